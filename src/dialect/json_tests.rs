@@ -1,0 +1,103 @@
+use serde_json::json;
+
+use super::Document;
+use super::parse_value;
+
+fn edited(text: &str, edit: impl FnOnce(&mut Document)) -> String {
+    let mut document = Document::parse(text.as_bytes()).unwrap();
+    edit(&mut document);
+    String::from_utf8(document.into_bytes()).unwrap()
+}
+
+#[test]
+fn setting_a_value_touches_only_its_bytes() {
+    let text = "\u{feff}{\r\n    \"b\" : 1.10,\r\n    \"a\": {\"x\":[1,2]},\r\n\t\"s\": \"old\"}";
+    let expected = text.replace("\"old\"", "\"new\\n\"");
+    assert_eq!(edited(text, |doc| assert!(doc.set("/s", &json!("new\n")))), expected);
+    assert_eq!(edited(text, |doc| assert!(doc.set("/a/x/1", &json!(3)))), text.replace("[1,2]", "[1,3]"));
+}
+
+#[test]
+fn keys_are_added_in_the_style_of_the_file() {
+    for (text, expected) in [
+        (
+            "{\n    \"a\": 1\n}\n",
+            "{\n    \"a\": 1,\n    \"k\": {\n        \"v\": [\n            1\n        ]\n    }\n}\n",
+        ),
+        ("{\r\n  \"a\": 1\r\n}", "{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"v\": [\r\n      1\r\n    ]\r\n  }\r\n}"),
+        ("{\"a\":1}", "{\"a\":1,\"k\":{\"v\":[1]}}"),
+        ("{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 2, \"k\": {\"v\": [1]}}"),
+        ("{\n\t\"a\":1\n}", "{\n\t\"a\":1,\n\t\"k\":{\n\t\t\"v\": [\n\t\t\t1\n\t\t]\n\t}\n}"),
+    ] {
+        assert_eq!(edited(text, |doc| assert!(doc.set("/k", &json!({"v": [1]})))), expected, "{text}");
+        let mut document = Document::parse(text.as_bytes()).unwrap();
+        document.set("/k", &json!({"v": [1]}));
+        assert_eq!(document.value()["k"], json!({"v": [1]}));
+    }
+}
+
+#[test]
+fn empty_containers_are_filled() {
+    assert_eq!(edited("{}", |doc| assert!(doc.set("/a", &json!(1)))), "{\"a\": 1}");
+    assert_eq!(edited("{\n  \"l\": []\n}", |doc| assert!(doc.push("/l", &json!(1)))), "{\n  \"l\": [\n    1\n  ]\n}");
+    assert_eq!(edited("{\"l\":[]}", |doc| assert!(doc.push("/l", &json!(1)))), "{\"l\":[1]}");
+}
+
+#[test]
+fn pushing_follows_the_last_element() {
+    assert_eq!(
+        edited("{\n  \"l\": [\n    {\"a\": 1}\n  ]\n}", |doc| assert!(doc.push("/l", &json!({"a": 2})))),
+        "{\n  \"l\": [\n    {\"a\": 1},\n    {\"a\": 2}\n  ]\n}"
+    );
+    assert_eq!(
+        edited("{\n  \"l\": [\n    {\n      \"a\": 1\n    }\n  ]\n}", |doc| assert!(doc.push("/l", &json!({"a": 2})))),
+        "{\n  \"l\": [\n    {\n      \"a\": 1\n    },\n    {\n      \"a\": 2\n    }\n  ]\n}"
+    );
+    assert_eq!(edited("{\"l\": [1, 2]}", |doc| assert!(doc.push("/l", &json!(3)))), "{\"l\": [1, 2, 3]}");
+    assert_eq!(edited("{\"a\": 1}", |doc| assert!(doc.push("/l", &json!(3)))), "{\"a\": 1, \"l\": [3]}");
+}
+
+#[test]
+fn missing_objects_on_the_way_are_made() {
+    assert_eq!(edited("{\"a\":1}", |doc| assert!(doc.set("/x/y/z", &json!(1)))), "{\"a\":1,\"x\":{\"y\":{\"z\":1}}}");
+    assert_eq!(edited("{\"a\":1}", |doc| assert!(!doc.set("/a/y", &json!(1)))), "{\"a\":1}");
+    assert_eq!(edited("{\"a/b\":1}", |doc| assert!(doc.set("/a~1b", &json!(2)))), "{\"a/b\":2}");
+}
+
+#[test]
+fn keys_are_removed_with_their_comma() {
+    for (text, expected) in [
+        ("{\"a\": 1, \"b\": 2, \"c\": 3}", "{\"a\": 1, \"c\": 3}"),
+        ("{\"b\": 2, \"c\": 3}", "{\"c\": 3}"),
+        ("{\"b\": 2}", "{}"),
+        ("{\n  \"a\": 1,\n  \"b\": 2\n}\n", "{\n  \"a\": 1\n}\n"),
+    ] {
+        assert_eq!(edited(text, |doc| assert!(doc.remove("/b"))), expected);
+    }
+}
+
+#[test]
+fn the_last_of_doubled_keys_counts_as_in_serde() {
+    let text = "{\"a\":1,\"a\":2}";
+    assert_eq!(edited(text, |doc| assert!(doc.set("/a", &json!(3)))), "{\"a\":1,\"a\":3}");
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    let error = parse_value(b"{\n  \"total\": 9,166\n}").unwrap_err();
+    assert_eq!((error.line, error.column), (2, 14));
+    let error = parse_value(b"").unwrap_err();
+    assert_eq!(error.line, 1);
+    assert!(error.message.contains("ends too early"), "{}", error.message);
+    let error = parse_value(b"{\"a\":\n\"\xff\"}").unwrap_err();
+    assert_eq!((error.line, error.column, error.message.as_str()), (2, 2, "not UTF-8 text"));
+    assert!(parse_value("[".repeat(100_000).as_bytes()).is_err());
+}
+
+#[test]
+fn positions_are_those_of_the_values() {
+    let document = Document::parse(b"{\n  \"a\": {\n    \"b\": 1\n  }\n}").unwrap();
+    assert_eq!(document.position("/a/b"), Some((3, 10)));
+    assert_eq!(document.position(""), Some((1, 1)));
+    assert_eq!(document.position("/nope"), None);
+}

@@ -1,0 +1,87 @@
+//! The formats Piton speaks. Pure: bytes in, edits out. A dialect translates; it never decides.
+//!
+//! What a system's own rules say (where a rejected review returns to, which steps are gates) leaves here as data on the steps.
+//! Adding a dialect means one folder and one line in [`DIALECTS`].
+
+mod ccw;
+mod json;
+mod nine_step;
+
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::Wanted;
+
+/// Translates between one system's files and the model.
+pub(crate) trait Dialect: Sync {
+    fn id(&self) -> DialectId;
+
+    /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
+    /// content. `path` is relative to the root.
+    fn marks(&self, path: &str) -> bool;
+
+    /// Finds what looks like runs of this dialect. Names and a first look are all it has.
+    fn probe(&self, listing: &Listing) -> Probed;
+
+    /// Reads a run. Never fails on content: what could not be read becomes findings.
+    fn load(&self, files: &FileSet) -> Loaded;
+
+    /// Computes what a change does to the bytes. The change was admitted by `engine::transition` already.
+    ///
+    /// # Errors
+    ///
+    /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Returns the plan in the system's own words.
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value;
+
+    /// Returns the hand-over to an agent in the system's own words.
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Is what a probe found: runs, and files that only look like state.
+#[derive(Debug, Default)]
+pub(crate) struct Probed {
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Is what could be read of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// `None` when nothing can be said about where the run stands.
+    pub(crate) run: Option<Run>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) wanted: Wanted,
+}
+
+/// Says why a change cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EditError {
+    /// The file does not parse; it is never overwritten without `restore`.
+    #[error("{file} does not parse ({problem}); it is left as it is")]
+    Unreadable { file: String, problem: String },
+    /// The state has no place for it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A file that the change has to touch is missing.
+    #[error("{file} is missing")]
+    Missing { file: String },
+}
+
+/// Lists every dialect, in the order in which discovery asks them.
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw];
+
+/// Returns the dialect of that name.
+pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {
+    *DIALECTS.iter().find(|dialect| dialect.id() == id).expect("every id has its line in the table")
+}

@@ -1,0 +1,1 @@
+//! Decides: pure functions over the model. No I/O, no clock, no dialect names.

@@ -1,0 +1,7 @@
+//! The `piton` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    piton::cli::main()
+}

@@ -1,0 +1,210 @@
+//! One intended state transition, as data. The command line, the hooks and the runner all speak it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::RelPath;
+use super::ReviewVerdict;
+use super::Status;
+use super::StepId;
+use super::Timestamp;
+
+/// Is a transition that somebody wants, and when.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    pub(crate) at: Timestamp,
+    #[serde(flatten)]
+    pub(crate) kind: ChangeKind,
+}
+
+/// Says what is to happen.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub(crate) enum ChangeKind {
+    /// A step (or a part of it) is about to run. Written before the agent starts.
+    Begin {
+        step: StepId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// Counted by `engine::transition`; what a caller writes here is replaced.
+        #[serde(default)]
+        attempt: u32,
+    },
+    /// A step (or a part of it) has ended, one way or another.
+    Finish(Box<Outcome>),
+    /// A person lets the run through a gate.
+    Approve {
+        step: StepId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// A step is left out for good; dependents count it as done, and every plan says so.
+    Skip {
+        step: StepId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<String>,
+        reason: String,
+    },
+    /// The run rests until somebody resumes it.
+    Pause { reason: Option<String> },
+    /// The run is given up; its state stays.
+    Abort { reason: Option<String> },
+    /// An interrupted run goes on: the bookkeeping of one resume.
+    Resume {
+        steps: Vec<StepId>,
+        interruption: Option<Interruption>,
+        /// Name of the recovery strategy that was chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strategy: Option<String>,
+        /// Steps whose recorded status lags behind the evidence and is brought up to date.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settled: Vec<(StepId, Status)>,
+    },
+    /// The run as a whole is over.
+    Complete { note: Option<String> },
+    /// A new run.
+    Start(Box<StartSpec>),
+}
+
+/// Is how a step or part ended.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Outcome {
+    pub(crate) step: StepId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<String>,
+    /// `completed`, `failed` or `waiting_approval`; derived from the verdict when there is one.
+    pub(crate) status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<ReviewVerdict>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) conditions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outputs: Vec<RelPath>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) commit: Option<String>,
+    /// A part's output variables, kept for the context of later parts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) set: BTreeMap<String, Value>,
+    /// Counted by `engine::transition`.
+    #[serde(default)]
+    pub(crate) attempt: u32,
+    /// Failures in a row including this one, counted by `engine::transition`.
+    #[serde(default)]
+    pub(crate) failures: u32,
+    /// The status it had, filled in by `engine::transition`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<Status>,
+}
+
+/// Addresses a part of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartRef {
+    pub(crate) step: StepId,
+    pub(crate) part: String,
+}
+
+/// Is what begins a run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StartSpec {
+    pub(crate) workflow: String,
+    pub(crate) feature: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) phases: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) issues: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base_branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<String>,
+}
+
+/// Is what cut a run off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Interruption {
+    pub(crate) kind: InterruptionKind,
+    pub(crate) step: Option<StepId>,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) reason: String,
+}
+
+/// Says how a run was cut off (ccw.md B7.4 gives the vocabulary for the first five).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum InterruptionKind {
+    /// The step was running and nothing says it ended.
+    AgentInterruption,
+    TaskFailure,
+    DependencyBlock,
+    /// Summaries or the session itself are missing.
+    ContextLost,
+    /// A gate waits for a person.
+    WaitingApproval,
+    /// Somebody paused it.
+    Paused,
+    /// It stands between two steps.
+    ReadyToExecute,
+    /// Nothing is left.
+    WorkflowComplete,
+}
+
+impl InterruptionKind {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::AgentInterruption => "agent_interruption",
+            Self::TaskFailure => "task_failure",
+            Self::DependencyBlock => "dependency_block",
+            Self::ContextLost => "context_lost",
+            Self::WaitingApproval => "waiting_approval",
+            Self::Paused => "paused",
+            Self::ReadyToExecute => "ready_to_execute",
+            Self::WorkflowComplete => "workflow_complete",
+        }
+    }
+}
+
+impl ChangeKind {
+    /// Returns the word for the history.
+    pub(crate) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Begin { .. } => "begin",
+            Self::Finish(_) => "finish",
+            Self::Approve { .. } => "approve",
+            Self::Skip { .. } => "skip",
+            Self::Pause { .. } => "pause",
+            Self::Abort { .. } => "abort",
+            Self::Resume { .. } => "resume",
+            Self::Complete { .. } => "complete",
+            Self::Start(_) => "start",
+        }
+    }
+
+    /// Returns the step it is about, when it is about one.
+    pub(crate) fn step(&self) -> Option<&StepId> {
+        match self {
+            Self::Begin { step, .. } | Self::Approve { step, .. } | Self::Skip { step, .. } => Some(step),
+            Self::Finish(outcome) => Some(&outcome.step),
+            Self::Pause { .. } | Self::Abort { .. } | Self::Resume { .. } | Self::Complete { .. } | Self::Start(_) => {
+                None
+            }
+        }
+    }
+}

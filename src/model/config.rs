@@ -1,0 +1,88 @@
+//! Settings of a project (`piton.toml`), every one optional. Reading the file is `store`'s.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Is the whole of `piton.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Default of `--mode`: `autopilot`, `interactive` or `preflight`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<super::Mode>,
+    #[serde(rename = "nine-step")]
+    pub(crate) nine_step: NineStepConfig,
+    pub(crate) limits: Limits,
+    pub(crate) age: AgeBands,
+}
+
+/// Holds the placeholders of the nine-step plugin with the values its files use (nine-step.md A3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct NineStepConfig {
+    pub(crate) worktree_dir: String,
+    pub(crate) state_file: String,
+    pub(crate) plan_dir: String,
+    pub(crate) branch_prefixes: Vec<String>,
+    /// `None`: detected from git.
+    pub(crate) main_branch: Option<String>,
+    pub(crate) backup_dir: String,
+    /// At which step a later phase begins: 1 or 3 (nine-step.md A9.4).
+    pub(crate) phase_entry_step: u8,
+    /// Other names for the agents, by role: `planner`, `plan_reviewer`, `backend_developer`, ...
+    pub(crate) agents: BTreeMap<String, String>,
+}
+
+impl Default for NineStepConfig {
+    fn default() -> Self {
+        Self {
+            worktree_dir: ".worktree".to_owned(),
+            state_file: ".workflow-state.json".to_owned(),
+            plan_dir: ".plan".to_owned(),
+            branch_prefixes: ["feature", "fix", "refactor"].map(str::to_owned).to_vec(),
+            main_branch: None,
+            backup_dir: ".workflow-backups".to_owned(),
+            phase_entry_step: 1,
+            agents: BTreeMap::new(),
+        }
+    }
+}
+
+/// Holds limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Failures of one step before a person decides.
+    pub(crate) attempts: u32,
+    /// Earlier checkpoints that are kept.
+    pub(crate) history: usize,
+    /// Archives that are kept, for one workflow.
+    pub(crate) archives: usize,
+    /// Bytes of a log before it is cut.
+    pub(crate) log_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { attempts: 3, history: 20, archives: 5, log_bytes: 1 << 20 }
+    }
+}
+
+/// Holds the ages, in seconds, at which a state counts as less fresh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgeBands {
+    pub(crate) fresh_below: i64,
+    pub(crate) recent_below: i64,
+    /// Up to and including.
+    pub(crate) moderate_up_to: i64,
+}
+
+impl Default for AgeBands {
+    fn default() -> Self {
+        Self { fresh_below: 3_600, recent_below: 86_400, moderate_up_to: 604_800 }
+    }
+}

@@ -1,0 +1,119 @@
+//! What disk and git say now, gathered by `store`, judged by `engine`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::RelPath;
+use super::StepId;
+use super::Timestamp;
+
+/// Is what a dialect wants looked at before its run can be judged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) outputs: Vec<WantedOutput>,
+    pub(crate) commits: Vec<String>,
+    /// Documents that must be there, relative to the root: the plan, say.
+    pub(crate) documents: Vec<RelPath>,
+    /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
+    pub(crate) workspace: Option<Option<RelPath>>,
+}
+
+/// Is a file that a step should have left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WantedOutput {
+    pub(crate) step: StepId,
+    pub(crate) path: RelPath,
+}
+
+/// Is what was found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Evidence {
+    pub(crate) files: BTreeMap<RelPath, FileFact>,
+    /// What `finish` recorded about outputs, oldest first.
+    pub(crate) records: Vec<EvidenceRecord>,
+    pub(crate) commits: BTreeMap<String, CommitFact>,
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) owner: Owner,
+    /// When the primary state file was committed to git or changed on disk, for runs without a stamp of their own.
+    pub(crate) committed_at: Option<Timestamp>,
+    pub(crate) modified_at: Option<Timestamp>,
+}
+
+/// Is what is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileFact {
+    Missing,
+    Present {
+        bytes: u64,
+        modified: Option<Timestamp>,
+        /// Computed only where a record wants comparing.
+        sha256: Option<String>,
+        /// For `.json`: whether it parses.
+        parses: Option<bool>,
+    },
+    /// There, but unreadable.
+    Unreadable(String),
+}
+
+/// Is what git says about a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommitFact {
+    /// In the history of HEAD.
+    Reachable,
+    /// Known, but not in the history of HEAD.
+    Elsewhere,
+    Unknown,
+}
+
+/// Is what git says about the working folder.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Workspace {
+    /// False when the folder that the state names is not there.
+    pub(crate) exists: bool,
+    /// `None` outside of git or with a detached HEAD.
+    pub(crate) branch: Option<String>,
+    pub(crate) head: Option<String>,
+    pub(crate) is_git: bool,
+    /// Whether the recorded branch exists; `None` when nobody looked.
+    pub(crate) branch_exists: Option<bool>,
+    /// How many files have uncommitted changes; `None` when git was not asked.
+    pub(crate) dirty: Option<usize>,
+}
+
+/// Is what is known of who drives the run.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Owner {
+    #[default]
+    None,
+    /// The caller itself, or a process it descends from.
+    Ours,
+    /// Gone: its process ended, or its machine was restarted.
+    Dead { since: Option<Timestamp>, session: Option<String> },
+    /// Another process that is alive, or another host whose heartbeat is fresh.
+    Live { description: String },
+}
+
+/// Is one line of the evidence log: what `finish` saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct EvidenceRecord {
+    pub(crate) at: Timestamp,
+    pub(crate) run: String,
+    pub(crate) step: StepId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outputs: Vec<OutputRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<String>,
+}
+
+/// Is one output as it was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct OutputRecord {
+    pub(crate) path: RelPath,
+    pub(crate) sha256: String,
+    pub(crate) bytes: u64,
+}

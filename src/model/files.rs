@@ -1,0 +1,308 @@
+//! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::Clock;
+use super::Config;
+use super::DialectId;
+use super::Timestamp;
+
+/// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct RelPath(String);
+
+/// Says why a text may not be used as a path.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum RelPathError {
+    #[error("the path is empty")]
+    Empty,
+    #[error("`{0}` is absolute; a path below the project is needed")]
+    Absolute(String),
+    #[error("`{0}` leaves its folder with `..`")]
+    Parent(String),
+    #[error("the path has a NUL, a line end or another control character in it")]
+    Control,
+    #[error("the path is longer than 4096 bytes")]
+    TooLong,
+}
+
+impl RelPath {
+    /// Checks and normalises: backslashes and absolute paths are refused, `.` and doubled slashes vanish.
+    pub(crate) fn parse(text: &str) -> Result<Self, RelPathError> {
+        let shown = || text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
+        if text.len() > 4096 {
+            return Err(RelPathError::TooLong);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(RelPathError::Control);
+        }
+        if text.starts_with(['/', '\\', '~']) || text.as_bytes().get(1) == Some(&b':') {
+            return Err(RelPathError::Absolute(shown()));
+        }
+        let mut parts = Vec::new();
+        for part in text.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return Err(RelPathError::Parent(shown())),
+                _ if part.contains('\\') => return Err(RelPathError::Parent(shown())),
+                _ => parts.push(part),
+            }
+        }
+        if parts.is_empty() { Err(RelPathError::Empty) } else { Ok(Self(parts.join("/"))) }
+    }
+
+    /// Appends one checked path.
+    pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
+        let tail = Self::parse(tail)?;
+        Ok(Self(format!("{}/{}", self.0, tail.0)))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the last part.
+    pub(crate) fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// Returns the folder it is in; `None` at the top.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
+    /// Puts it below an absolute root.
+    pub(crate) fn under(&self, root: &Utf8Path) -> Utf8PathBuf {
+        root.join(&self.0)
+    }
+
+    pub(crate) fn starts_with(&self, folder: &Self) -> bool {
+        self.0 == folder.0 || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for RelPath {
+    type Error = RelPathError;
+
+    fn try_from(text: String) -> Result<Self, RelPathError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<RelPath> for String {
+    fn from(path: RelPath) -> Self {
+        path.0
+    }
+}
+
+/// Is one file or folder that discovery walked over.
+#[derive(Clone, Debug)]
+pub(crate) struct ListingEntry {
+    pub(crate) path: RelPath,
+    pub(crate) is_dir: bool,
+    /// The content of a small file whose name some dialect asked for (`Dialect::markers`), else `None`.
+    pub(crate) look: Option<Arc<[u8]>>,
+}
+
+/// Is what discovery saw below one root, in the order of the paths.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    /// Absolute.
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) entries: Vec<ListingEntry>,
+    pub(crate) config: Arc<Config>,
+}
+
+impl Listing {
+    /// Tells whether a file or folder was seen at `path`.
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok()
+    }
+}
+
+/// Says which files a run wants read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReadSpec {
+    /// One file; a missing one is simply absent from the set.
+    File(RelPath),
+    /// All files directly in a folder whose names end so, with their content.
+    Contents { dir: RelPath, suffix: &'static str },
+    /// The names of the files directly in a folder, without content.
+    Names { dir: RelPath },
+}
+
+/// Is something that looks like a run of one dialect.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) dialect: DialectId,
+    /// What the run is about, for people and for matching a name on the command line.
+    pub(crate) name: String,
+    /// The state file, or the folder that holds the state.
+    pub(crate) state: RelPath,
+    /// Where Piton keeps its own data for this run.
+    pub(crate) own: RelPath,
+    pub(crate) reads: Vec<ReadSpec>,
+}
+
+/// Says why a file could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReadProblem {
+    Missing,
+    Permission,
+    Directory,
+    /// A device, a pipe, a socket.
+    NotRegular,
+    /// A link whose target is outside of the root.
+    LinkLeavesRoot,
+    TooLarge {
+        bytes: u64,
+        limit: u64,
+    },
+    Other(String),
+}
+
+impl fmt::Display for ReadProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("the file does not exist"),
+            Self::Permission => f.write_str("permission denied"),
+            Self::Directory => f.write_str("a folder stands where a file should be"),
+            Self::NotRegular => f.write_str("it is a device, a pipe or a socket, not a file"),
+            Self::LinkLeavesRoot => f.write_str("it is a link that leaves the project"),
+            Self::TooLarge { bytes, limit } => write!(f, "it has {bytes} bytes, more than the {limit} that are read"),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Is the content of a file, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Bytes(Arc<[u8]>),
+    /// Only the name was asked for.
+    NameOnly,
+    Problem(ReadProblem),
+}
+
+/// Is one file of a set.
+#[derive(Clone, Debug)]
+pub(crate) struct FileEntry {
+    pub(crate) content: Content,
+    pub(crate) modified: Option<Timestamp>,
+}
+
+/// Is everything a dialect may know of a run: bytes, names and the outer circumstances, all read by `store`.
+#[derive(Clone, Debug)]
+pub(crate) struct FileSet {
+    /// Absolute; for display and for contexts, never to open a path with.
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) name: String,
+    pub(crate) state: RelPath,
+    pub(crate) own: RelPath,
+    pub(crate) files: BTreeMap<RelPath, FileEntry>,
+    /// Linked worktrees of the repository below the root, relative to it.
+    pub(crate) worktrees: Vec<RelPath>,
+    /// The root of the main worktree, when `root` is a linked one.
+    pub(crate) main_root: Option<Utf8PathBuf>,
+    pub(crate) clock: Clock,
+    pub(crate) config: Arc<Config>,
+}
+
+impl FileSet {
+    /// Returns the bytes of a file that could be read.
+    pub(crate) fn bytes(&self, path: &RelPath) -> Option<&[u8]> {
+        match &self.files.get(path)?.content {
+            Content::Bytes(bytes) => Some(bytes),
+            Content::NameOnly | Content::Problem(_) => None,
+        }
+    }
+
+    /// Returns why a file could not be read; `Missing` for one that is not in the set.
+    pub(crate) fn problem(&self, path: &RelPath) -> Option<Cow<'_, ReadProblem>> {
+        match self.files.get(path).map(|entry| &entry.content) {
+            None => Some(Cow::Owned(ReadProblem::Missing)),
+            Some(Content::Problem(problem)) => Some(Cow::Borrowed(problem)),
+            Some(Content::Bytes(_) | Content::NameOnly) => None,
+        }
+    }
+
+    /// Returns the files directly in `dir`, in the order of their names.
+    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+        self.files.iter().filter(move |(path, _)| {
+            path.as_str()
+                .strip_prefix(dir.as_str())
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|rest| !rest.contains('/'))
+        })
+    }
+
+    /// Reads a stamp with the local offset of this machine for those without a zone.
+    pub(crate) fn time(&self, text: &str) -> Option<Timestamp> {
+        Timestamp::parse(text, self.clock.utc_offset_seconds).ok()
+    }
+}
+
+/// Is the byte-level result of a change on one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edit {
+    pub(crate) path: RelPath,
+    pub(crate) kind: EditKind,
+}
+
+/// Says what happens to the file, and what must still be true of it when that happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EditKind {
+    /// Refused when the file is there.
+    Create { after: Vec<u8> },
+    /// Refused unless the file still has the bytes the edit was computed from.
+    Replace { before: Arc<[u8]>, after: Vec<u8> },
+    /// Refused unless the file still has these bytes. The version stays in the history.
+    Remove { before: Arc<[u8]> },
+}
+
+impl Edit {
+    /// Returns the bytes the file will have; `None` when it goes.
+    pub(crate) fn after(&self) -> Option<&[u8]> {
+        match &self.kind {
+            EditKind::Create { after } | EditKind::Replace { after, .. } => Some(after),
+            EditKind::Remove { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RelPath;
+    use super::RelPathError;
+
+    #[test]
+    fn paths_stay_below_their_root() {
+        assert_eq!(RelPath::parse("./a//b/./c.json").unwrap().as_str(), "a/b/c.json");
+        for text in ["../x", "a/../../x", "a/..", "..", "a\\..\\b"] {
+            assert!(matches!(RelPath::parse(text), Err(RelPathError::Parent(_))), "{text}");
+        }
+        for text in ["/etc/passwd", "\\\\host\\x", "~/x", "C:/x", "C:\\x"] {
+            assert!(matches!(RelPath::parse(text), Err(RelPathError::Absolute(_))), "{text}");
+        }
+        assert_eq!(RelPath::parse("a\0b"), Err(RelPathError::Control));
+        assert_eq!(RelPath::parse("a\nb"), Err(RelPathError::Control));
+        assert_eq!(RelPath::parse(""), Err(RelPathError::Empty));
+        assert_eq!(RelPath::parse(&"x".repeat(5000)), Err(RelPathError::TooLong));
+    }
+}

@@ -1,0 +1,207 @@
+//! Problems in the data. They are values, never errors.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::RelPath;
+
+/// Says how much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Severity {
+    Blocking,
+    Warning,
+    Info,
+}
+
+impl Severity {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+macro_rules! finding_codes {
+    ($($variant:ident $code:literal $severity:ident $looks:literal $meaning:literal;)*) => {
+        /// Names a kind of problem. The code is stable; what it means is in `meaning`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum FindingCode { $($variant,)* }
+
+        impl FindingCode {
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Returns the stable name.
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            pub(crate) const fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity,)* }
+            }
+
+            /// Tells whether a person should look before the run goes on (verdict `confirm`).
+            pub(crate) const fn wants_a_look(self) -> bool {
+                match self { $(Self::$variant => $looks,)* }
+            }
+
+            /// Returns one sentence for the documentation.
+            pub(crate) const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+finding_codes! {
+    // Rule 1: unreadable.
+    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else says where the run stands.";
+    StateMissingField "state-missing-field" Blocking true "The state lacks a field without which nothing can be decided.";
+    StateWrongType "state-wrong-type" Blocking true "A field that is needed has the wrong type.";
+    FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
+    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.";
+    SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.";
+    RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.";
+    FieldIgnored "field-ignored" Info false "A field has a type nobody can use; it was ignored.";
+    SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.";
+    DuplicateId "duplicate-id" Warning true "Two steps have the same id.";
+    IdUnsafe "id-unsafe" Warning true "An id cannot be used as a file name; files named after it are not looked for.";
+    IdMismatch "id-mismatch" Info false "The id in a file and the name of the file differ.";
+    FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.";
+    TooManySteps "too-many-steps" Info false "The run has more steps than its system allows.";
+    TodoMismatch "todo-mismatch" Info false "The checklist and the task files do not name the same steps.";
+    SessionArchived "session-archived" Info false "The session lies in the archive; that says nothing about what is done.";
+    SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
+    // Rule 2: owner.
+    LiveOwner "live-owner" Blocking true "Another process is driving this run.";
+    OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
+    // Rule 3: settle.
+    StatusUnknown "status-unknown" Blocking true "A status word is not in the vocabulary; it is never read as done.";
+    StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
+    StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
+    StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.";
+    StatusOptimistic "status-optimistic" Info false "The state says done where another witness does not.";
+    OutputMissing "output-missing" Warning true "A completed step's output is gone.";
+    OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
+    OutputOlder "output-older" Warning true "An output is older than the run; it belongs to an earlier one.";
+    OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
+    StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
+    CompletedByEvidence "completed-by-evidence" Info false "The step was in progress and its valid output is there: it finished before the interruption.";
+    CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
+    SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
+    // Rule 4: failure.
+    VerdictUnknown "verdict-unknown" Blocking true "A reviewer's word is not in the vocabulary; it is never read as approval.";
+    VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
+    VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
+    Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to go on.";
+    AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to go on.";
+    ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
+    // Rule 6: next.
+    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a circle.";
+    DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.";
+    DependencyBlock "dependency-block" Blocking true "Work is left and none of it can start.";
+    DependencySkipped "dependency-skipped" Info false "A step counts as ready although one it depends on was skipped.";
+    TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so nobody can tell whether this was the last.";
+    // Rule 7: overrides.
+    Override "override" Info false "An option of the caller changed the choice.";
+    OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.";
+    OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.";
+    // Rules 8, 10, 11, 12.
+    AgeStale "age-stale" Warning true "Nothing has happened for more than a week.";
+    AgeUnknown "age-unknown" Info false "No usable time stamp says how old the state is.";
+    TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
+    DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
+    OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.";
+    BranchMismatch "branch-mismatch" Blocking true "The worktree is on another branch than the state says.";
+    WorktreeMissing "worktree-missing" Blocking true "The worktree that the state names is not there.";
+    WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
+    PlanMissing "plan-missing" Warning true "The plan document is not where the state says.";
+    NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
+    RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
+    MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
+    LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
+    TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
+}
+
+/// Is one problem, where it is, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Finding {
+    /// Stable name of the kind of problem.
+    #[serde(serialize_with = "as_code")]
+    #[schemars(with = "String")]
+    pub(crate) code: FindingCode,
+    pub(crate) severity: Severity,
+    /// What is wrong, in one sentence; may quote the data.
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<super::StepId>,
+    /// The file it is about, relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<RelPath>,
+    /// JSON pointer into the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pointer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) column: Option<u32>,
+    /// What resolves it: an exact command where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(code: FindingCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: code.severity(),
+            message: message.into(),
+            step: None,
+            file: None,
+            pointer: None,
+            line: None,
+            column: None,
+            fix: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, file: &RelPath) -> Self {
+        self.file = Some(file.clone());
+        self
+    }
+
+    pub(crate) fn line(mut self, line: u32, column: Option<u32>) -> Self {
+        self.line = Some(line);
+        self.column = column;
+        self
+    }
+
+    pub(crate) fn pointer(mut self, pointer: impl Into<String>) -> Self {
+        self.pointer = Some(pointer.into());
+        self
+    }
+
+    pub(crate) fn on(mut self, step: &super::StepId) -> Self {
+        self.step = Some(step.clone());
+        self
+    }
+
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+fn as_code<S: serde::Serializer>(code: &FindingCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.as_str())
+}
+
+impl fmt::Display for FindingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

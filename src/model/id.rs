@@ -1,0 +1,151 @@
+//! Identifiers. They are text, never numbers: `1.10` is not `1.1`.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Names one of the five formats Piton speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DialectId {
+    NineStep,
+    Ccw,
+}
+
+impl DialectId {
+    /// Returns the name used in JSON and on the command line.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::NineStep => "nine-step",
+            Self::Ccw => "ccw",
+        }
+    }
+}
+
+impl fmt::Display for DialectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Names one execution of a workflow, as its own system names it (`WFS-user-auth`, `real-time-quotes`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct RunId(String);
+
+impl RunId {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Names a step within its run, spelled as on disk.
+///
+/// The order is the natural one: runs of digits compare as numbers, so `IMPL-2 < IMPL-10`,
+/// `IMPL-1 < IMPL-1.1` and `1:2 < 1:2.5 < 1:3`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct StepId(String);
+
+impl StepId {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Compares without regard to case (ccw.md B8.1).
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        self.0.eq_ignore_ascii_case(text) || self.0.to_lowercase() == text.to_lowercase()
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Ord for StepId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        natural(&self.0, &other.0).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for StepId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn natural(left: &str, right: &str) -> Ordering {
+    let (mut left, mut right) = (left, right);
+    loop {
+        match (left.is_empty(), right.is_empty()) {
+            (true, true) => return Ordering::Equal,
+            (true, false) => return Ordering::Less,
+            (false, true) => return Ordering::Greater,
+            (false, false) => {}
+        }
+        let (left_chunk, left_rest) = chunk(left);
+        let (right_chunk, right_rest) = chunk(right);
+        let order = if left_chunk.as_bytes()[0].is_ascii_digit() && right_chunk.as_bytes()[0].is_ascii_digit() {
+            let (a, b) = (left_chunk.trim_start_matches('0'), right_chunk.trim_start_matches('0'));
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+        } else {
+            left_chunk.to_lowercase().cmp(&right_chunk.to_lowercase())
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (left, right) = (left_rest, right_rest);
+    }
+}
+
+/// Splits off the leading run of digits, or of anything else.
+fn chunk(text: &str) -> (&str, &str) {
+    let digits = text.as_bytes()[0].is_ascii_digit();
+    let end = text.bytes().position(|byte| byte.is_ascii_digit() != digits).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StepId;
+
+    #[test]
+    fn ids_order_naturally() {
+        let mut ids: Vec<StepId> =
+            ["IMPL-10", "IMPL-1.1", "IMPL-2", "impl-1", "1:10", "1:3", "1:2.5", "1:2", "2:1", "IMPL-001.3-validation"]
+                .into_iter()
+                .map(StepId::new)
+                .collect();
+        ids.sort();
+        let order: Vec<&str> = ids.iter().map(StepId::as_str).collect();
+        assert_eq!(
+            order,
+            ["1:2", "1:2.5", "1:3", "1:10", "2:1", "impl-1", "IMPL-1.1", "IMPL-001.3-validation", "IMPL-2", "IMPL-10"]
+        );
+    }
+
+    #[test]
+    fn one_point_ten_is_not_one_point_one() {
+        assert!(StepId::new("1.10") > StepId::new("1.9"));
+        assert_ne!(StepId::new("1.10"), StepId::new("1.1"));
+    }
+}

@@ -1,0 +1,40 @@
+//! The words of Piton as types: runs, steps, statuses, changes, plans.
+//!
+//! Nothing here reads a file, asks a clock or imports another part of the crate. Every other room speaks
+//! in these types, so a rule that is written here holds everywhere.
+
+mod change;
+mod config;
+mod context;
+mod evidence;
+mod files;
+mod finding;
+mod id;
+mod options;
+mod plan;
+mod run;
+mod status;
+mod text;
+mod time;
+
+pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
+pub(crate) use config::{AgeBands, Config, Limits, NineStepConfig};
+pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use evidence::{
+    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, WantedOutput, Workspace,
+};
+pub(crate) use files::{
+    Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, ReadProblem, ReadSpec, RelPath,
+    RelPathError,
+};
+pub(crate) use finding::{Finding, FindingCode, Severity};
+pub(crate) use id::{DialectId, RunId, StepId};
+pub(crate) use options::{Mode, Options};
+pub(crate) use plan::{
+    Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Plan, PlannedPart, Progress, Question, RunHeader,
+    StepGroups, Strategy, Verdict,
+};
+pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
+pub(crate) use status::{ReviewVerdict, Status};
+pub(crate) use text::{clean, clean_line, mask_secrets, sha256_hex};
+pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

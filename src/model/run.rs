@@ -1,0 +1,234 @@
+//! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
+
+use serde_json::Value;
+
+use super::DialectId;
+use super::Interruption;
+use super::RelPath;
+use super::ReviewVerdict;
+use super::RunId;
+use super::Status;
+use super::StepId;
+use super::Timestamp;
+
+/// Is one execution of a workflow.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) id: RunId,
+    pub(crate) dialect: DialectId,
+    pub(crate) title: String,
+    /// The name of the definition: `nine-step`, `ccw`, or the name of a workflow file.
+    pub(crate) workflow: String,
+    pub(crate) status: RunStatus,
+    /// The files that make up the state; the first is the one whose stamp and digest stand for the run.
+    pub(crate) state_files: Vec<RelPath>,
+    /// In the order in which the dialect declares them.
+    pub(crate) steps: Vec<Step>,
+    /// Where the state itself says the run stands.
+    pub(crate) position: Option<StepId>,
+    /// How many steps are done that `steps` no longer lists (closed phases without a record of each step).
+    pub(crate) done_elsewhere: usize,
+    pub(crate) goal: Option<String>,
+    pub(crate) started_at: Option<Timestamp>,
+    /// The last stamp in the state.
+    pub(crate) stamp: Option<Timestamp>,
+    pub(crate) workspace: WorkspaceRecord,
+    /// What comes when every step is done.
+    pub(crate) after: Option<After>,
+    /// The interruption that the state itself records, when it does.
+    pub(crate) interruption: Option<Interruption>,
+    pub(crate) resumes: u32,
+    /// False for a format version newer than this program.
+    pub(crate) writable: bool,
+    /// Some part of the state could not be read; the rest is still planned.
+    pub(crate) degraded: bool,
+}
+
+/// Says what the system itself says of the run as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunStatus {
+    Active,
+    Paused,
+    Completed,
+    Aborted,
+    Archived,
+}
+
+/// Is what the state recorded about where the work happens.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkspaceRecord {
+    pub(crate) branch: Option<String>,
+    pub(crate) base_branch: Option<String>,
+    /// The working folder relative to the root; `None` for the root itself.
+    pub(crate) worktree: Option<RelPath>,
+    /// As written in the state, for messages.
+    pub(crate) worktree_recorded: Option<String>,
+    pub(crate) plan_reference: Option<String>,
+    pub(crate) issues: Vec<String>,
+}
+
+/// Says what comes when every step is done.
+#[derive(Clone, Debug)]
+pub(crate) struct After {
+    pub(crate) action: super::Action,
+    pub(crate) title: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) reason: String,
+}
+
+/// Is the smallest unit that is resumed.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) id: StepId,
+    /// The short name that also addresses it while its group is the current one (`4` for `2:4`).
+    pub(crate) short: Option<String>,
+    pub(crate) title: String,
+    pub(crate) kind: StepKind,
+    pub(crate) status: Status,
+    /// Steps with the same group are listed together (a phase, an epic's wave).
+    pub(crate) group: Option<String>,
+    pub(crate) agent: Option<String>,
+    /// Who could run it when `agent` is not settled.
+    pub(crate) agent_candidates: Vec<String>,
+    pub(crate) depends_on: Vec<StepId>,
+    /// Dependencies that name no step of this run, as written.
+    pub(crate) dangling: Vec<String>,
+    /// The step a failure sends the run back to.
+    pub(crate) returns_to: Option<StepId>,
+    pub(crate) review: Option<Review>,
+    /// How often it was started.
+    pub(crate) attempts: u32,
+    /// How often it failed since it was last approved.
+    pub(crate) failures: u32,
+    /// What the last failure said; a stranger's text.
+    pub(crate) error: Option<String>,
+    /// Files it must have left for `completed` to be believed.
+    pub(crate) outputs: Vec<RelPath>,
+    /// What else in the state speaks about it.
+    pub(crate) witnesses: Vec<Witness>,
+    /// A single witness that speaks for done is enough to ask, all together are enough to believe.
+    pub(crate) witnesses_needed: usize,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) children: Vec<StepId>,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) finished_at: Option<Timestamp>,
+    /// The commit that holds its result.
+    pub(crate) commit: Option<String>,
+    /// False when doing it twice does harm.
+    pub(crate) idempotent: bool,
+    /// How to find out whether an irreversible step took effect.
+    pub(crate) probe: Option<String>,
+    /// Where it is defined, for findings and contexts.
+    pub(crate) file: Option<RelPath>,
+    /// Its definition in its own system's words, for the context; a stranger's text.
+    pub(crate) definition: Value,
+    pub(crate) focus: Vec<String>,
+    pub(crate) targets: Vec<String>,
+    pub(crate) summaries: Vec<RelPath>,
+    pub(crate) requirements: Vec<String>,
+    pub(crate) acceptance: Vec<String>,
+}
+
+/// Says what kind of attention a step needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    Work,
+    /// Judges the work of another step; a verdict closes it.
+    Review,
+    /// Waits for a person.
+    Gate,
+    /// Has no work of its own; its children decide.
+    Container,
+}
+
+/// Is what a reviewer said last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Review {
+    pub(crate) verdict: ReviewVerdict,
+    /// Conditions that are not met yet; `None` when the state does not list any.
+    pub(crate) open_conditions: Option<Vec<String>>,
+}
+
+/// Is one place in the state, other than the authoritative one, that says whether a step is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Witness {
+    pub(crate) source: String,
+    pub(crate) done: bool,
+    pub(crate) file: Option<RelPath>,
+    pub(crate) line: Option<u32>,
+}
+
+/// Is a piece inside a step that can be resumed on its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) kind: PartKind,
+    pub(crate) status: Status,
+    /// The variable it leaves for later parts, with its value when it is known.
+    pub(crate) output: Option<(String, Option<Value>)>,
+    /// Commands as text: shown, never run.
+    pub(crate) commands: Vec<String>,
+}
+
+/// Says what a part is for; analysis can be asked for afresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartKind {
+    Analysis,
+    Work,
+}
+
+impl Step {
+    /// Returns a pending step of work with nothing else known about it.
+    pub(crate) fn new(id: StepId, title: impl Into<String>) -> Self {
+        Self {
+            id,
+            short: None,
+            title: title.into(),
+            kind: StepKind::Work,
+            status: Status::Pending,
+            group: None,
+            agent: None,
+            agent_candidates: Vec::new(),
+            depends_on: Vec::new(),
+            dangling: Vec::new(),
+            returns_to: None,
+            review: None,
+            attempts: 0,
+            failures: 0,
+            error: None,
+            outputs: Vec::new(),
+            witnesses: Vec::new(),
+            witnesses_needed: 0,
+            parts: Vec::new(),
+            children: Vec::new(),
+            started_at: None,
+            finished_at: None,
+            commit: None,
+            idempotent: true,
+            probe: None,
+            file: None,
+            definition: Value::Null,
+            focus: Vec::new(),
+            targets: Vec::new(),
+            summaries: Vec::new(),
+            requirements: Vec::new(),
+            acceptance: Vec::new(),
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn step(&self, id: &StepId) -> Option<&Step> {
+        self.steps.iter().find(|step| &step.id == id)
+    }
+
+    /// Finds a step by what a person typed: its id in any case, else the short name in the current group.
+    pub(crate) fn resolve(&self, text: &str) -> Option<&Step> {
+        let exact = self.steps.iter().find(|step| step.id.as_str() == text);
+        exact.or_else(|| self.steps.iter().find(|step| step.id.matches(text))).or_else(|| {
+            let group = self.position.as_ref().and_then(|id| self.step(id)).and_then(|step| step.group.clone());
+            self.steps.iter().find(|step| step.short.as_deref() == Some(text) && step.group == group)
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! The closed vocabulary of step states.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Says where a step stands, whatever word its own system uses for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    WaitingApproval,
+    Blocked,
+    Skipped,
+    Cancelled,
+}
+
+impl Status {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::InProgress,
+        Self::Completed,
+        Self::Failed,
+        Self::WaitingApproval,
+        Self::Blocked,
+        Self::Skipped,
+        Self::Cancelled,
+    ];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::WaitingApproval => "waiting_approval",
+            Self::Blocked => "blocked",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Is the word of a reviewer, in the canonical four (nine-step.md A1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum ReviewVerdict {
+    Approved,
+    ApprovedWithConditions,
+    NeedsRevision,
+    Rejected,
+}
+
+impl ReviewVerdict {
+    /// Reads the words of all reviewers, case, spaces, dashes and emoji aside; `None` for an unknown one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        match words.join(" ").as_str() {
+            "approved" | "approve" | "pass" | "testing valid" | "valid" => Some(Self::Approved),
+            "approved with conditions"
+            | "approved with minor changes"
+            | "approved with minor corrections"
+            | "approved with minor issues"
+            | "approved with changes"
+            | "valid with caveats"
+            | "testing valid with caveats" => Some(Self::ApprovedWithConditions),
+            "needs revision" | "incomplete" | "testing incomplete" => Some(Self::NeedsRevision),
+            "rejected" | "reject" | "invalid" | "testing invalid" => Some(Self::Rejected),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "APPROVED",
+            Self::ApprovedWithConditions => "APPROVED_WITH_CONDITIONS",
+            Self::NeedsRevision => "NEEDS_REVISION",
+            Self::Rejected => "REJECTED",
+        }
+    }
+}
+
+impl fmt::Display for ReviewVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReviewVerdict;
+
+    #[test]
+    fn every_reviewer_is_understood() {
+        use ReviewVerdict::{Approved, ApprovedWithConditions, NeedsRevision, Rejected};
+        for (text, verdict) in [
+            ("APPROVED", Some(Approved)),
+            ("✅ Approved", Some(Approved)),
+            ("Testing Valid", Some(Approved)),
+            ("APPROVED_WITH_CONDITIONS", Some(ApprovedWithConditions)),
+            ("Approved with Minor Changes", Some(ApprovedWithConditions)),
+            ("approved with minor corrections", Some(ApprovedWithConditions)),
+            ("Approved with Minor Issues", Some(ApprovedWithConditions)),
+            ("Approved with Changes", Some(ApprovedWithConditions)),
+            ("Valid with Caveats", Some(ApprovedWithConditions)),
+            ("needs-revision", Some(NeedsRevision)),
+            ("Incomplete", Some(NeedsRevision)),
+            ("Testing Incomplete", Some(NeedsRevision)),
+            ("❌ Rejected", Some(Rejected)),
+            ("Testing  Invalid", Some(Rejected)),
+            ("looks good to me", None),
+            ("", None),
+        ] {
+            assert_eq!(ReviewVerdict::parse(text), verdict, "{text}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Points in time. The only place that knows chrono.
+
+use std::fmt;
+
+use chrono::DateTime;
+use chrono::FixedOffset;
+use chrono::NaiveDate;
+use chrono::NaiveDateTime;
+use chrono::SecondsFormat;
+use chrono::TimeDelta;
+use chrono::TimeZone as _;
+use chrono::Utc;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+
+/// Is a point in time, printed as RFC 3339 in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub(crate) struct Timestamp(DateTime<Utc>);
+
+/// Says that a text names no point in time.
+#[derive(Debug, thiserror::Error)]
+#[error("not a date and time: `{0}` (RFC 3339, such as 2026-01-31T12:00:00Z)")]
+pub(crate) struct TimestampError(String);
+
+/// Is what a pure function may know of the clock: now, and how far local time is from UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) now: Timestamp,
+    pub(crate) utc_offset_seconds: i32,
+}
+
+impl Timestamp {
+    /// Reads every stamp seen in the wild: RFC 3339 with any offset and any number of fraction digits, the same with a space
+    /// for the `T`, without a zone (taken as local, nine-step.md A9.10), or a bare date.
+    pub(crate) fn parse(text: &str, utc_offset_seconds: i32) -> Result<Self, TimestampError> {
+        let text = text.trim();
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Ok(Self(time.with_timezone(&Utc)));
+        }
+        if let Ok(time) = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%z") {
+            return Ok(Self(time.with_timezone(&Utc)));
+        }
+        let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
+            .iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+            .or_else(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().and_then(|date| date.and_hms_opt(0, 0, 0)));
+        let offset = FixedOffset::east_opt(utc_offset_seconds);
+        match (naive, offset) {
+            (Some(naive), Some(offset)) => {
+                offset.from_local_datetime(&naive).single().map(|time| Self(time.with_timezone(&Utc)))
+            }
+            _ => None,
+        }
+        .ok_or_else(|| TimestampError(text.chars().take(64).collect()))
+    }
+
+    pub(crate) fn from_unix(seconds: i64, nanoseconds: u32) -> Option<Self> {
+        DateTime::from_timestamp(seconds, nanoseconds).map(Self)
+    }
+
+    /// Returns the seconds since 1970, whole ones.
+    pub(crate) fn unix_seconds(self) -> i64 {
+        self.0.timestamp()
+    }
+
+    /// Returns the whole seconds from `earlier` to this; negative when it is the other way round.
+    pub(crate) fn seconds_since(self, earlier: Self) -> i64 {
+        (self.0 - earlier.0).num_seconds()
+    }
+
+    pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
+        TimeDelta::try_seconds(seconds).and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
+    }
+
+    /// Returns `20260131T120000Z`, fit for a file name and in the order of time.
+    pub(crate) fn compact(self) -> String {
+        self.0.format("%Y%m%dT%H%M%SZ").to_string()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text, 0).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Says a length of time the way a person would: `3 minutes`, `2 days`.
+pub(crate) fn human_age(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (count, unit) = match seconds {
+        ..60 => (seconds, "second"),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..172_800 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Timestamp;
+    use super::human_age;
+
+    #[test]
+    fn stamps_of_the_wild_are_read() {
+        for (text, expected) in [
+            ("2025-12-11T16:55:25-05:00", "2025-12-11T21:55:25Z"),
+            ("2026-03-29T10:16:45+08:00", "2026-03-29T02:16:45Z"),
+            ("2026-03-29T10:16:45.1234567Z", "2026-03-29T10:16:45.123456700Z"),
+            ("2026-03-29T10:16:45.123456", "2026-03-29T08:16:45.123456Z"),
+            ("2026-03-29 10:16:45", "2026-03-29T08:16:45Z"),
+            ("2026-03-29", "2026-03-28T22:00:00Z"),
+            ("2026-03-29T10:16:45.5+0800", "2026-03-29T02:16:45.500Z"),
+        ] {
+            let time = Timestamp::parse(text, 7200).unwrap();
+            assert_eq!(time.to_string(), expected, "{text}");
+        }
+        assert!(Timestamp::parse("yesterday", 0).is_err());
+        assert!(Timestamp::parse("", 0).is_err());
+    }
+
+    #[test]
+    fn ages_read_like_speech() {
+        for (seconds, text) in [
+            (-5, "0 seconds"),
+            (1, "1 second"),
+            (59, "59 seconds"),
+            (60, "1 minute"),
+            (7200, "2 hours"),
+            (259_200, "3 days"),
+        ] {
+            assert_eq!(human_age(seconds), text);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Use cases, one file per verb. They return reports and never print.

@@ -1,0 +1,1 @@
+//! The only use of `jsonschema`: embedded schemas, and errors as findings.
