@@ -91,6 +91,17 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
         .collect()
 }
 
+/// Checks what a file is about to become and returns only what its schema did not object to before: a foreign file that was
+/// never quite right can still be written, and no write makes it worse.
+pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> Vec<Finding> {
+    let mut objections = validate(subject, after);
+    if !objections.is_empty() {
+        let known = validate(subject, before);
+        objections.retain(|objection| !known.contains(objection));
+    }
+    objections
+}
+
 /// Returns the published schema of that name.
 pub(crate) fn by_name(name: &str) -> Option<&'static Published> {
     PUBLISHED.iter().find(|published| published.name == name)

@@ -8,6 +8,7 @@ use super::by_name;
 use super::generate;
 use super::is_valid;
 use super::validate;
+use super::validate_edit;
 use crate::model::Change;
 
 /// The messages and pointers of what a schema objects to.
@@ -197,4 +198,14 @@ fn hundreds_of_violations_are_cut_off() {
     let mut value = state();
     value["completed_steps"] = Value::Array(vec![json!("x"); 500]);
     assert_eq!(validate(Subject::NineStepState, &value).len(), LIMIT);
+}
+
+#[test]
+fn an_edit_answers_only_for_what_it_broke() {
+    let before = json!({"id": "IMPL-1", "status": "pending"});
+    assert_eq!(validate(Subject::CcwTask, &before).len(), 1);
+    assert_eq!(validate_edit(Subject::CcwTask, &before, &json!({"id": "IMPL-1", "status": "in_progress"})), []);
+    let broken = validate_edit(Subject::CcwTask, &before, &json!({"id": "IMPL-1", "status": 3}));
+    let messages: Vec<&str> = broken.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages, ["/status is a number, text is needed"]);
 }
