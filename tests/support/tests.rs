@@ -1,5 +1,6 @@
 //! The sandbox itself keeps its promises.
 
+use super::Output;
 use super::Sandbox;
 use super::changed_lines;
 
@@ -52,4 +53,21 @@ fn paths_of_the_sandbox_are_not_in_the_output() {
     let sandbox = Sandbox::with_git();
     assert_eq!(sandbox.git(["rev-parse", "--show-toplevel"]), "$ROOT");
     assert_eq!(sandbox.normalise(sandbox.top().join("bin").as_str()), "$TOP/bin");
+}
+
+#[test]
+fn a_snapshot_shows_code_stdout_and_stderr() {
+    let stdout = "{\"schema\":\"plan/1\",\"ok\":true,\"data\":{\"verdict\":\"resume\"},\"findings\":[{\"code\":\"age-stale\"}]}\n";
+    let output = Output { code: 9, stdout: stdout.to_owned(), stderr: "hint: look\n".to_owned() };
+    assert_eq!(output.at("/data/verdict"), "resume");
+    assert_eq!(output.findings(), ["age-stale"]);
+    insta::assert_snapshot!(output, @r#"
+    code: 9
+    ----- stdout -----
+    {"schema":"plan/1","ok":true,"data":{"verdict":"resume"},"findings":[{"code":"age-stale"}]}
+    ----- stderr -----
+    hint: look
+    "#);
+    let silent = Output { code: 0, stdout: String::new(), stderr: String::new() };
+    insta::assert_snapshot!(silent, @"code: 0");
 }
