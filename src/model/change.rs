@@ -14,7 +14,10 @@ use super::StepId;
 use super::Timestamp;
 
 /// Is a transition that somebody wants, and when.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+///
+/// Unknown fields are refused by the schema: serde cannot do so for a flattened enum.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("unevaluatedProperties" = false))]
 pub(crate) struct Change {
     pub(crate) at: Timestamp,
     #[serde(flatten)]

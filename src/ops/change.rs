@@ -45,11 +45,11 @@ pub(crate) struct ChangeRequest {
 
 impl ChangeRequest {
     /// Reads a change that a program wrote (`--json -`), of the kind that the verb says.
-    pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
+    pub(crate) fn from_json(text: &str, verb: &str, now: Timestamp) -> Result<ChangeKind, OpError> {
         let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
         let mut value: Value = serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
         let Some(object) = value.as_object_mut() else { return Err(usage("the change is not a JSON object".to_owned())) };
-        object.remove("at");
+        object.insert("at".to_owned(), Value::String(now.to_string()));
         let kind = object.entry("change").or_insert_with(|| Value::String(verb.to_owned()));
         if kind.as_str() != Some(verb) {
             return Err(usage(format!("the change says {kind} and the command says {verb}")));
@@ -61,6 +61,10 @@ impl ChangeRequest {
         {
             object.insert("status".to_owned(), Value::String(status_of(verdict).as_str().to_owned()));
         }
+        if let Some(finding) = schema::validate(schema::Subject::Change, &value).into_iter().next() {
+            return Err(usage(finding.message));
+        }
+        value.as_object_mut().map(|object| object.remove("at"));
         serde_path_to_error::deserialize(value)
             .map_err(|error| usage(format!("the change is wrong at `{}`: {}", error.path(), error.inner())))
     }
@@ -195,27 +199,27 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Refuses to write what would not satisfy the schema of its file. What violated it before may go on doing so: foreign files
-    /// are guests.
+    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
+    /// guests.
     fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
-        let (Some(name), Some(after)) = (self.opened.dialect.schema_of(&edit.path), edit.after()) else { return Ok(()) };
-        let Ok(after) = serde_json::from_slice::<Value>(strip_bom(after)) else {
-            return Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem: "it is not JSON".to_owned() });
+        let (Some(subject), Some(after)) = (self.opened.dialect.schema_of(&edit.path), edit.after()) else { return Ok(()) };
+        let subject = subject_of(subject);
+        let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
+        let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
+        let after = match parsed(after) {
+            Ok(after) => after,
+            Err(error) => return failed(error.to_string()),
         };
-        if schema::is_valid(name, &after) {
+        if schema::is_valid(subject, &after) {
             return Ok(());
         }
         let before = match &edit.kind {
-            EditKind::Replace { before, .. } => serde_json::from_slice(strip_bom(before)).unwrap_or(Value::Null),
+            EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
             EditKind::Create { .. } | EditKind::Remove { .. } => Value::Null,
         };
-        let old: Vec<String> = schema::problems(name, &before).into_iter().map(|problem| problem.pointer).collect();
-        match schema::problems(name, &after).into_iter().find(|problem| !old.contains(&problem.pointer)) {
+        match schema::validate_edit(subject, &before, &after).into_iter().next() {
             None => Ok(()),
-            Some(problem) => Err(OpError::SelfCheck {
-                file: edit.path.as_str().to_owned(),
-                problem: format!("{} at {}", problem.message, problem.pointer),
-            }),
+            Some(finding) => failed(finding.message),
         }
     }
 
@@ -241,6 +245,15 @@ impl<'a> Desk<'a> {
         };
         store::record(&files.root, &files.own, &record, self.world.project.config.limits.log_bytes)?;
         Ok(())
+    }
+}
+
+/// Translates between the name that a dialect gives a schema and the schema.
+fn subject_of(kind: StateKind) -> schema::Subject {
+    match kind {
+        StateKind::NineStepState => schema::Subject::NineStepState,
+        StateKind::CcwSession => schema::Subject::CcwSession,
+        StateKind::CcwTask => schema::Subject::CcwTask,
     }
 }
 
