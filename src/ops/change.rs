@@ -202,8 +202,8 @@ impl<'a> Desk<'a> {
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
     /// guests.
     fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
-        let (Some(subject), Some(after)) = (self.opened.dialect.schema_of(&edit.path), edit.after()) else { return Ok(()) };
-        let subject = subject_of(subject);
+        let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
+        let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
         let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
         let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
         let after = match parsed(after) {
@@ -245,15 +245,6 @@ impl<'a> Desk<'a> {
         };
         store::record(&files.root, &files.own, &record, self.world.project.config.limits.log_bytes)?;
         Ok(())
-    }
-}
-
-/// Translates between the name that a dialect gives a schema and the schema.
-fn subject_of(kind: StateKind) -> schema::Subject {
-    match kind {
-        StateKind::NineStepState => schema::Subject::NineStepState,
-        StateKind::CcwSession => schema::Subject::CcwSession,
-        StateKind::CcwTask => schema::Subject::CcwTask,
     }
 }
 

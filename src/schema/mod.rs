@@ -48,6 +48,11 @@ struct Change;
 impl Subject {
     pub(crate) const ALL: [Self; 4] = [Self::NineStepState, Self::CcwSession, Self::CcwTask, Self::Change];
 
+    /// Returns the one that is published under this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.name() == name)
+    }
+
     /// Returns the name under which its schema is published.
     pub(crate) const fn name(self) -> &'static str {
         match self {
