@@ -119,7 +119,7 @@ pub(super) fn print_json(value: &serde_json::Value) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if clean(c.encode_utf8(&mut [0; 4])).is_empty() {

@@ -7,6 +7,8 @@ mod ccw;
 mod json;
 mod nine_step;
 
+pub(crate) use json::Document;
+
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -80,6 +82,8 @@ pub(crate) struct Archival {
     /// The folder of the run and where it goes.
     pub(crate) from: RelPath,
     pub(crate) to: RelPath,
+    /// What is written before it goes.
+    pub(crate) edits: Vec<Edit>,
 }
 
 /// Is what a probe found: runs, and files that only look like state.

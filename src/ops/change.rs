@@ -17,6 +17,7 @@ use crate::engine::Admitted;
 use crate::engine::Guard;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
@@ -32,6 +33,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::schema;
 use crate::store;
+use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 
@@ -45,11 +47,12 @@ pub(crate) struct ChangeRequest {
 
 impl ChangeRequest {
     /// Reads a change that a program wrote (`--json -`), of the kind that the verb says.
-    pub(crate) fn from_json(text: &str, verb: &str, now: Timestamp) -> Result<ChangeKind, OpError> {
+    pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
         let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
         let mut value: Value = serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
         let Some(object) = value.as_object_mut() else { return Err(usage("the change is not a JSON object".to_owned())) };
-        object.insert("at".to_owned(), Value::String(now.to_string()));
+        // The clock of the one who records counts, so that stamps never run backwards.
+        object.insert("at".to_owned(), Value::String("1970-01-01T00:00:00Z".to_owned()));
         let kind = object.entry("change").or_insert_with(|| Value::String(verb.to_owned()));
         if kind.as_str() != Some(verb) {
             return Err(usage(format!("the change says {kind} and the command says {verb}")));
@@ -70,6 +73,11 @@ impl ChangeRequest {
     }
 }
 
+/// Reads what `--json` names: a file, or the standard input for `-`.
+pub(crate) fn input(source: &str) -> Result<String, OpError> {
+    Ok(store::text_input(source)?)
+}
+
 /// Returns the status that a verdict means.
 pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     match verdict {
@@ -87,7 +95,7 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     desk.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
-    desk.hold_lease(world)?;
+    desk.hold_lease(written.change)?;
     report(world, &spot, written)
 }
 
@@ -114,9 +122,20 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
-        let lock = RunLock::acquire(&world.project, &spot.root, &spot.candidate.own)?;
-        let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock)?;
+        let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
+        let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
+    }
+
+    /// Reads the run again after a change of one's own.
+    pub(crate) fn reread(&mut self) {
+        let (candidate, root) = (self.opened.candidate.clone(), self.opened.files.root.clone());
+        let files = store::file_set_locked(&self.world.project, &self.lock, &root, &candidate, self.world.clock);
+        self.opened = Opened::new(candidate, files);
+    }
+
+    pub(crate) const fn lock(&self) -> &RunLock {
+        &self.lock
     }
 
     /// Refuses when a living process other than the caller drives the run.
@@ -139,11 +158,17 @@ impl<'a> Desk<'a> {
     }
 
     /// Says who drives the run from now on, when the caller is a session that can be told from others.
-    pub(crate) fn hold_lease(&self, world: &World) -> Result<(), OpError> {
-        if world.environment.session.is_some() {
-            let files = &self.opened.files;
-            store::lease::take(&files.root, &files.own, world.clock, &world.environment)?;
+    pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
+        if self.world.environment.session.is_some() {
+            self.take_lease(command)?;
         }
+        Ok(())
+    }
+
+    /// Makes the caller the one who drives the run.
+    pub(crate) fn take_lease(&self, command: &str) -> Result<(), OpError> {
+        let caller = Caller::find(&self.world.environment);
+        store::lease::take(&self.lock, self.world.clock, &caller, command)?;
         Ok(())
     }
 
@@ -176,27 +201,57 @@ impl<'a> Desk<'a> {
         Ok(written)
     }
 
-    /// Writes edits as one checkpoint. The only way into a state file.
-    pub(crate) fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
-        if edits.is_empty() {
-            return Ok(());
-        }
+    /// Writes the edits of a change as one checkpoint.
+    fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
             self.check_schema(edit)?;
         }
-        let sound = !self.opened.loaded.run.as_ref().is_none_or(|run| run.degraded);
+        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
+    }
+
+    /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
+    pub(crate) fn commit_as(&self, change: &str, step: Option<&StepId>, edits: &[Edit]) -> Result<(), OpError> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
         let meta = CheckpointMeta {
-            at: change.at,
-            change: change.kind.as_str().to_owned(),
-            step: change.kind.step().cloned(),
-            run: self.opened.loaded.run.as_ref().map(|run| run.id.as_str().to_owned()).unwrap_or_default(),
+            at: self.world.clock.now,
+            change: change.to_owned(),
+            step: step.cloned(),
             history_limit: self.world.project.config.limits.history,
             backup: backup.filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?))).collect(),
         };
-        let files = &self.opened.files;
-        store::commit(&self.lock, &files.root, &files.own, edits, &meta)?;
+        store::commit(&self.lock, edits, &meta)?;
         Ok(())
+    }
+
+    /// Returns the edit that makes a file have these bytes, whatever it has now.
+    pub(crate) fn put_back(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+        let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path: path.clone(), kind }
+    }
+
+    /// Moves every file of the state below Piton's own folder and returns that folder.
+    pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
+        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.world.clock.now.compact()))?;
+        let state = match &self.opened.loaded.run {
+            Some(run) => run.state_files.clone(),
+            None => vec![self.opened.files.state.clone()],
+        };
+        let mut edits = Vec::new();
+        for path in state {
+            if let Some(Content::Bytes(before)) = self.opened.files.files.get(&path).map(|entry| &entry.content) {
+                edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
+                edits.push(Edit { path, kind: EditKind::Remove { before: before.clone() } });
+            }
+        }
+        self.commit_as("archive", None, &edits)?;
+        Ok(folder)
     }
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
@@ -239,11 +294,11 @@ impl<'a> Desk<'a> {
             at: change.at,
             run: run.id.as_str().to_owned(),
             step: outcome.step.clone(),
-            head: store::git_head(&head_of).and_then(|head| head.sha),
-            outputs: store::digests(&files.root, &paths)?,
+            head: store::git::head(&head_of).and_then(|head| head.sha),
+            outputs: store::describe(&files.root, &paths),
             summary: outcome.summary.clone(),
         };
-        store::record(&files.root, &files.own, &record, self.world.project.config.limits.log_bytes)?;
+        store::record(&self.lock, &record, self.world.project.config.limits.log_bytes)?;
         Ok(())
     }
 }
@@ -301,8 +356,7 @@ fn message(kind: &ChangeKind) -> String {
 
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let moved = world.spot_again(spot, &written.files);
-    let opened = world.read(&moved)?;
+    let opened = world.read(&world.found_again(spot, &written.files))?;
     let (next, findings) = next_command(world, &opened, &written);
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),

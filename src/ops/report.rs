@@ -153,7 +153,7 @@ pub(crate) struct SchemaList {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SchemaName {
     pub(crate) name: String,
-    pub(crate) title: String,
+    pub(crate) about: String,
 }
 
 /// Says what was recorded (`checkpoint/1`).

@@ -32,21 +32,20 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
     let dialect = starter(&spec.workflow)?;
     part_of_a_path(&spec.feature)?;
     clear_the_way(world, dialect, &spec, put_away)?;
-    spec.base_branch = spec.base_branch.or_else(|| store::git_head(&world.project.root).and_then(|head| head.branch));
+    spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
     let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) };
     let edits = dialect.edit(&empty(world, &feature)?, &change)?;
     let spot = spot_of(world, dialect, &edits)?;
-    let lock = RunLock::acquire(&world.project, &spot.root, &spot.candidate.own)?;
+    let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
     let meta = CheckpointMeta {
         at: change.at,
         change: "start".to_owned(),
         step: None,
-        run: feature.clone(),
         history_limit: world.project.config.limits.history,
         backup: Vec::new(),
     };
-    store::commit(&lock, &spot.root, &spot.candidate.own, &edits, &meta)?;
+    store::commit(&lock, &edits, &meta)?;
     drop(lock);
     hide_from_git(world, dialect)?;
     let opened = world.read(&spot)?;
@@ -69,7 +68,7 @@ pub(crate) fn hide_from_git(world: &World, dialect: &dyn Dialect) -> Result<(), 
     let patterns = dialect.unversioned(&world.project.config);
     if let (Some(git), false) = (&world.project.git, patterns.is_empty()) {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        store::info_exclude(&git.common_dir, &patterns)?;
+        store::git::info_exclude(&git.common_dir, &patterns)?;
     }
     Ok(())
 }

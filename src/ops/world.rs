@@ -9,11 +9,14 @@ use crate::dialect::Loaded;
 use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::Clock;
+use crate::model::Content;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Mode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::Wanted;
@@ -100,15 +103,31 @@ impl World {
         Ok(Opened::new(spot.candidate.clone(), files))
     }
 
+    /// Returns where a run is after files were written: a change may have moved its state.
+    pub(crate) fn found_again(&self, spot: &Spot, written: &[RelPath]) -> Spot {
+        let is_gone = |spot: &Spot| matches!(store::read_file(&spot.root, &spot.candidate.state), Content::Problem(ReadProblem::Missing));
+        if written.len() < 2 || !is_gone(spot) {
+            return spot.clone();
+        }
+        let (spots, _) = self.spots();
+        let moved = spots.into_iter().find(|other| other.root == spot.root && written.contains(&other.candidate.state));
+        moved.unwrap_or_else(|| spot.clone())
+    }
+
     /// Gathers the evidence a run wants. `with_git` is false where a process must not be started.
     pub(crate) fn evidence(&self, opened: &Opened, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
         if with_git {
-            return store::gather(&self.project, &self.environment, &opened.files, wanted);
+            return store::gather(&self.project, &opened.files, wanted, &self.environment);
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
-        store::gather(&self.project, &self.environment, &opened.files, &without)
+        store::gather(&self.project, &opened.files, &without, &self.environment)
     }
+}
+
+/// Returns the format that the environment asks for.
+pub(crate) fn wanted_format() -> Option<String> {
+    Environment::read().format
 }
 
 fn probe(listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
