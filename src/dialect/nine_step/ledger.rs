@@ -143,6 +143,11 @@ impl Ledger {
     /// Takes in a `last_execution` that the history does not have. A success of it is in `completed_steps` as well.
     fn run_unrecorded(&mut self, last: &Entry) {
         let Some(place) = last.place() else { return };
+        // Words of the history have no meaning here (nine-step.md A1.2); they were reported as unknown.
+        let word = last.status.get().and_then(|status| Word::parse(status));
+        if matches!(word, Some(Word::Skipped | Word::Interrupted | Word::Decided)) {
+            return;
+        }
         let before = self.tallies.get(&place).cloned().unwrap_or_default();
         self.run(last);
         let Some(tally) = self.tallies.get_mut(&place) else { return };
@@ -182,11 +187,9 @@ impl Ledger {
 
     fn state_attempts(&mut self, place: Place, attempts: u32) {
         let tally = self.tallies.entry(place).or_default();
-        if attempts > tally.attempts {
-            tally.attempts = attempts;
-            if tally.failures > 0 && !tally.in_history {
-                tally.failures = attempts;
-            }
+        tally.attempts = tally.attempts.max(attempts);
+        if tally.failures > 0 && !tally.in_history {
+            tally.failures = tally.failures.max(attempts);
         }
     }
 }

@@ -80,7 +80,7 @@ impl Reading<'_, '_> {
 
     fn word(&mut self) -> Option<Word> {
         let text = self.last.status.get()?;
-        let word = Word::parse(text).filter(|word| !matches!(word, Word::Interrupted | Word::Decided));
+        let word = Word::parse(text).filter(|word| !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided));
         if word.is_none() {
             let message = format!("`{}` is no status of a step; accepted are: {ACCEPTED}", clean_line(text, 60));
             let fix = "correct the word, or record the result with `piton finish`";
@@ -116,11 +116,10 @@ impl Reading<'_, '_> {
     fn status(&mut self, word: Option<Word>, verdict: Option<ReviewVerdict>) -> Status {
         let has_unknown_verdict = verdict.is_none() && self.last.verdict != Field::Missing;
         match word {
-            None | Some(Word::Interrupted | Word::Decided) => Status::Blocked,
+            None | Some(Word::Skipped | Word::Interrupted | Word::Decided) => Status::Blocked,
             Some(Word::Pending) => Status::Pending,
             Some(Word::InProgress) => Status::InProgress,
             Some(Word::WaitingApproval) => Status::WaitingApproval,
-            Some(Word::Skipped) => Status::Skipped,
             Some(Word::Failed) => {
                 if verdict.is_some_and(approves) {
                     let message = format!("step {} failed, and its verdict approves; it counts as failed", self.at);
