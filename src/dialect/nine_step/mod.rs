@@ -1,4 +1,20 @@
 //! The nine-step workflow plugin (formats: nine-step.md).
+//!
+//! One JSON file per feature; `last_execution` in it says where the run stands. Piton adds optional fields only
+//! (nine-step.md A1.3): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`, `interruption_history`.
+
+mod brief;
+mod ledger;
+mod native;
+mod probe;
+mod raw;
+mod read;
+mod rules;
+mod stand;
+mod start;
+mod steps;
+mod workspace;
+mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
@@ -22,27 +38,30 @@ impl Dialect for NineStep {
         DialectId::NineStep
     }
 
-    fn marks(&self, _path: &str) -> bool {
-        false
+    fn marks(&self, path: &str) -> bool {
+        probe::is_marked(path)
     }
 
-    fn probe(&self, _listing: &Listing) -> Probed {
-        Probed::default()
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
     }
 
-    fn load(&self, _files: &FileSet) -> Loaded {
-        Loaded::default()
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
     }
 
-    fn edit(&self, _files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
-        Ok(Vec::new())
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, change)
     }
 
-    fn native(&self, _run: &Run, _plan: &Plan) -> serde_json::Value {
-        serde_json::Value::Null
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::plan(run, plan)
     }
 
-    fn brief(&self, _files: &FileSet, _run: &Run, _plan: &Plan, _next: &Next) -> Brief {
-        Brief::default()
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::write(files, run, plan, next)
     }
 }
+
+#[cfg(test)]
+mod tests;
