@@ -142,6 +142,9 @@ impl TaskDraft<'_> {
 
     /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
+        if self.value.get("status").and_then(Value::as_str) == Some(word) {
+            return Ok(());
+        }
         let mut entry = json!({
             "from": self.value.get("status").cloned().unwrap_or(Value::Null),
             "to": word,

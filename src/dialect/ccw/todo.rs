@@ -182,7 +182,7 @@ impl Line {
 fn last_word(lines: &[(&Line, bool)]) -> Option<Mention> {
     let has_entry = lines.iter().any(|(_, is_entry)| *is_entry);
     let counted = || lines.iter().filter(|(_, is_entry)| *is_entry || !has_entry).map(|(line, _)| *line);
-    let last = counted().last()?;
+    let last = counted().next_back()?;
     let contradicts = counted().any(|line| (line.mark == Mark::Done) != (last.mark == Mark::Done));
     Some(Mention { mark: last.mark, number: last.number, at: Some(last.at), contradicts })
 }

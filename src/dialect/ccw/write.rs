@@ -130,11 +130,12 @@ impl Writer<'_> {
         let interrupted = raw::first_text(&task.value, &["/execution/interruption_reason"]);
         let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
         task.set_status(word, &at, note.as_deref())?;
+        // Without an attempt nothing ran: the result was only verified.
         let recorded = raw::count(task.value.pointer("/execution/attempts")).unwrap_or(0);
-        if outcome.attempt.max(1) > recorded {
-            task.set_execution("attempts", &json!(outcome.attempt.max(1)));
+        if outcome.attempt > recorded {
+            task.set_execution("attempts", &json!(outcome.attempt));
         }
-        if task.value.pointer("/execution/last_attempt").is_none() {
+        if outcome.attempt > 0 && task.value.pointer("/execution/last_attempt").is_none() {
             task.set_execution("last_attempt", &json!(at));
         }
         if outcome.status == Status::Completed {
