@@ -1,4 +1,27 @@
-//! The Claude-Code-Workflow (formats: ccw.md).
+//! The session folders of Claude-Code-Workflow (formats: ccw.md).
+//!
+//! A session is a folder with one JSON file per task, a checklist, summaries and a session file, none of which can be trusted
+//! to agree. This room says what each of them says; who is believed is the engine's business.
+
+mod book;
+mod brief;
+mod draft;
+mod history;
+mod ids;
+mod layout;
+mod native;
+mod parts;
+mod probe;
+mod raw;
+mod read;
+mod rules;
+mod session;
+mod task;
+mod todo;
+mod write;
+
+#[cfg(test)]
+mod testing;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
@@ -22,27 +45,27 @@ impl Dialect for Ccw {
         DialectId::Ccw
     }
 
-    fn marks(&self, _path: &str) -> bool {
-        false
+    fn marks(&self, path: &str) -> bool {
+        probe::is_session_file(path)
     }
 
-    fn probe(&self, _listing: &Listing) -> Probed {
-        Probed::default()
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
     }
 
-    fn load(&self, _files: &FileSet) -> Loaded {
-        Loaded::default()
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
     }
 
-    fn edit(&self, _files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
-        Ok(Vec::new())
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, change)
     }
 
-    fn native(&self, _run: &Run, _plan: &Plan) -> serde_json::Value {
-        serde_json::Value::Null
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::native(run, plan)
     }
 
-    fn brief(&self, _files: &FileSet, _run: &Run, _plan: &Plan, _next: &Next) -> Brief {
-        Brief::default()
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, plan, next)
     }
 }

@@ -1,0 +1,199 @@
+//! Everything a session folder says, side by side: tasks, checklist, summaries. Readers and writers both begin here.
+
+use std::collections::BTreeSet;
+
+use super::ids;
+use super::ids::Index;
+use super::layout::Layout;
+use super::layout::TASK_DIR;
+use super::raw;
+use super::session::Session;
+use super::task;
+use super::task::Place;
+use super::task::Task;
+use super::todo::Mark;
+use super::todo::Mention;
+use super::todo::Todo;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::StepId;
+
+/// Is a session folder as read.
+pub(super) struct Book<'a> {
+    pub(super) files: &'a FileSet,
+    pub(super) layout: Layout,
+    pub(super) session: Session,
+    /// In natural order of their ids.
+    pub(super) tasks: Vec<Task>,
+    pub(super) index: Index,
+    pub(super) has_todo: bool,
+    /// What the checklist says about each task.
+    pub(super) mentions: Vec<Option<Mention>>,
+    /// The summaries of each task.
+    pub(super) summaries: Vec<Vec<RelPath>>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) is_degraded: bool,
+}
+
+impl<'a> Book<'a> {
+    pub(super) fn read(files: &'a FileSet) -> Self {
+        let layout = Layout::of(&files.state);
+        let session = Session::read(files, &layout);
+        let read = task::read(files, &layout, &session);
+        let mut findings = session.findings.clone();
+        findings.extend(read.findings);
+        let mut tasks = read.list;
+        let todo = read_todo(files, &layout, &mut findings);
+        if let Some(todo) = &todo {
+            add_checklist_tasks(todo, &layout, &mut tasks, &mut findings);
+        }
+        let index = index(&tasks);
+        let mentions = todo.as_ref().map_or_else(|| vec![None; tasks.len()], |todo| todo.mentions(&index, tasks.len()));
+        let summaries = match_summaries(files, &layout, &index, tasks.len());
+        let is_degraded = read.is_degraded || session.is_unreadable;
+        let mut book = Self {
+            files,
+            layout,
+            session,
+            tasks,
+            index,
+            has_todo: todo.is_some(),
+            mentions,
+            summaries,
+            findings,
+            is_degraded,
+        };
+        book.compare_checklist();
+        book
+    }
+
+    /// Finds a task by the id a step has.
+    pub(super) fn task(&self, id: &StepId) -> Option<usize> {
+        self.tasks.iter().position(|task| &task.id == id).or_else(|| self.index.find(id.as_str()))
+    }
+
+    /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).
+    fn compare_checklist(&mut self) {
+        if !self.has_todo {
+            return;
+        }
+        let mut found = Vec::new();
+        for (task, mention) in self.tasks.iter().zip(&self.mentions) {
+            if let Some(mention) = mention.as_ref().filter(|mention| mention.contradicts) {
+                let message = format!("{} has several lines that contradict each other; the last one counts", task.id);
+                let finding = Finding::new(FindingCode::TodoMismatch, message).on(&task.id).at(&self.layout.todo);
+                found.push(finding.line(mention.number, None));
+            }
+        }
+        let silent: Vec<&str> = self
+            .tasks
+            .iter()
+            .zip(&self.mentions)
+            .filter(|(_, mention)| mention.is_none())
+            .map(|(task, _)| task.id.as_str())
+            .collect();
+        if !silent.is_empty() {
+            let message = format!("the checklist does not mention {}", some_of(&silent));
+            found.push(Finding::new(FindingCode::TodoMismatch, message).at(&self.layout.todo));
+        }
+        self.findings.extend(found);
+    }
+}
+
+fn index(tasks: &[Task]) -> Index {
+    let mut index = Index::default();
+    for (at, task) in tasks.iter().enumerate() {
+        index.add(task.id.as_str(), at);
+    }
+    for (at, task) in tasks.iter().enumerate() {
+        task.aliases.iter().for_each(|alias| index.add_alias(alias, at));
+    }
+    index
+}
+
+fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> Option<Todo> {
+    let path = &layout.todo;
+    if let Some(bytes) = files.bytes(path) {
+        return Some(Todo::parse(bytes));
+    }
+    let problem = files.problem(path).map(|problem| problem.to_string()).unwrap_or_default();
+    let message = format!("the checklist cannot be read: {problem}");
+    findings.push(Finding::new(FindingCode::FileMissing, message).at(path));
+    None
+}
+
+/// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing. Without any task
+/// with an id, each box at the margin is a task.
+fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task>, findings: &mut Vec<Finding>) {
+    let had_tasks = !tasks.is_empty();
+    let known = index(tasks);
+    let groups: BTreeSet<String> = tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect();
+    let mut added: Vec<String> = Vec::new();
+    for (id, title, line) in todo.strangers(&known) {
+        // A group line over tasks with files (`IMPL-1` over `IMPL-1.1`) stands for no work of its own.
+        if !groups.contains(&ids::loose(&id)) && ids::is_safe(&id) {
+            added.push(id.clone());
+            tasks.push(from_line(&id, &title, line.mark, Place::Checklist { number: line.number, at: line.at }));
+        }
+    }
+    if had_tasks && !added.is_empty() {
+        let shown: Vec<&str> = added.iter().map(String::as_str).collect();
+        let message = format!("{} stands in the checklist and has no file in {TASK_DIR}", some_of(&shown));
+        findings.push(Finding::new(FindingCode::TodoMismatch, message).at(&layout.todo));
+    }
+    if tasks.is_empty() {
+        let boxes = todo.lines.iter().filter(|line| !line.is_indented && !line.is_legend());
+        for (at, line) in boxes.enumerate() {
+            let place = Place::Checklist { number: line.number, at: line.at };
+            tasks.push(from_line(&format!("TODO-{}", at + 1), &line.title(""), line.mark, place));
+        }
+    }
+    tasks.sort_by(|left, right| left.id.cmp(&right.id));
+}
+
+/// Makes a task of a checklist line; its box is its status, since nothing else records one.
+fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task {
+    let status = match mark {
+        Mark::Open => "pending",
+        Mark::Done => "completed",
+        Mark::InProgress => "in_progress",
+        Mark::Blocked => "blocked",
+        Mark::Cancelled => "cancelled",
+    };
+    let value = serde_json::json!({"title": title, "status": status});
+    Task { id: StepId::new(id), aliases: Vec::new(), place, value }
+}
+
+/// Gives each summary to the one task that its name begins with.
+fn match_summaries(files: &FileSet, layout: &Layout, index: &Index, count: usize) -> Vec<Vec<RelPath>> {
+    let mut summaries: Vec<Vec<RelPath>> = vec![Vec::new(); count];
+    for dir in &layout.summaries {
+        for (path, _) in files.in_dir(dir) {
+            let name = path.name();
+            if is_summary(name)
+                && let Some(task) = ids::named_in(name).find_map(|id| index.find(id))
+            {
+                summaries[task].push(path.clone());
+            }
+        }
+    }
+    summaries
+}
+
+/// Tells whether a file tells what was done, rather than why it failed (ccw.md B7.3).
+fn is_summary(name: &str) -> bool {
+    let name = name.to_lowercase();
+    !name.starts_with('.')
+        && ![".tmp", ".bak", ".swp", "~"].iter().any(|end| name.ends_with(end))
+        && !name.contains("failure-analysis")
+        && !name.contains("failure_analysis")
+}
+
+/// Names a few ids and how many more there are.
+pub(super) fn some_of(ids: &[&str]) -> String {
+    let shown: Vec<String> = ids.iter().take(10).map(|id| raw::line(id)).collect();
+    let more = ids.len() - shown.len();
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}

@@ -1,0 +1,232 @@
+//! Files being changed: opened when first touched, handed over as edits when their bytes differ.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::book::Book;
+use super::parts;
+use super::raw;
+use super::task::Place;
+use super::todo;
+use super::write;
+use crate::dialect::EditError;
+use crate::dialect::json::Document;
+use crate::dialect::json::escape;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::StepId;
+
+/// Is a session folder with changes on top.
+pub(super) struct Draft<'a> {
+    pub(super) book: Book<'a>,
+    /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
+    documents: Vec<(RelPath, Document)>,
+    ticks: Vec<usize>,
+}
+
+/// Is one task file being changed.
+pub(super) struct TaskDraft<'a> {
+    document: &'a mut Document,
+    base: String,
+    /// The task as it was.
+    pub(super) value: Value,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(book: Book<'a>) -> Self {
+        Self { book, documents: Vec::new(), ticks: Vec::new() }
+    }
+
+    /// Opens the file of a task; `None` for a task that only the checklist knows.
+    pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
+        let Some(at) = self.book.task(step) else {
+            return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
+        };
+        let (path, base) = match &self.book.tasks[at].place {
+            Place::Checklist { .. } => return Ok(None),
+            Place::File { path, pointer } => (path.clone(), pointer.clone()),
+            Place::Unreadable { path } => (path.clone(), String::new()),
+        };
+        let value = self.book.tasks[at].value.clone();
+        let document = self.document(&path)?;
+        Ok(Some(TaskDraft { document, base, value }))
+    }
+
+    /// Opens the session file.
+    pub(super) fn session(&mut self) -> Result<&mut Document, EditError> {
+        let path = self.book.layout.session.clone();
+        self.document(&path)
+    }
+
+    /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
+    pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
+        if !self.book.session.value.is_null()
+            && let Ok(session) = self.session()
+        {
+            change(session);
+        }
+    }
+
+    /// Ticks the box of a task, where it has one of its own.
+    pub(super) fn tick(&mut self, step: &StepId) {
+        let mention = self.book.task(step).and_then(|at| self.book.mentions[at].as_ref());
+        self.ticks.extend(mention.and_then(|mention| mention.at));
+    }
+
+    fn document(&mut self, path: &RelPath) -> Result<&mut Document, EditError> {
+        if let Some(at) = self.documents.iter().position(|(known, _)| known == path) {
+            return Ok(&mut self.documents[at].1);
+        }
+        let unreadable = |problem: String| EditError::Unreadable { file: path.as_str().to_owned(), problem };
+        let Some(bytes) = self.book.files.bytes(path) else {
+            return Err(match self.book.files.files.get(path).map(|entry| &entry.content) {
+                None => EditError::Missing { file: path.as_str().to_owned() },
+                Some(Content::Problem(problem)) => unreadable(problem.to_string()),
+                Some(Content::NameOnly | Content::Bytes(_)) => unreadable("its content was not read".to_owned()),
+            });
+        };
+        let parsed = Document::parse(bytes)
+            .map_err(|error| unreadable(format!("line {}, column {}: {}", error.line, error.column, error.message)))?;
+        if !parsed.value().is_object() {
+            return Err(unreadable("it holds no JSON object".to_owned()));
+        }
+        self.documents.push((path.clone(), parsed));
+        Ok(&mut self.documents.last_mut().expect("a document was just added").1)
+    }
+
+    /// Returns what changed: task files, checklist, session file.
+    pub(super) fn into_edits(self) -> Vec<Edit> {
+        let files = self.book.files;
+        let layout = &self.book.layout;
+        let (session, tasks): (Vec<_>, Vec<_>) =
+            self.documents.into_iter().partition(|(path, _)| path == &layout.session);
+        let mut edits: Vec<Edit> = Vec::new();
+        for (path, document) in tasks {
+            edits.extend(replace(files, path, document.into_bytes()));
+        }
+        if let Some(bytes) = files.bytes(&layout.todo) {
+            let ticked = self.ticks.iter().fold(bytes.to_vec(), |bytes, at| todo::ticked(bytes, *at));
+            edits.extend(replace(files, layout.todo.clone(), ticked));
+        }
+        for (path, document) in session {
+            edits.extend(replace(files, path, document.into_bytes()));
+        }
+        edits
+    }
+}
+
+fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
+    match &files.files.get(&path)?.content {
+        Content::Bytes(before) if **before != *after => {
+            Some(Edit { path, kind: EditKind::Replace { before: Arc::clone(before), after } })
+        }
+        Content::Bytes(_) | Content::NameOnly | Content::Problem(_) => None,
+    }
+}
+
+impl TaskDraft<'_> {
+    /// Sets a value below the task.
+    pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
+        if self.document.set(&format!("{}{pointer}", self.base), value) {
+            Ok(())
+        } else {
+            Err(EditError::Unsupported(format!("the task file has no place for {}", raw::line(pointer))))
+        }
+    }
+
+    /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
+    pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
+        if self.value.get("status").and_then(Value::as_str) == Some(word) {
+            return Ok(());
+        }
+        let mut entry = json!({
+            "from": self.value.get("status").cloned().unwrap_or(Value::Null),
+            "to": word,
+            "changed_at": at,
+        });
+        if let (Some(note), Some(fields)) = (note, entry.as_object_mut()) {
+            fields.insert("note".to_owned(), json!(note));
+        }
+        self.set("/status", &json!(word))?;
+        let history = format!("{}/status_history", self.base);
+        match self.value.get("status_history") {
+            Some(Value::Array(_)) | None => self.document.push(&history, &entry),
+            Some(Value::Null) => self.document.set(&history, &json!([entry])),
+            // Somebody's own use of the name is left alone.
+            Some(_) => true,
+        };
+        Ok(())
+    }
+
+    pub(super) fn set_execution(&mut self, key: &str, value: &Value) {
+        self.set_in("execution", key, value);
+    }
+
+    /// Sets a field of an object of the task, making the object. One that is something else is left alone.
+    pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
+        let pointer = format!("{}/{object}", self.base);
+        let field = format!("{pointer}/{}", escape(key));
+        if !self.document.set(&field, value) && self.value.get(object).is_some_and(Value::is_null) {
+            self.document.set(&pointer, &json!({key: value}));
+        }
+    }
+
+    pub(super) fn drop_execution(&mut self, key: &str) {
+        self.drop(&format!("/execution/{key}"));
+    }
+
+    pub(super) fn drop(&mut self, pointer: &str) {
+        self.document.remove(&format!("{}{pointer}", self.base));
+    }
+
+    pub(super) fn set_variable(&mut self, name: &str, value: &Value) {
+        let variables = format!("{}/execution/variables", self.base);
+        if !self.document.set(&format!("{variables}/{}", escape(name)), value) {
+            self.set_execution("variables", &json!({name: value}));
+        }
+    }
+
+    /// Notes that a flow-control step runs now.
+    pub(super) fn enter_flow_step(&mut self, part: &str) {
+        self.list_completed();
+        self.set_execution("flow_step", &json!(part));
+    }
+
+    /// Writes down which flow-control steps were taken as done, before what that was read from changes.
+    fn list_completed(&mut self) {
+        if self.value.pointer("/execution/completed_flow_steps").is_some() {
+            return;
+        }
+        let parts = parts::read(&self.value, Status::InProgress, |_| false);
+        let done = parts.into_iter().filter(|part| part.status == Status::Completed).map(|part| part.name);
+        let done: Vec<String> = done.filter(|name| self.subtask(name).is_none()).collect();
+        self.set_execution("completed_flow_steps", &json!(done));
+    }
+
+    /// Notes that a flow-control step is over and nothing runs there any more.
+    pub(super) fn leave_flow_step(&mut self, part: &str, list: &str) {
+        self.list_completed();
+        let pointer = format!("/execution/{list}");
+        let known = raw::list(self.value.pointer(&pointer));
+        if !known.iter().any(|name| name == part) {
+            let absolute = format!("{}{pointer}", self.base);
+            if !self.document.push(&absolute, &json!(part)) {
+                self.set_execution(list, &json!([part]));
+            }
+        }
+        if raw::first_text(&self.value, &["/execution/flow_step"]).as_deref() == Some(part) {
+            self.drop_execution("flow_step");
+        }
+    }
+
+    /// Returns the pointer of a subtask that stands in this file.
+    pub(super) fn subtask(&self, name: &str) -> Option<String> {
+        write::subtask_pointer(&self.value, name)
+    }
+}

@@ -1,0 +1,109 @@
+//! What a task file tells about its past: `status_history` (format G on) and `execution` (the seed) (ccw.md B4).
+
+use serde_json::Value;
+
+use super::raw;
+use super::rules;
+use crate::model::FileSet;
+use crate::model::Status;
+use crate::model::Timestamp;
+
+/// Is the past of one task.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) attempts: u32,
+    /// Failures since it was last completed.
+    pub(super) failures: u32,
+    pub(super) error: Option<String>,
+    pub(super) started_at: Option<Timestamp>,
+    pub(super) finished_at: Option<Timestamp>,
+    /// The newest stamp of all.
+    pub(super) stamp: Option<Timestamp>,
+    /// Why the last attempt was cut off, where the file says so.
+    pub(super) interruption_reason: Option<String>,
+    pub(super) last_attempt: Option<Timestamp>,
+}
+
+struct Entry {
+    from: Option<Status>,
+    to: Option<Status>,
+    at: Option<Timestamp>,
+    note: Option<String>,
+}
+
+/// Reads the past of a task that stands at `status` now.
+pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
+    let time = |pointer: &str| raw::text(task.pointer(pointer)).and_then(|text| files.time(&text));
+    let entries: Vec<Entry> =
+        raw::items(task.pointer("/status_history")).iter().map(|entry| read_entry(files, entry)).collect();
+    let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
+    let starts = u32::try_from(starts).unwrap_or(u32::MAX);
+    let recorded = raw::count(task.pointer("/execution/attempts"));
+    let attempts = recorded.unwrap_or(starts);
+    let last = |wanted: &[Status]| {
+        let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
+        entry.and_then(|entry| entry.at)
+    };
+    let last_attempt = time("/execution/last_attempt");
+    let ended = matches!(status, Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled);
+    let finished_at = last(&[Status::Completed, Status::Failed, Status::Skipped, Status::Cancelled])
+        .or_else(|| ["/execution/completion_time", "/executed_at", "/completed_at"].iter().find_map(|at| time(at)));
+    let stamps =
+        ["/execution/last_attempt", "/execution/completion_time", "/executed_at", "/completed_at", "/updated_at"];
+    let meta = ["/meta/updated", "/meta/updated_at", "/meta/completed_at"];
+    let stamp =
+        stamps.iter().chain(&meta).filter_map(|at| time(at)).chain(entries.iter().filter_map(|entry| entry.at)).max();
+    History {
+        attempts,
+        failures: failures(&entries, attempts, starts, status),
+        error: error(task, &entries, status),
+        started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time("/execution/started_at")),
+        finished_at: finished_at.filter(|_| ended),
+        stamp,
+        interruption_reason: raw::first_text(task, &["/execution/interruption_reason"]),
+        last_attempt,
+    }
+}
+
+fn read_entry(files: &FileSet, entry: &Value) -> Entry {
+    let status = |pointers: &[&str]| raw::first_text(entry, pointers).and_then(|word| rules::status(&word));
+    let at = raw::first_text(entry, &["/changed_at", "/at", "/timestamp"]);
+    Entry {
+        from: status(&["/from"]),
+        to: status(&["/to", "/status"]),
+        at: at.and_then(|text| files.time(&text)),
+        note: raw::first_text(entry, &["/note", "/error", "/reason"]),
+    }
+}
+
+/// Counts failures in a row. Where a file without history stands at failed, every attempt was one (ccw.md B7.3); a history
+/// that begins at failed continues such a file.
+fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u32 {
+    if entries.iter().all(|entry| entry.to != Some(Status::Failed) && entry.from != Some(Status::Failed)) {
+        return if status == Status::Failed { attempts.max(1) } else { 0 };
+    }
+    let began_failed = entries.first().is_some_and(|entry| entry.from == Some(Status::Failed));
+    let earlier = if began_failed { attempts.saturating_sub(starts).max(1) } else { 0 };
+    entries.iter().fold(earlier, |count, entry| match entry.to {
+        Some(Status::Failed) => count.saturating_add(1),
+        Some(Status::Completed) => 0,
+        Some(
+            Status::Pending
+            | Status::InProgress
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled,
+        )
+        | None => count,
+    })
+}
+
+fn error(task: &Value, entries: &[Entry], status: Status) -> Option<String> {
+    let told = ["/execution/error", "/result/error", "/error", "/execution/interruption_reason"];
+    let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed));
+    let result = || raw::text(task.pointer("/result")).filter(|_| status == Status::Failed);
+    let open = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);
+    let found = raw::first_text(task, &told).or_else(|| last_failure()?.note.clone()).or_else(result);
+    found.filter(|_| open)
+}

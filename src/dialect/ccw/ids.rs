@@ -1,0 +1,119 @@
+//! Task ids as people and agents spell them: `impl-1.2`, `IMPL-001`, `L0`, `IMPL-001.3-validation` (ccw.md B4, B8.1, B8.8).
+
+use std::collections::BTreeMap;
+
+/// Finds tasks by what a dependency, a checklist line or a file name calls them.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    exact: BTreeMap<String, usize>,
+    /// `None` where two tasks share the loose spelling, so that `IMPL-1` and `IMPL-001` are never taken for one another.
+    loose: BTreeMap<String, Option<usize>>,
+}
+
+impl Index {
+    pub(super) fn add(&mut self, id: &str, at: usize) {
+        self.exact.entry(id.to_lowercase()).or_insert(at);
+        self.loose.entry(loose(id)).and_modify(|known| *known = known.filter(|known| *known == at)).or_insert(Some(at));
+    }
+
+    /// Adds another name of a task, where no task is called so already.
+    pub(super) fn add_alias(&mut self, name: &str, at: usize) {
+        self.exact.entry(name.to_lowercase()).or_insert(at);
+        self.loose.entry(loose(name)).or_insert(Some(at));
+    }
+
+    /// Finds the one task of this name: in any case first, then with any number of leading zeros.
+    pub(super) fn find(&self, text: &str) -> Option<usize> {
+        let text = text.trim().trim_matches(['*', '`', '[', ']', '"', '\'']).trim();
+        let text = text.strip_suffix(".json").unwrap_or(text);
+        self.exact.get(&text.to_lowercase()).copied().or_else(|| self.loose.get(&loose(text)).copied().flatten())
+    }
+
+    /// Finds the task of a longer text that begins with its id: `IMPL-001 (foundation)`, `IMPL-001-setup`.
+    pub(super) fn find_leading(&self, text: &str) -> Option<usize> {
+        if let Some(at) = self.find(text) {
+            return Some(at);
+        }
+        let mut token = leading_token(text.trim_start_matches(|c: char| !c.is_alphanumeric()));
+        loop {
+            if let Some(at) = self.find(token) {
+                return Some(at);
+            }
+            let (head, tail) = token.rsplit_once(['-', '.'])?;
+            if !tail.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                return None;
+            }
+            token = head;
+        }
+    }
+}
+
+/// Returns the spelling in which case and leading zeros of numbers do not count.
+pub(super) fn loose(id: &str) -> String {
+    let mut key = String::with_capacity(id.len());
+    let mut rest = id;
+    while !rest.is_empty() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        if digits > 0 {
+            let number = rest[..digits].trim_start_matches('0');
+            key.push_str(if number.is_empty() { "0" } else { number });
+            rest = &rest[digits..];
+        } else {
+            let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            key.push_str(&rest[..end].to_lowercase());
+            rest = &rest[end..];
+        }
+    }
+    key
+}
+
+/// Returns the beginning of a text that could be an id.
+pub(super) fn leading_token(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(text.len());
+    text[..end].trim_end_matches(['-', '_', '.'])
+}
+
+/// Tells whether a token has the shape of a task id: a word, a dash, a number (`IMPL-001`, `TEST-2.1`, `impl-1.2-docs`,
+/// `IMPL-FE-3`). Words of prose such as `utf-8` are not: a word in small letters has to be one that CCW uses.
+pub(super) fn is_task_shaped(token: &str) -> bool {
+    let Some((prefix, rest)) = token.split_once('-') else { return false };
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+    };
+    let numbered = rest.split('-').find(|segment| !is_word(segment)).unwrap_or_default();
+    let known = ["impl", "task", "test", "fix", "refactor", "docs", "review"].contains(&prefix.to_lowercase().as_str());
+    (known || (2..=16).contains(&prefix.len()) && is_word(prefix) && !["UTF", "ISO", "SHA", "RFC"].contains(&prefix))
+        && numbered.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Tells whether an id may stand in a file name and on a command line (ccw.md B11).
+pub(super) fn is_safe(id: &str) -> bool {
+    !id.is_empty()
+        && id.len() <= 200
+        && !id.contains(['/', '\\'])
+        && !id.contains("..")
+        && !id.chars().any(char::is_control)
+}
+
+/// Returns the beginnings of a file name that may be the id of the task it is about, the longest first: what is followed by
+/// `-`, `.` or the end (ccw.md B7.3). `IMPL-1.1-summary.md` is not about `IMPL-1`, `IMPL-10.md` not either.
+pub(super) fn named_in(file_name: &str) -> impl Iterator<Item = &str> {
+    let ends = std::iter::once(file_name.len()).chain(file_name.rmatch_indices(['-', '.']).map(|(at, _)| at));
+    ends.take(64).filter_map(move |end| {
+        let (id, rest) = file_name.split_at(end);
+        let goes_on = rest.get(1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let is_longer_id = goes_on && (rest.starts_with('.') || !id.ends_with(|c: char| c.is_ascii_digit()));
+        (!is_longer_id).then_some(id)
+    })
+}
+
+/// Returns the ids above one, in their loose spelling, the nearest first: `impl-1.2.3` lies below `impl-1.2` and `impl-1`.
+pub(super) fn ancestors(id: &str) -> Vec<String> {
+    let key = loose(id);
+    key.rmatch_indices('.').take(8).map(|(at, _)| key[..at].to_owned()).collect()
+}
+
+#[cfg(test)]
+#[path = "ids_tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+//! Where a session keeps its files (ccw.md B2).
+
+use crate::model::FileSet;
+use crate::model::RelPath;
+
+pub(super) const WORKFLOW: &str = ".workflow";
+pub(super) const SESSION_FILE: &str = "workflow-session.json";
+pub(super) const TASK_DIR: &str = ".task";
+pub(super) const MARKER: &str = ".active-";
+pub(super) const OWN_DIR: &str = ".piton";
+
+/// Names the files of one session folder.
+pub(super) struct Layout {
+    pub(super) dir: RelPath,
+    pub(super) session: RelPath,
+    pub(super) todo: RelPath,
+    pub(super) plan: RelPath,
+    pub(super) machine_plan: RelPath,
+    pub(super) tasks: RelPath,
+    /// Both spellings occur (ccw.md B8.8).
+    pub(super) summaries: [RelPath; 2],
+}
+
+impl Layout {
+    pub(super) fn of(dir: &RelPath) -> Self {
+        Self {
+            session: below(dir, SESSION_FILE),
+            todo: below(dir, "TODO_LIST.md"),
+            plan: below(dir, "IMPL_PLAN.md"),
+            machine_plan: below(dir, "plan.json"),
+            tasks: below(dir, TASK_DIR),
+            summaries: [below(dir, ".summaries"), below(dir, "summaries")],
+            dir: dir.clone(),
+        }
+    }
+
+    /// Returns the plan document that is there, the one for people first.
+    pub(super) fn plan_in(&self, files: &FileSet) -> Option<&RelPath> {
+        [&self.plan, &self.machine_plan].into_iter().find(|path| files.files.contains_key(*path))
+    }
+
+    /// Tells whether the session lies in the archive, which says nothing about what is done (ccw.md B6).
+    pub(super) fn is_archived(&self) -> bool {
+        self.dir.parent().is_some_and(|parent| parent.name() == "archives")
+    }
+
+    /// Tells whether the session lies where the first formats (A to E) put it: right below `.workflow`.
+    pub(super) fn is_legacy(&self) -> bool {
+        self.dir.parent().is_some_and(|parent| parent.name() == WORKFLOW)
+    }
+}
+
+/// Appends a name that is a literal of ours.
+pub(super) fn below(dir: &RelPath, name: &str) -> RelPath {
+    dir.join(name).expect("a literal file name is a path")
+}

@@ -1,0 +1,107 @@
+//! The plan in the words of the seed: what `/workflow:resume` calls its analysis (ccw.md B7.4).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::rules;
+use crate::model::Action;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Verdict;
+
+/// Returns `interruption_analysis`, `execution_state` and `interruption_point`.
+pub(super) fn native(run: &Run, plan: &Plan) -> Value {
+    let task = last_active_task(plan);
+    let kind = interruption_type(run, plan);
+    let affected = match &plan.interruption {
+        Some(report) if !report.affected.is_empty() => report.affected.clone(),
+        Some(_) | None => task.iter().cloned().collect(),
+    };
+    // What was recorded as done and is not believed has to be done.
+    let mut pending = plan.steps.pending.clone();
+    pending.extend(plan.steps.invalid.iter().filter(|id| !plan.steps.pending.contains(id)).cloned());
+    pending.sort();
+    json!({
+        "interruption_analysis": {
+            "session_id": run.id,
+            "last_active_task": task,
+            "interruption_type": kind,
+            "interruption_time": plan.interruption.as_ref().and_then(|report| report.at),
+            "affected_tasks": affected,
+            "pending_dependencies": pending_dependencies(run, plan, task.as_ref()),
+            "recovery_strategy": plan.next.iter().find_map(|next| next.strategy).map(|strategy| strategy.as_str()),
+        },
+        "execution_state": {
+            "completed_tasks": plan.steps.completed,
+            "failed_tasks": plan.steps.failed,
+            "in_progress_tasks": plan.steps.in_progress,
+            "pending_tasks": pending,
+            "skipped_tasks": plan.steps.skipped,
+            "blocked_tasks": plan.steps.blocked,
+        },
+        "interruption_point": { "task": task, "type": point_type(plan) },
+    })
+}
+
+fn last_active_task(plan: &Plan) -> Option<StepId> {
+    if plan.verdict == Verdict::Complete {
+        return None;
+    }
+    let interrupted = plan.interruption.as_ref().and_then(|report| report.step.clone());
+    interrupted.or_else(|| plan.next.first().map(|next| next.step.clone()))
+}
+
+/// Returns the recorded word (`agent_timeout`) where the state has one about the same task, else the planner's.
+fn interruption_type(run: &Run, plan: &Plan) -> String {
+    let recorded = run.interruption.as_ref().filter(|recorded| {
+        let planned = plan.interruption.as_ref().and_then(|report| report.step.as_ref());
+        planned.is_none() || recorded.step.is_none() || recorded.step.as_ref() == planned
+    });
+    match (recorded, &plan.interruption) {
+        (Some(recorded), Some(_)) => rules::interruption_word(recorded.kind, &recorded.reason),
+        (_, Some(report)) => rules::interruption_word(report.kind, &report.reason),
+        (_, None) => point_type(plan),
+    }
+}
+
+/// Returns the type of an `InterruptionPoint`, with the two that the seed lacks (ccw.md B7.3).
+pub(super) fn point_type(plan: &Plan) -> String {
+    let first = plan.next.first().map(|next| next.action);
+    let word = match (plan.verdict, first, &plan.interruption) {
+        (Verdict::Complete, _, _) => "workflow_complete",
+        (_, Some(Action::Verify), _) => "needs_verification",
+        (_, _, Some(report)) => report.kind.as_str(),
+        (_, Some(Action::Approve | Action::Return | Action::Retry | Action::Run), None) => "ready_to_execute",
+        (_, Some(Action::Merge | Action::Archive), None) => "workflow_complete",
+        (Verdict::Resume | Verdict::Confirm | Verdict::Blocked, None, None) => "dependency_block",
+        (Verdict::Nothing, None, None) => "workflow_complete",
+    };
+    word.to_owned()
+}
+
+/// Returns what the task waits for; when nothing can start, what everything waits for.
+fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<String> {
+    let is_done = |id: &StepId| plan.steps.completed.contains(id) || plan.steps.skipped.contains(id);
+    let waits = |id: &StepId| match task {
+        Some(task) if !plan.next.is_empty() => id == task,
+        Some(_) | None => !is_done(id),
+    };
+    if plan.verdict == Verdict::Complete {
+        return Vec::new();
+    }
+    let mut found: Vec<String> = Vec::new();
+    for step in run.steps.iter().filter(|step| waits(&step.id)) {
+        let open = step.depends_on.iter().filter(|id| !is_done(id)).map(StepId::as_str);
+        for id in open.chain(step.dangling.iter().map(String::as_str)) {
+            if !found.iter().any(|known| known == id) {
+                found.push(id.to_owned());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "native_tests.rs"]
+mod tests;

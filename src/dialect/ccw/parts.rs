@@ -1,0 +1,137 @@
+//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own (ccw.md B4, B7.6).
+
+use serde_json::Value;
+
+use super::raw;
+use super::rules;
+use super::rules::Word;
+use super::task;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Status;
+
+/// Lists the parts of a task. `is_child` tells which subtasks are steps of their own.
+pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
+        add_flow_steps(value, raw::items(value.pointer(pointer)), PartKind::Analysis, &mut parts);
+    }
+    for pointer in ["/flow_control/implementation_approach", "/implementation", "/implementation_approach"] {
+        add_flow_steps(value, raw::items(value.pointer(pointer)), PartKind::Work, &mut parts);
+    }
+    let progress = Progress::read(value);
+    progress.settle(&mut parts);
+    for (at, subtask) in task::subtasks(value).1.iter().take(raw::LIST_LIMIT).enumerate() {
+        let name = task::subtask_name(subtask, at);
+        if !is_child(&name) {
+            let title = raw::first_text(subtask, &["/title", "/description", "/name"]);
+            let title = title.map_or_else(|| name.clone(), |title| raw::line(&title));
+            let part = Part {
+                name: unique(name, PartKind::Work, &parts),
+                title,
+                kind: PartKind::Work,
+                status: word(subtask).unwrap_or_else(|| progress.of(&task::subtask_name(subtask, at))),
+                output: None,
+                commands: Vec::new(),
+            };
+            parts.push(part);
+        }
+    }
+    // Subtasks stay pending in files whose task is completed; the task wins.
+    if status == Status::Completed {
+        for part in &mut parts {
+            part.status = if part.status == Status::Skipped { Status::Skipped } else { Status::Completed };
+        }
+    }
+    parts
+}
+
+fn add_flow_steps(task: &Value, steps: &[Value], kind: PartKind, parts: &mut Vec<Part>) {
+    for (at, step) in steps.iter().take(raw::LIST_LIMIT).enumerate() {
+        let told = raw::first_text(step, &["/step", "/id", "/name"]);
+        let name = told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name));
+        let title = raw::first_text(step, &["/title", "/action", "/description", "/purpose"]);
+        let title = title.or_else(|| raw::text(Some(step))).map_or_else(|| name.clone(), |title| raw::line(&title));
+        let variable = raw::first_text(step, &["/output_to", "/output"]).map(|variable| raw::line(&variable));
+        let variables = task.pointer("/execution/variables");
+        let output = variable.map(|name| {
+            let known = variables.and_then(|variables| variables.get(&name)).cloned();
+            (name, known)
+        });
+        let mut commands = raw::list(step.get("command"));
+        commands.extend(raw::list(step.get("commands")));
+        let status = word(step).unwrap_or(Status::Pending);
+        parts.push(Part { name: unique(name, kind, parts), title, kind, status, output, commands });
+    }
+}
+
+fn word(value: &Value) -> Option<Status> {
+    match rules::word(value) {
+        Word::Known(status) => Some(status),
+        Word::Container | Word::Missing | Word::Unknown(_) => None,
+    }
+}
+
+/// Makes a name that no earlier part has: analysis and implementation both count from 1.
+fn unique(name: String, kind: PartKind, parts: &[Part]) -> String {
+    let is_taken = |name: &str| parts.iter().any(|part| part.name == name);
+    if !is_taken(&name) {
+        return name;
+    }
+    let prefix = match kind {
+        PartKind::Analysis => "analysis",
+        PartKind::Work => "implementation",
+    };
+    let longer =
+        std::iter::once(format!("{prefix}-{name}")).chain((2..).map(|count| format!("{prefix}-{name}-{count}")));
+    longer.into_iter().find(|name| !is_taken(name)).unwrap_or(name)
+}
+
+/// Is what `execution` says about flow-control steps; format A had it as `current_attempt`.
+struct Progress {
+    current: Option<String>,
+    completed: Option<Vec<String>>,
+    skipped: Vec<String>,
+}
+
+impl Progress {
+    fn read(task: &Value) -> Self {
+        let completed = ["/execution/completed_flow_steps", "/execution/current_attempt/completed_checkpoints"];
+        let completed = completed.iter().find_map(|pointer| task.pointer(pointer)).map(|list| raw::list(Some(list)));
+        Self {
+            current: raw::first_text(task, &["/execution/flow_step"]).map(|name| raw::line(&name)),
+            completed,
+            skipped: raw::list(task.pointer("/execution/skipped_flow_steps")),
+        }
+    }
+
+    fn of(&self, name: &str) -> Status {
+        if self.skipped.iter().any(|skipped| raw::line(skipped) == name) {
+            Status::Skipped
+        } else if self.completed.iter().flatten().any(|done| raw::line(done) == name) {
+            Status::Completed
+        } else if self.current.as_deref() == Some(name) {
+            Status::InProgress
+        } else {
+            Status::Pending
+        }
+    }
+
+    /// Gives each part its status. A file that names the interrupted step and keeps no list of completed ones has gone
+    /// through the steps before it, one after the other (the seed: "Resume from step").
+    fn settle(&self, parts: &mut [Part]) {
+        let current = parts.iter().position(|part| self.current.as_deref() == Some(&part.name));
+        for (at, part) in parts.iter_mut().enumerate() {
+            let passed = self.completed.is_none() && current.is_some_and(|current| at < current);
+            match self.of(&part.name) {
+                Status::Pending if passed => part.status = Status::Completed,
+                Status::Pending => {}
+                known => part.status = known,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "parts_tests.rs"]
+mod tests;

@@ -1,0 +1,457 @@
+//! From a session folder to a run.
+
+use super::book::Book;
+use super::book::some_of;
+use super::history;
+use super::history::History;
+use super::ids;
+use super::parts;
+use super::raw;
+use super::rules;
+use super::rules::Word;
+use super::task;
+use super::task::Place;
+use super::task::Task;
+use super::todo::Mark;
+use crate::dialect::Loaded;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+use crate::model::Wanted;
+use crate::model::Witness;
+use crate::model::WorkspaceRecord;
+use crate::model::mask_secrets;
+
+/// How many tasks CCW allows; real sessions have more (ccw.md B8.15).
+const TASK_LIMIT: usize = 10;
+
+/// Reads a run from whatever of its folder can be read.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let book = Book::read(files);
+    let mut findings = book.findings.clone();
+    let kinship = Kinship::of(&book, &mut findings);
+    let mut steps = Vec::with_capacity(book.tasks.len());
+    let mut stamp = book.session.stamp(files);
+    let mut interruption = None;
+    for (at, task) in book.tasks.iter().enumerate() {
+        let (status, kind) = standing(&book, at, &kinship, &mut findings);
+        let history = history::read(files, &task.value, status);
+        stamp = stamp.max(history.stamp);
+        interruption = newer(interruption, recorded_interruption(task, status, &history));
+        steps.push(step(&book, at, (status, kind), &kinship, history, &mut findings));
+    }
+    let (status, unknown) = book.session.status();
+    let status = if book.layout.is_archived() { RunStatus::Archived } else { status };
+    report_session(&book, status, unknown, &steps, &mut findings);
+    let interruption =
+        interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&book, &steps));
+    let workspace = workspace(&book);
+    let run = Run {
+        id: RunId::new(book.session.id().unwrap_or_else(|| book.layout.dir.name().to_owned())),
+        dialect: DialectId::Ccw,
+        title: raw::line(&book.session.goal().unwrap_or_else(|| book.layout.dir.name().to_owned())),
+        workflow: "ccw".to_owned(),
+        status,
+        state_files: state_files(&book),
+        position: position(&book, &steps),
+        done_elsewhere: 0,
+        goal: book.session.goal(),
+        started_at: book.session.started_at(files),
+        stamp,
+        after: after(status),
+        interruption,
+        resumes: book.session.resumes(),
+        writable: true,
+        degraded: book.is_degraded,
+        steps,
+        workspace,
+    };
+    let wanted = wanted(&run);
+    Loaded { run: Some(run), findings, wanted }
+}
+
+/// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
+struct Kinship {
+    children: Vec<Vec<usize>>,
+    parent: Vec<Option<usize>>,
+    /// Children that are named and have no file.
+    missing: Vec<Vec<String>>,
+}
+
+impl Kinship {
+    fn of(book: &Book<'_>, findings: &mut Vec<Finding>) -> Self {
+        let count = book.tasks.len();
+        let mut kin =
+            Self { children: vec![Vec::new(); count], parent: vec![None; count], missing: vec![Vec::new(); count] };
+        for (at, task) in book.tasks.iter().enumerate() {
+            for (number, subtask) in task::subtasks(&task.value).1.iter().enumerate() {
+                let name = task::subtask_name(subtask, number);
+                match book.index.find(&name) {
+                    Some(child) => kin.adopt(at, child),
+                    None if subtask.is_string() && ids::is_task_shaped(&name) => kin.missing[at].push(name),
+                    None => {}
+                }
+            }
+        }
+        for (at, task) in book.tasks.iter().enumerate() {
+            let above = ids::ancestors(task.id.as_str());
+            let declared = task::parent(&task.value).and_then(|parent| book.index.find(&parent));
+            if let Some(parent) = declared
+                && (is_group(&book.tasks[parent]) || above.contains(&ids::loose(book.tasks[parent].id.as_str())))
+            {
+                kin.adopt(parent, at);
+            }
+            let nearest = above.iter().find_map(|id| book.index.find(id));
+            if let Some(parent) = nearest.filter(|parent| is_group(&book.tasks[*parent])) {
+                kin.adopt(parent, at);
+            }
+        }
+        for (task, missing) in book.tasks.iter().zip(&kin.missing).filter(|(_, missing)| !missing.is_empty()) {
+            let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+            let message = format!("{} names subtasks without a file: {}", task.id, some_of(&missing));
+            findings.push(Finding::new(FindingCode::FileMissing, message).on(&task.id));
+        }
+        kin
+    }
+
+    /// Notes a child, unless it has a parent or that would close a circle.
+    fn adopt(&mut self, parent: usize, child: usize) {
+        let mut above = Some(parent);
+        while let Some(at) = above {
+            if at == child {
+                return;
+            }
+            above = self.parent[at];
+        }
+        if self.parent[child].is_none() {
+            self.parent[child] = Some(parent);
+            self.children[parent].push(child);
+        }
+    }
+}
+
+/// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
+fn is_group(task: &Task) -> bool {
+    rules::word(&task.value) == Word::Container || matches!(task.place, Place::Checklist { .. })
+}
+
+/// Returns status and kind of a task, and reports words that are missing or unknown.
+fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Finding>) -> (Status, StepKind) {
+    let task = &book.tasks[at];
+    if matches!(task.place, Place::Unreadable { .. }) {
+        return (Status::Blocked, StepKind::Work);
+    }
+    let is_container = !kinship.children[at].is_empty();
+    let kind = if is_container { StepKind::Container } else { StepKind::Work };
+    let mut report = |code, message: String| {
+        let finding = Finding::new(code, message).on(&task.id);
+        findings.push(match &task.place {
+            Place::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
+            Place::Unreadable { path } => finding.at(path),
+            Place::Checklist { number, .. } => finding.at(&book.layout.todo).line(*number, None),
+        });
+    };
+    match rules::word(&task.value) {
+        Word::Known(status) => (status, kind),
+        Word::Container if is_container => (Status::Pending, kind),
+        Word::Container if !kinship.missing[at].is_empty() || task::subtasks(&task.value).1.is_empty() => {
+            report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
+            (Status::Blocked, StepKind::Work)
+        }
+        Word::Container => (status_of_subtasks(&task.value), StepKind::Work),
+        Word::Missing => {
+            if !is_container {
+                report(
+                    FindingCode::StatusMissing,
+                    format!("{} has no status; evidence decides, else it is pending", task.id),
+                );
+            }
+            (Status::Pending, kind)
+        }
+        Word::Unknown(word) => {
+            report(FindingCode::StatusUnknown, format!("the status `{word}` of {} is none that CCW knows", task.id));
+            (Status::Blocked, kind)
+        }
+    }
+}
+
+/// Derives the status of a container whose subtasks stand in its own file.
+fn status_of_subtasks(value: &serde_json::Value) -> Status {
+    let parts = parts::read(value, Status::Pending, |_| false);
+    let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
+    if parts.iter().all(|part| is_over(part.status)) {
+        Status::Completed
+    } else if parts.iter().any(|part| part.status == Status::Failed) {
+        Status::Failed
+    } else if parts.iter().any(|part| part.status == Status::InProgress || is_over(part.status)) {
+        Status::InProgress
+    } else {
+        Status::Pending
+    }
+}
+
+fn step(
+    book: &Book<'_>,
+    at: usize,
+    (status, kind): (Status, StepKind),
+    kinship: &Kinship,
+    history: History,
+    findings: &mut Vec<Finding>,
+) -> Step {
+    let task = &book.tasks[at];
+    let value = &task.value;
+    let legacy = book.layout.is_legacy();
+    let agent = rules::agent(value, legacy);
+    let is_believable =
+        !matches!(task.place, Place::Unreadable { .. }) && !matches!(rules::word(value), Word::Unknown(_));
+    let (depends_on, mut dangling) = dependencies(book, at, findings);
+    dangling.extend(kinship.missing[at].iter().filter(|_| kind == StepKind::Container).cloned());
+    let ids_of = |tasks: &[usize]| tasks.iter().map(|at| book.tasks[*at].id.clone()).collect::<Vec<StepId>>();
+    Step {
+        kind,
+        status,
+        group: kinship.parent[at].map(|parent| book.tasks[parent].id.as_str().to_owned()),
+        agent_candidates: if agent.is_some() { Vec::new() } else { rules::agent_candidates(legacy) },
+        agent,
+        depends_on,
+        dangling,
+        attempts: history.attempts,
+        failures: history.failures,
+        error: history.error.map(|error| mask_secrets(&error).into_owned()),
+        // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
+        witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
+        witnesses_needed: 2,
+        parts: if kind == StepKind::Container {
+            Vec::new()
+        } else {
+            parts::read(value, status, |name| book.index.find(name).is_some_and(|child| child != at))
+        },
+        children: ids_of(&kinship.children[at]),
+        started_at: history.started_at,
+        finished_at: history.finished_at,
+        commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
+        file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
+        definition: task::definition(value),
+        focus: task::focus(value),
+        targets: task::targets(value),
+        summaries: book.summaries[at].clone(),
+        requirements: task::requirements(value),
+        acceptance: task::acceptance(value),
+        ..Step::new(task.id.clone(), task::title(value, &task.id))
+    }
+}
+
+fn is_commit(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
+fn dependencies(book: &Book<'_>, at: usize, findings: &mut Vec<Finding>) -> (Vec<StepId>, Vec<String>) {
+    let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+    for dependency in task::dependencies(&book.tasks[at].value) {
+        let found = book.index.find_leading(&dependency.text).or_else(|| subtask_owner(book, &dependency.text));
+        match found.map(|found| book.tasks[found].id.clone()) {
+            Some(id) if depends_on.contains(&id) => {}
+            Some(id) => depends_on.push(id),
+            None if dependency.is_vague && !ids::is_task_shaped(&dependency.text) => ignored.push(dependency.text),
+            None => dangling.push(dependency.text),
+        }
+    }
+    if !ignored.is_empty() {
+        let shown: Vec<&str> = ignored.iter().map(String::as_str).collect();
+        let id = &book.tasks[at].id;
+        let message = format!("dependencies of {id} that are no tasks were left out: {}", some_of(&shown));
+        findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
+    }
+    (depends_on, dangling)
+}
+
+fn subtask_owner(book: &Book<'_>, name: &str) -> Option<usize> {
+    book.tasks.iter().position(|task| {
+        let subtasks = task::subtasks(&task.value).1.iter().take(raw::LIST_LIMIT);
+        subtasks
+            .filter_map(|subtask| raw::first_text(subtask, &["/id", "/task_id"]))
+            .any(|id| id.eq_ignore_ascii_case(name))
+    })
+}
+
+/// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.
+fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
+    let mut witnesses = Vec::new();
+    let is_file = !matches!(book.tasks[at].place, Place::Checklist { .. });
+    if let Some(mention) = book.mentions[at].as_ref().filter(|_| is_file) {
+        witnesses.push(Witness {
+            source: "TODO_LIST.md".to_owned(),
+            done: mention.mark == Mark::Done,
+            file: Some(book.layout.todo.clone()),
+            line: Some(mention.number),
+        });
+    }
+    let summary = book.summaries[at].first();
+    witnesses.push(Witness {
+        source: "summary".to_owned(),
+        done: summary.is_some(),
+        file: summary.cloned(),
+        line: None,
+    });
+    witnesses
+}
+
+/// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
+fn recorded_interruption(task: &Task, status: Status, history: &History) -> Option<(Interruption, Option<Timestamp>)> {
+    let reason = history.interruption_reason.as_ref()?;
+    let fallback = match status {
+        Status::InProgress => InterruptionKind::AgentInterruption,
+        Status::Failed => InterruptionKind::TaskFailure,
+        Status::Pending
+        | Status::Completed
+        | Status::WaitingApproval
+        | Status::Blocked
+        | Status::Skipped
+        | Status::Cancelled => return None,
+    };
+    let kind = rules::interruption_kind(reason).unwrap_or(fallback);
+    let at = history.last_attempt.or(history.started_at);
+    Some((Interruption { kind, step: Some(task.id.clone()), at, reason: raw::line(reason) }, at))
+}
+
+fn newer(
+    known: Option<(Interruption, Option<Timestamp>)>,
+    other: Option<(Interruption, Option<Timestamp>)>,
+) -> Option<(Interruption, Option<Timestamp>)> {
+    match (known, other) {
+        (Some(known), Some(other)) => Some(if other.1 > known.1 { other } else { known }),
+        (known, other) => known.or(other),
+    }
+}
+
+/// Returns the last entry of `interruption_history` while nothing has been resumed or ended since: entries are written when
+/// a session is resumed (ccw.md B7.7), so most tell of the past.
+fn session_interruption(book: &Book<'_>, steps: &[Step]) -> Option<Interruption> {
+    let entry = raw::items(book.session.value.get("interruption_history")).last()?;
+    let at = book.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
+    let since = ["/last_execute_run", "/resumed_at", "/completed_at"];
+    if since.iter().filter_map(|pointer| book.session.time(book.files, pointer)).any(|time| time >= at) {
+        return None;
+    }
+    let step = raw::first_text(entry, &["/affected_task"]).and_then(|id| book.index.find(&id)).map(|at| &steps[at]);
+    let is_open =
+        |step: &Step| matches!(step.status, Status::InProgress | Status::Failed | Status::Blocked | Status::Pending);
+    if step.is_some_and(|step| !is_open(step)) {
+        return None;
+    }
+    let reason = raw::line(&raw::first_text(entry, &["/reason"]).unwrap_or_default());
+    let kind = rules::interruption_kind(&reason).unwrap_or(InterruptionKind::AgentInterruption);
+    Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
+}
+
+/// Reports where the session's own word and its tasks disagree; the word decides nothing (ccw.md B9).
+fn report_session(
+    book: &Book<'_>,
+    status: RunStatus,
+    unknown: Option<String>,
+    steps: &[Step],
+    findings: &mut Vec<Finding>,
+) {
+    let path = &book.layout.session;
+    let stale = |message: String| Finding::new(FindingCode::SessionStatusStale, message).at(path).pointer("/status");
+    if let Some(word) = unknown {
+        findings.push(stale(format!("the session's status `{word}` is none that CCW knows; it counts as active")));
+    }
+    let work = || steps.iter().filter(|step| step.kind == StepKind::Work);
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let open: Vec<&str> = work().filter(|step| !is_over(step)).map(|step| step.id.as_str()).collect();
+    if book.session.status().0 == RunStatus::Completed && !open.is_empty() {
+        findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
+    }
+    let word =
+        book.session.value.get("status").and_then(serde_json::Value::as_str).map(rules::fold).unwrap_or_default();
+    let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
+    if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
+        findings.push(stale(format!("the session says {word} although tasks have begun")));
+    }
+    if status == RunStatus::Archived {
+        let message = "the session is archived; CCW's archive marks tasks completed whether they are or not";
+        findings.push(Finding::new(FindingCode::SessionArchived, message).at(&book.layout.dir));
+    }
+    if book.layout.plan_in(book.files).is_none() {
+        let message = "the session has neither IMPL_PLAN.md nor plan.json";
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.plan));
+    }
+    if steps.is_empty() {
+        let message = "the session has no tasks: no file in .task and none in a checklist";
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
+    }
+    if work().count() > TASK_LIMIT {
+        let message = format!("the session has {} tasks; CCW plans at most {TASK_LIMIT}", work().count());
+        findings.push(Finding::new(FindingCode::TooManySteps, message).at(&book.layout.tasks));
+    }
+}
+
+fn state_files(book: &Book<'_>) -> Vec<RelPath> {
+    let own = [&book.layout.session, &book.layout.todo];
+    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| *path != &book.layout.session);
+    own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
+}
+
+fn position(book: &Book<'_>, steps: &[Step]) -> Option<StepId> {
+    let running = steps.iter().find(|step| step.status == Status::InProgress && step.kind == StepKind::Work);
+    running.map(|step| step.id.clone()).or_else(|| {
+        let named = raw::first_text(&book.session.value, &["/progress/current_tasks/0", "/current_task"])?;
+        book.index.find(&named).map(|at| book.tasks[at].id.clone())
+    })
+}
+
+fn after(status: RunStatus) -> Option<After> {
+    match status {
+        RunStatus::Completed | RunStatus::Archived => None,
+        RunStatus::Active | RunStatus::Paused | RunStatus::Aborted => Some(After {
+            action: Action::Archive,
+            title: "Review the session, then complete it".to_owned(),
+            agent: None,
+            reason: "every task is done: /workflow:review, then complete the session".to_owned(),
+        }),
+    }
+}
+
+fn workspace(book: &Book<'_>) -> WorkspaceRecord {
+    let session = &book.session.value;
+    let line = |pointers: &[&str]| raw::first_text(session, pointers).map(|text| raw::line(&text));
+    let worktree = line(&["/worktree", "/worktree/path", "/worktree_path"]);
+    WorkspaceRecord {
+        branch: line(&["/feature_branch", "/branch", "/worktree/branch", "/git_branch"]),
+        base_branch: line(&["/base_branch", "/worktree/base_branch"]),
+        worktree: worktree.as_deref().and_then(|path| RelPath::parse(path).ok()),
+        worktree_recorded: worktree,
+        plan_reference: book.layout.plan_in(book.files).map(|path| path.as_str().to_owned()),
+        issues: Vec::new(),
+    }
+}
+
+/// Asks for git only where the state recorded something to compare.
+fn wanted(run: &Run) -> Wanted {
+    let has_record = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
+    Wanted {
+        commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
+        workspace: has_record.then(|| run.workspace.worktree.clone()),
+        ..Wanted::default()
+    }
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

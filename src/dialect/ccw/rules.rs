@@ -1,0 +1,116 @@
+//! The words of CCW: statuses, agents, interruptions, strategies (ccw.md B4, B7.4, B7.6, B8.2).
+
+use serde_json::Value;
+
+use super::raw;
+use crate::model::InterruptionKind;
+use crate::model::Status;
+
+/// Is what a task's `status` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Known(Status),
+    /// The children decide.
+    Container,
+    Missing,
+    Unknown(String),
+}
+
+/// Reads the status of a task or subtask.
+pub(super) fn word(task: &Value) -> Word {
+    match task.get("status") {
+        None | Some(Value::Null) => Word::Missing,
+        Some(Value::String(text)) if text.trim().is_empty() => Word::Missing,
+        Some(Value::String(text)) => match status(text) {
+            Some(status) => Word::Known(status),
+            None if fold(text) == "container" => Word::Container,
+            None => Word::Unknown(raw::line(text)),
+        },
+        Some(other) => Word::Unknown(raw::line(&other.to_string())),
+    }
+}
+
+/// Reads a word of the union of all formats; `active` is `in_progress` (ccw.md B8.2).
+pub(super) fn status(text: &str) -> Option<Status> {
+    match fold(text).as_str() {
+        "pending" => Some(Status::Pending),
+        "in_progress" | "active" => Some(Status::InProgress),
+        "completed" => Some(Status::Completed),
+        "failed" => Some(Status::Failed),
+        "blocked" => Some(Status::Blocked),
+        "skipped" => Some(Status::Skipped),
+        "cancelled" | "canceled" => Some(Status::Cancelled),
+        _ => None,
+    }
+}
+
+pub(super) fn fold(text: &str) -> String {
+    text.trim().to_lowercase().replace(['-', ' '], "_")
+}
+
+/// Chooses who runs a task: `meta.agent`, else by `meta.type` in the words of the time (ccw.md B7.6).
+pub(super) fn agent(task: &Value, legacy: bool) -> Option<String> {
+    let named = raw::first_text(task, &["/meta/agent", "/agent"]);
+    let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
+    named.or_else(|| {
+        let kind = raw::first_text(task, &["/meta/type", "/type"])?;
+        let agent = match (kind.trim().to_lowercase().as_str(), legacy) {
+            ("feature" | "bugfix" | "refactor" | "test-gen", _) | ("docs", true) => "code-developer",
+            ("test-fix", _) => "test-fix-agent",
+            ("test", true) => "code-review-test-agent",
+            ("review", true) => "code-review-agent",
+            ("review", false) => "universal-executor",
+            ("docs", false) => "doc-generator",
+            _ => return None,
+        };
+        Some(agent.to_owned())
+    })
+}
+
+/// Names who could run a task that does not say so.
+pub(super) fn agent_candidates(legacy: bool) -> Vec<String> {
+    let names: &[&str] =
+        if legacy { &["code-developer", "code-review-agent"] } else { &["code-developer", "universal-executor"] };
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Sorts a recorded reason into the kinds of ccw.md B7.4; `None` when the word says nothing.
+pub(super) fn interruption_kind(reason: &str) -> Option<InterruptionKind> {
+    let reason = fold(reason);
+    let has = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    if has(&["depend"]) {
+        Some(InterruptionKind::DependencyBlock)
+    } else if has(&["context_loss", "context_lost"]) {
+        Some(InterruptionKind::ContextLost)
+    } else if has(&["fail", "error"]) {
+        Some(InterruptionKind::TaskFailure)
+    } else if has(&["pause"]) {
+        Some(InterruptionKind::Paused)
+    } else if has(&["agent", "timeout", "interrupt", "crash", "limit"]) {
+        Some(InterruptionKind::AgentInterruption)
+    } else {
+        None
+    }
+}
+
+/// Returns the reason as a word for the state: the recorded one when it is a word, else the kind's.
+pub(super) fn interruption_word(kind: InterruptionKind, reason: &str) -> String {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if (1..=60).contains(&reason.len()) && reason.contains('_') && reason.chars().all(is_word) {
+        return reason.to_owned();
+    }
+    match kind {
+        InterruptionKind::ContextLost => "context_loss".to_owned(),
+        InterruptionKind::AgentInterruption
+        | InterruptionKind::TaskFailure
+        | InterruptionKind::DependencyBlock
+        | InterruptionKind::WaitingApproval
+        | InterruptionKind::Paused
+        | InterruptionKind::ReadyToExecute
+        | InterruptionKind::WorkflowComplete => kind.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

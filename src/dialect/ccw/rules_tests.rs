@@ -1,0 +1,66 @@
+use serde_json::json;
+
+use super::Word;
+use super::agent;
+use super::interruption_kind;
+use super::interruption_word;
+use super::word;
+use crate::model::InterruptionKind;
+use crate::model::Status;
+
+#[test]
+fn the_union_of_all_statuses_is_read() {
+    for (text, status) in [
+        ("pending", Status::Pending),
+        ("active", Status::InProgress),
+        ("in_progress", Status::InProgress),
+        ("In-Progress", Status::InProgress),
+        ("COMPLETED", Status::Completed),
+        ("failed", Status::Failed),
+        ("blocked", Status::Blocked),
+        ("skipped", Status::Skipped),
+        ("cancelled", Status::Cancelled),
+    ] {
+        assert_eq!(word(&json!({"status": text})), Word::Known(status), "{text}");
+    }
+    assert_eq!(word(&json!({"status": "container"})), Word::Container);
+    assert_eq!(word(&json!({"status": null})), Word::Missing);
+    assert_eq!(word(&json!({"status": " "})), Word::Missing);
+    assert_eq!(word(&json!({})), Word::Missing);
+    assert_eq!(word(&json!({"status": "done"})), Word::Unknown("done".to_owned()));
+    assert_eq!(word(&json!({"status": true})), Word::Unknown("true".to_owned()));
+}
+
+#[test]
+fn agents_are_named_or_follow_from_the_type_and_the_time() {
+    for (task, legacy, expected) in [
+        (json!({"meta": {"agent": "@code-developer"}}), false, Some("code-developer")),
+        (json!({"meta": {"agent": "codex", "type": "review"}}), false, Some("codex")),
+        (json!({"agent": "planning-agent"}), true, Some("planning-agent")),
+        (json!({"meta": {"type": "feature"}}), false, Some("code-developer")),
+        (json!({"meta": {"type": "test-fix"}}), false, Some("test-fix-agent")),
+        (json!({"meta": {"type": "review"}}), false, Some("universal-executor")),
+        (json!({"meta": {"type": "docs"}}), false, Some("doc-generator")),
+        (json!({"meta": {"type": "test"}}), true, Some("code-review-test-agent")),
+        (json!({"meta": {"type": "review"}}), true, Some("code-review-agent")),
+        (json!({"meta": {"type": "docs"}}), true, Some("code-developer")),
+        (json!({"meta": {"type": "migration"}}), false, None),
+        (json!({"meta": {"agent": "@"}}), false, None),
+        (json!({"meta": 3}), false, None),
+    ] {
+        assert_eq!(agent(&task, legacy).as_deref(), expected, "{task}");
+    }
+}
+
+#[test]
+fn interruptions_keep_their_word() {
+    assert_eq!(interruption_kind("agent_timeout"), Some(InterruptionKind::AgentInterruption));
+    assert_eq!(interruption_kind("task_failure"), Some(InterruptionKind::TaskFailure));
+    assert_eq!(interruption_kind("Dependency Block"), Some(InterruptionKind::DependencyBlock));
+    assert_eq!(interruption_kind("context_loss"), Some(InterruptionKind::ContextLost));
+    assert_eq!(interruption_kind("hm"), None);
+    let kind = InterruptionKind::AgentInterruption;
+    assert_eq!(interruption_word(kind, "agent_timeout"), "agent_timeout");
+    assert_eq!(interruption_word(kind, "the agent was lost"), "agent_interruption");
+    assert_eq!(interruption_word(InterruptionKind::ContextLost, ""), "context_loss");
+}

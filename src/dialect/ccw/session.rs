@@ -1,0 +1,133 @@
+//! The session file, of which only `session_id` is ever needed (ccw.md B3).
+
+use serde_json::Value;
+
+use super::layout::Layout;
+use super::raw;
+use super::rules;
+use crate::dialect::json::parse_value;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RunStatus;
+use crate::model::Timestamp;
+
+/// Is what the session file says; without one, everything is empty.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// An object, or null when there is no readable file.
+    pub(super) value: Value,
+    pub(super) is_unreadable: bool,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Words seen in session files for one that is under way (ccw.md B3).
+const ACTIVE: [&str; 13] = [
+    "planning",
+    "active",
+    "implementing",
+    "reviewing",
+    "ready",
+    "initialized",
+    "in_progress",
+    "executing",
+    "review_in_progress",
+    "role_analysis_in_progress",
+    "synthesis_completed",
+    "failed",
+    "interrupted",
+];
+
+/// The order in which CCW's own scanner looks for the beginning.
+const CREATED: [&str; 5] = ["/created_at", "/initialized_at", "/timestamp", "/created", "/meta/created"];
+const LATER: [&str; 8] = [
+    "/execution_started_at",
+    "/updated_at",
+    "/resumed_at",
+    "/paused_at",
+    "/completed_at",
+    "/archived_at",
+    "/last_execute_run",
+    "/meta/updated",
+];
+
+impl Session {
+    pub(super) fn read(files: &FileSet, layout: &Layout) -> Self {
+        let path = &layout.session;
+        let Some(bytes) = files.bytes(path) else {
+            let problem = files.problem(path).map(|problem| problem.to_string()).unwrap_or_default();
+            let missing = !files.files.contains_key(path);
+            let code = if missing { FindingCode::FileMissing } else { FindingCode::SessionUnreadable };
+            let finding = Finding::new(code, format!("the session file cannot be read: {problem}")).at(path);
+            return Self { is_unreadable: !missing, findings: vec![finding], ..Self::default() };
+        };
+        match parse_value(bytes) {
+            Ok(value @ Value::Object(_)) => Self { value, ..Self::default() },
+            Ok(_) => {
+                let finding = Finding::new(FindingCode::SessionUnreadable, "the session file holds no JSON object");
+                Self { is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))], ..Self::default() }
+            }
+            Err(error) => {
+                let message = format!("the session file does not parse: {}", error.message);
+                let finding = Finding::new(FindingCode::SessionUnreadable, message).at(path);
+                let finding = finding.line(error.line, Some(error.column)).fix(
+                    "correct the file by hand, or `piton restore` an earlier checkpoint; the tasks are planned without it",
+                );
+                Self { is_unreadable: true, findings: vec![finding], ..Self::default() }
+            }
+        }
+    }
+
+    pub(super) fn id(&self) -> Option<String> {
+        raw::first_text(&self.value, &["/session_id", "/id"]).map(|id| raw::line(&id))
+    }
+
+    /// Returns what the session is for; tools disagree about where that stands.
+    pub(super) fn goal(&self) -> Option<String> {
+        let fields = ["project", "description", "goal", "topic", "task_description"];
+        fields.iter().find_map(|field| match self.value.get(*field)? {
+            object @ Value::Object(_) => raw::first_text(
+                object,
+                &["/goal", "/description", "/title", "/name", "/summary", "/objective", "/text", "/topic"],
+            )
+            .or_else(|| raw::item(object)),
+            other => raw::text(Some(other)),
+        })
+    }
+
+    /// Returns the status and, for a word that nobody knows, the word.
+    pub(super) fn status(&self) -> (RunStatus, Option<String>) {
+        let Some(text) = self.value.get("status").filter(|status| !status.is_null()) else {
+            return (RunStatus::Active, None);
+        };
+        let word = text.as_str().map(rules::fold).unwrap_or_default();
+        match word.as_str() {
+            "paused" => (RunStatus::Paused, None),
+            "completed" => (RunStatus::Completed, None),
+            "archived" => (RunStatus::Archived, None),
+            "cancelled" | "canceled" | "aborted" | "abandoned" => (RunStatus::Aborted, None),
+            known if ACTIVE.contains(&known) => (RunStatus::Active, None),
+            _ => (RunStatus::Active, Some(raw::line(&raw::item(text).unwrap_or_default()))),
+        }
+    }
+
+    pub(super) fn started_at(&self, files: &FileSet) -> Option<Timestamp> {
+        CREATED.iter().find_map(|pointer| self.time(files, pointer))
+    }
+
+    /// Returns the newest stamp of the session file.
+    pub(super) fn stamp(&self, files: &FileSet) -> Option<Timestamp> {
+        let fields = CREATED.iter().chain(&LATER).filter_map(|pointer| self.time(files, pointer));
+        let history = raw::items(self.value.get("interruption_history")).iter();
+        let interruptions = history.filter_map(|entry| files.time(&raw::first_text(entry, &["/timestamp"])?));
+        fields.chain(interruptions).max()
+    }
+
+    pub(super) fn time(&self, files: &FileSet, pointer: &str) -> Option<Timestamp> {
+        files.time(&raw::text(self.value.pointer(pointer))?)
+    }
+
+    pub(super) fn resumes(&self) -> u32 {
+        raw::count(self.value.get("resume_count")).unwrap_or(0)
+    }
+}

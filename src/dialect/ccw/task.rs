@@ -1,0 +1,350 @@
+//! Task files, read leniently: any era, any of the places where fields were put (ccw.md B4).
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::ids;
+use super::layout::Layout;
+use super::raw;
+use super::session::Session;
+use crate::dialect::json::parse_value;
+use crate::model::Content;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::StepId;
+
+/// Is one task as found.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: StepId,
+    /// Other names under which dependencies and checklists may speak of it.
+    pub(super) aliases: Vec<String>,
+    pub(super) place: Place,
+    /// The object that defines it; null when it could not be read or there is none.
+    pub(super) value: Value,
+}
+
+/// Says where a task is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a JSON file: alone, or at a pointer into it.
+    File { path: RelPath, pointer: String },
+    /// In a file that cannot be read.
+    Unreadable { path: RelPath },
+    /// Nowhere but on this line of the checklist.
+    Checklist { number: u32, at: usize },
+}
+
+/// Is every task of a session and what was wrong with them.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    pub(super) list: Vec<Task>,
+    pub(super) findings: Vec<Finding>,
+    /// Some file could not be read.
+    pub(super) is_degraded: bool,
+}
+
+/// Reads the task files, else the tasks inside the session file, in natural order.
+pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
+    let mut tasks = Tasks::default();
+    let mut found: Vec<(RelPath, &FileEntry)> = Vec::new();
+    for (path, entry) in files.in_dir(&layout.tasks) {
+        if path.name().ends_with(".json") && !path.name().starts_with('.') {
+            found.push((path.clone(), entry));
+        }
+    }
+    found.sort_by_key(|(path, _)| StepId::new(stem(path)));
+    for (path, entry) in &found {
+        tasks.read_file(path, entry);
+    }
+    if found.is_empty() {
+        tasks.read_embedded(layout, session);
+    }
+    tasks.drop_duplicates();
+    tasks
+}
+
+fn stem(path: &RelPath) -> &str {
+    path.name().strip_suffix(".json").unwrap_or_else(|| path.name())
+}
+
+impl Tasks {
+    fn read_file(&mut self, path: &RelPath, entry: &FileEntry) {
+        let bytes = match &entry.content {
+            Content::Bytes(bytes) => bytes,
+            Content::NameOnly => return self.unreadable(path, "its content was not read", None),
+            Content::Problem(problem) => return self.unreadable(path, &problem.to_string(), None),
+        };
+        match parse_value(bytes) {
+            Ok(value @ Value::Object(_)) => {
+                if is_index(&value) {
+                    let message = "the file lists tasks and is none itself; it was left out";
+                    self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
+                    return;
+                }
+                let place = Place::File { path: path.clone(), pointer: String::new() };
+                self.add(path, stem(path), place, value);
+            }
+            Ok(_) => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
+            Err(error) => {
+                self.unreadable(
+                    path,
+                    &format!("it does not parse: {}", error.message),
+                    Some((error.line, error.column)),
+                );
+            }
+        }
+    }
+
+    fn read_embedded(&mut self, layout: &Layout, session: &Session) {
+        for (at, value) in raw::items(session.value.get("tasks")).iter().enumerate() {
+            if !value.is_object() || own_id(value).is_none() {
+                continue;
+            }
+            let place = Place::File { path: layout.session.clone(), pointer: format!("/tasks/{at}") };
+            self.add(&layout.session, &format!("task-{}", at + 1), place, value.clone());
+        }
+    }
+
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, value: Value) {
+        let own = own_id(&value);
+        let id = match &own {
+            Some(id) if ids::is_safe(id) => id.as_str(),
+            Some(id) => {
+                let message = format!("`{}` cannot be used as an id; the name of the file is used", raw::line(id));
+                self.findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/id"));
+                stem
+            }
+            None => stem,
+        };
+        let is_file = matches!(&place, Place::File { pointer, .. } if pointer.is_empty());
+        if is_file && ids::is_safe(own.as_deref().unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
+            let message = format!("the file {} describes the task {}", raw::line(path.name()), raw::line(id));
+            self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
+        }
+        let aliases = own.iter().cloned().chain([stem.to_owned()]).collect();
+        self.list.push(Task { id: StepId::new(id), aliases, place, value });
+    }
+
+    fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
+        let id = StepId::new(stem(path));
+        let finding =
+            Finding::new(FindingCode::PartUnreadable, format!("the task file of {id} cannot be used: {problem}"));
+        let finding =
+            finding.at(path).on(&id).fix("correct the file by hand, or `piton restore` an earlier checkpoint");
+        self.findings.push(match position {
+            Some((line, column)) => finding.line(line, Some(column)),
+            None => finding,
+        });
+        self.is_degraded = true;
+        let place = Place::Unreadable { path: path.clone() };
+        self.list.push(Task { id, aliases: Vec::new(), place, value: Value::Null });
+    }
+
+    /// Keeps, of tasks with one id, the one whose file has that name, else the first.
+    fn drop_duplicates(&mut self) {
+        let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+        let mut dropped: BTreeSet<usize> = BTreeSet::new();
+        for (at, task) in self.list.iter().enumerate() {
+            let Some(known) = kept.get_mut(&task.id.as_str().to_lowercase()) else {
+                kept.insert(task.id.as_str().to_lowercase(), at);
+                continue;
+            };
+            let is_named = |at: usize| self.list[at].place.path().is_some_and(|path| task.id.matches(stem(path)));
+            if is_named(at) && !is_named(*known) {
+                dropped.insert(std::mem::replace(known, at));
+            } else {
+                dropped.insert(at);
+            }
+        }
+        for at in &dropped {
+            let task = &self.list[*at];
+            let message = format!("the id {} is used by more than one task; this one was left out", task.id);
+            let finding = Finding::new(FindingCode::DuplicateId, message).on(&task.id);
+            self.findings.push(match task.place.path() {
+                Some(path) => finding.at(path).fix("give the task an id of its own"),
+                None => finding,
+            });
+        }
+        let mut at = 0;
+        self.list.retain(|_| {
+            at += 1;
+            !dropped.contains(&(at - 1))
+        });
+        self.list.sort_by(|left, right| left.id.cmp(&right.id));
+    }
+}
+
+impl Place {
+    pub(super) fn path(&self) -> Option<&RelPath> {
+        match self {
+            Self::File { path, .. } | Self::Unreadable { path } => Some(path),
+            Self::Checklist { .. } => None,
+        }
+    }
+}
+
+fn own_id(value: &Value) -> Option<String> {
+    match ["id", "task_id"].iter().find_map(|key| value.get(*key).filter(|id| !id.is_null()))? {
+        Value::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
+        Value::Number(id) => Some(id.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Tells whether an object among the task files is a list of tasks.
+fn is_index(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    value.get("tasks").is_some_and(Value::is_array) && !has("id") && !has("task_id") && !has("title")
+}
+
+/// Is a dependency as written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Dependency {
+    pub(super) text: String,
+    /// Written where also other things than tasks are listed, packages for example.
+    pub(super) is_vague: bool,
+}
+
+/// Collects the dependencies from all the places where they are written (ccw.md B4).
+pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for pointer in ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"] {
+        collect(task.pointer(pointer), false, &mut found);
+    }
+    for pointer in ["/dependencies", "/relations/dependencies", "/context/dependencies"] {
+        match task.pointer(pointer) {
+            Some(Value::Object(object)) => {
+                for key in ["depends_on", "upstream", "requires", "blocked_by", "tasks"] {
+                    collect(object.get(key), false, &mut found);
+                }
+            }
+            other => collect(other, true, &mut found),
+        }
+    }
+    let mut unique: Vec<Dependency> = Vec::new();
+    for dependency in found {
+        if !unique.iter().any(|known| known.text == dependency.text) {
+            unique.push(dependency);
+        }
+    }
+    unique
+}
+
+fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
+    let mut add = |text: &str| {
+        let text = raw::line(text);
+        let is_none = ["", "none", "null", "n/a", "-", "无"].contains(&text.to_lowercase().as_str());
+        if !is_none {
+            found.push(Dependency { text, is_vague });
+        }
+    };
+    match value {
+        Some(Value::String(text)) => text.split([',', ';', '\n']).for_each(add),
+        Some(Value::Array(items)) => {
+            for item in items.iter().take(raw::LIST_LIMIT) {
+                let named = ["/id", "/task_id", "/task", "/depends_on"];
+                let text = if item.is_object() { raw::first_text(item, &named) } else { raw::text(Some(item)) };
+                if let Some(text) = text {
+                    add(&text);
+                }
+            }
+        }
+        Some(number @ Value::Number(_)) => add(&number.to_string()),
+        Some(Value::Null | Value::Bool(_) | Value::Object(_)) | None => {}
+    }
+}
+
+/// Returns the task that this one says it belongs to.
+pub(super) fn parent(task: &Value) -> Option<String> {
+    raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
+}
+
+/// Returns the list of subtasks, wherever it is, with its pointer.
+pub(super) fn subtasks(task: &Value) -> (&'static str, &[Value]) {
+    let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
+    let found = places.into_iter().find(|pointer| !raw::items(task.pointer(pointer)).is_empty());
+    found.map_or(("/subtasks", &[]), |pointer| (pointer, raw::items(task.pointer(pointer))))
+}
+
+/// Returns the name by which a subtask is addressed: its id, its text, else its number.
+pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
+    let told = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
+    told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
+}
+
+/// Returns the first lines of what the task is about.
+pub(super) fn title(task: &Value, id: &StepId) -> String {
+    let told = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
+    told.map_or_else(|| raw::line(id.as_str()), |title| raw::line(&title))
+}
+
+pub(super) fn focus(task: &Value) -> Vec<String> {
+    let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
+    if !listed.is_empty() {
+        return listed.iter().flat_map(|path| split(path)).collect();
+    }
+    raw::first_list(task, &["/paths", "/context/paths"]).iter().flat_map(|path| split(path)).collect()
+}
+
+/// Splits the form `a;b;c` of format C.
+fn split(paths: &str) -> Vec<String> {
+    paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
+}
+
+pub(super) fn targets(task: &Value) -> Vec<String> {
+    let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
+    raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
+}
+
+pub(super) fn requirements(task: &Value) -> Vec<String> {
+    let mut told = raw::first_list(task, &["/context/requirements", "/requirements"]);
+    let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
+    if let Some(description) = raw::first_text(task, &whole).filter(|text| !told.contains(text)) {
+        told.insert(0, description);
+    }
+    told
+}
+
+pub(super) fn acceptance(task: &Value) -> Vec<String> {
+    let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
+    let mut told = raw::first_list(task, &places);
+    told.extend(raw::text(task.pointer("/convergence/verification")));
+    told
+}
+
+/// Returns the definition: the task without what changes while it runs.
+pub(super) fn definition(task: &Value) -> Value {
+    const VOLATILE: [&str; 12] = [
+        "status",
+        "status_history",
+        "execution",
+        "executed_at",
+        "completed_at",
+        "updated_at",
+        "result",
+        "version",
+        "replan_history",
+        "cli_execution_id",
+        "cli_execution",
+        "context_package_path",
+    ];
+    let Value::Object(fields) = task else { return Value::Null };
+    let kept = fields.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str()));
+    let mut kept: serde_json::Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if let Some(Value::Array(subtasks)) = kept.get_mut("subtasks") {
+        for subtask in subtasks.iter_mut().filter_map(Value::as_object_mut) {
+            subtask.remove("status");
+        }
+    }
+    Value::Object(kept)
+}
+
+#[cfg(test)]
+#[path = "task_tests.rs"]
+mod tests;

@@ -1,0 +1,143 @@
+//! Builds file sets and listings from literals.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+
+use crate::dialect::Dialect as _;
+use crate::dialect::Loaded;
+use crate::dialect::ccw::Ccw;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Clock;
+use crate::model::Config;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::FindingCode;
+use crate::model::Outcome;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Timestamp;
+
+pub(super) const DIR: &str = ".workflow/active/WFS-x";
+pub(super) const NOW: &str = "2025-09-15T15:45:00Z";
+
+pub(super) fn path(text: &str) -> RelPath {
+    RelPath::parse(text).unwrap()
+}
+
+pub(super) fn time(text: &str) -> Timestamp {
+    Timestamp::parse(text, 0).unwrap()
+}
+
+/// Makes a session in `dir` of files named relative to it. What lies under `.summaries` has only a name.
+pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
+    let mut entries = BTreeMap::new();
+    for (name, bytes) in files {
+        let is_summary = name.contains("summaries/");
+        let content = if is_summary { Content::NameOnly } else { Content::Bytes(Arc::from(*bytes)) };
+        entries.insert(path(&format!("{dir}/{name}")), FileEntry { content, modified: None });
+    }
+    FileSet {
+        root: Utf8PathBuf::from("/project"),
+        name: "WFS-x".to_owned(),
+        state: path(dir),
+        own: path(&format!("{dir}/.piton")),
+        files: entries,
+        worktrees: Vec::new(),
+        main_root: None,
+        clock: Clock { now: time(NOW), utc_offset_seconds: 0 },
+        config: Arc::new(Config::default()),
+    }
+}
+
+pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    files_in(DIR, &files)
+}
+
+pub(super) fn load(set: &FileSet) -> Loaded {
+    Ccw.load(set)
+}
+
+pub(super) fn run(set: &FileSet) -> Run {
+    load(set).run.unwrap()
+}
+
+/// Loads a session of one task file and returns its step.
+pub(super) fn only_step(task: &str) -> Step {
+    let mut run = run(&files(&[("workflow-session.json", SESSION), (".task/IMPL-1.json", task)]));
+    assert_eq!(run.steps.len(), 1);
+    run.steps.remove(0)
+}
+
+pub(super) const SESSION: &str = r#"{"session_id":"WFS-x","status":"active"}"#;
+
+pub(super) fn step<'a>(run: &'a Run, id: &str) -> &'a Step {
+    run.step(&StepId::new(id)).unwrap_or_else(|| panic!("no step {id}"))
+}
+
+pub(super) fn ids(run: &Run) -> Vec<&str> {
+    run.steps.iter().map(|step| step.id.as_str()).collect()
+}
+
+pub(super) fn codes(loaded: &Loaded) -> Vec<FindingCode> {
+    loaded.findings.iter().map(|finding| finding.code).collect()
+}
+
+pub(super) fn change(kind: ChangeKind) -> Change {
+    Change { at: time(NOW), kind }
+}
+
+pub(super) fn begin(id: &str) -> ChangeKind {
+    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 0 }
+}
+
+pub(super) fn outcome(id: &str, status: Status) -> Outcome {
+    Outcome {
+        step: StepId::new(id),
+        part: None,
+        status,
+        agent: None,
+        verdict: None,
+        conditions: Vec::new(),
+        summary: None,
+        error: None,
+        outputs: Vec::new(),
+        commit: None,
+        set: BTreeMap::new(),
+        attempt: 0,
+        failures: 0,
+        from: None,
+    }
+}
+
+pub(super) fn finish(id: &str, status: Status) -> ChangeKind {
+    ChangeKind::Finish(Box::new(outcome(id, status)))
+}
+
+pub(super) fn edit(set: &FileSet, kind: ChangeKind) -> Vec<Edit> {
+    Ccw.edit(set, &change(kind)).unwrap()
+}
+
+/// Returns the edits as file names below the session and texts.
+pub(super) fn texts(edits: &[Edit]) -> Vec<(String, String)> {
+    let name = |edit: &Edit| edit.path.as_str().rsplit_once("WFS-x/").unwrap().1.to_owned();
+    edits.iter().map(|edit| (name(edit), String::from_utf8_lossy(edit.after().unwrap()).into_owned())).collect()
+}
+
+/// Returns the set as it is after the edits.
+pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
+    let mut set = set.clone();
+    for edit in edits {
+        let content = Content::Bytes(Arc::from(edit.after().unwrap()));
+        set.files.insert(edit.path.clone(), FileEntry { content, modified: None });
+    }
+    set
+}

@@ -1,0 +1,262 @@
+//! The checklist `TODO_LIST.md`, in every shape seen (ccw.md B5). Works on bytes, so that a tick changes one of them.
+
+use std::collections::BTreeMap;
+
+use super::ids;
+use super::ids::Index;
+use super::raw;
+
+/// Is what stands in a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Open,
+    Done,
+    InProgress,
+    Blocked,
+    Cancelled,
+}
+
+/// Is one line with a box.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) mark: Mark,
+    /// Byte of the file at which the mark stands.
+    pub(super) at: usize,
+    pub(super) is_indented: bool,
+    /// The text after the box.
+    text: String,
+    /// The task file or summary that the line links to, without folder and ending.
+    link: Option<String>,
+    /// Index of the heading it stands under.
+    heading: Option<usize>,
+}
+
+/// Is a checklist.
+#[derive(Debug, Default)]
+pub(super) struct Todo {
+    pub(super) lines: Vec<Line>,
+    headings: Vec<(u32, String)>,
+}
+
+/// Is what the checklist says about one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mention {
+    pub(super) mark: Mark,
+    pub(super) number: u32,
+    /// Where to tick; `None` when several boxes speak for it together.
+    pub(super) at: Option<usize>,
+    /// Whether lines contradict each other; the last one counts.
+    pub(super) contradicts: bool,
+}
+
+impl Todo {
+    pub(super) fn parse(bytes: &[u8]) -> Self {
+        let mut todo = Self::default();
+        let mut fence: Option<&str> = None;
+        let mut start = 0;
+        for (index, raw_line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            let (line_start, number) = (start, u32::try_from(index + 1).unwrap_or(u32::MAX));
+            start += raw_line.len() + 1;
+            let text = String::from_utf8_lossy(raw_line);
+            let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t']);
+            if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
+                fence = if fence == Some(mark) { None } else { fence.or(Some(mark)) };
+            } else if fence.is_some() {
+            } else if let Some(heading) = heading(trimmed) {
+                todo.headings.push((number, heading.to_owned()));
+            } else if let Some((mark, offset)) = checkbox(raw_line) {
+                todo.lines.push(Line {
+                    number,
+                    mark,
+                    at: line_start + offset,
+                    is_indented: raw_line.starts_with(b" ") || raw_line.starts_with(b"\t"),
+                    text: String::from_utf8_lossy(&raw_line[offset + 2..]).trim().to_owned(),
+                    link: link(&text),
+                    heading: todo.headings.len().checked_sub(1),
+                });
+            }
+        }
+        todo
+    }
+
+    /// Returns, for each of `count` tasks, what the checklist says about it.
+    pub(super) fn mentions(&self, index: &Index, count: usize) -> Vec<Option<Mention>> {
+        let mut named: Vec<Vec<(&Line, bool)>> = vec![Vec::new(); count];
+        let mut sections: Vec<Vec<&Line>> = vec![Vec::new(); self.headings.len()];
+        for line in &self.lines {
+            match line.task(index) {
+                Some((task, is_strong)) => named[task].push((line, is_strong)),
+                None => {
+                    if let Some(heading) = line.heading {
+                        sections[heading].push(line);
+                    }
+                }
+            }
+        }
+        let mut mentions: Vec<Option<Mention>> = named.iter().map(|lines| last_word(lines)).collect();
+        for ((number, heading), boxes) in self.headings.iter().zip(&sections) {
+            let task = index.find_leading(ids::leading_token(strip_decoration(heading)));
+            if let (Some(task), false) = (task, boxes.is_empty())
+                && mentions[task].is_none()
+            {
+                let is_done = boxes.iter().all(|line| line.mark == Mark::Done);
+                let mark = if is_done { Mark::Done } else { Mark::Open };
+                mentions[task] = Some(Mention { mark, number: *number, at: None, contradicts: false });
+            }
+        }
+        mentions
+    }
+
+    /// Returns the lines that name a task id which `index` does not know, with the id and the title, the last line of each.
+    pub(super) fn strangers(&self, index: &Index) -> Vec<(String, String, &Line)> {
+        let mut found: Vec<(String, String, &Line)> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for line in self.lines.iter().filter(|line| line.task(index).is_none()) {
+            let Some(id) = line.own_id() else { continue };
+            let at = *places.entry(id.to_lowercase()).or_insert(found.len());
+            match found.get_mut(at) {
+                Some(known) => known.2 = line,
+                None => {
+                    let title = line.title(&id);
+                    found.push((id, title, line));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Line {
+    /// Finds the task that the line is about, and whether the line is its entry rather than a remark that names it.
+    fn task(&self, index: &Index) -> Option<(usize, bool)> {
+        let linked = self.link.as_deref().and_then(|link| index.find(link));
+        let stripped = strip_decoration(&self.text);
+        let token = ids::leading_token(stripped);
+        if !token.is_empty()
+            && let Some(task) = index.find_leading(token)
+        {
+            return Some((task, self.is_entry(token) || linked == Some(task)));
+        }
+        if let Some(task) = linked {
+            return Some((task, true));
+        }
+        let words = self.text.split_whitespace().skip(1).take(3).map(|word| ids::leading_token(strip_decoration(word)));
+        let mut named = words.filter(|word| ids::is_task_shaped(word));
+        named.find_map(|word| index.find(word).map(|task| (task, self.is_entry(word))))
+    }
+
+    /// Tells whether the id is set off as in a list entry: bold, before a colon, or before an arrow to its file.
+    fn is_entry(&self, id: &str) -> bool {
+        let Some(start) = self.text.find(id) else { return false };
+        let rest = self.text[start + id.len()..].trim_start_matches(['*', '_', '`', ']', '~', ' ']);
+        self.text[..start].ends_with("**") || rest.starts_with([':', '：']) || self.text.contains("→")
+    }
+
+    /// Returns the id that the line itself gives to its task, for tasks without a file.
+    fn own_id(&self) -> Option<String> {
+        let token = ids::leading_token(strip_decoration(&self.text));
+        let is_set_off = |token: &str| self.is_entry(token) || self.text == token;
+        if ids::is_task_shaped(token) || (!token.is_empty() && is_short_id(token) && is_set_off(token)) {
+            return Some(token.to_owned());
+        }
+        self.link.clone().filter(|link| ids::is_task_shaped(link))
+    }
+
+    /// Returns the title after the id, without arrows and links.
+    pub(super) fn title(&self, id: &str) -> String {
+        let text = self.text.find(id).map_or(self.text.as_str(), |start| &self.text[start + id.len()..]);
+        let end = ["→", " -> ", " | [", "[📋]"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+        let title = raw::line(text[..end].trim_matches([' ', '*', '_', '`', ':', '：', ']', '-', '–', '~']));
+        if title.is_empty() { id.to_owned() } else { title }
+    }
+
+    /// Tells whether the line explains a mark (`- [ ] = pending`) and stands for no work.
+    pub(super) fn is_legend(&self) -> bool {
+        self.text.is_empty() || self.text.starts_with(['=', ':'])
+    }
+}
+
+/// Weighs the lines about one task: entries before remarks, and of several the last (ccw.md B5, duplicates).
+fn last_word(lines: &[(&Line, bool)]) -> Option<Mention> {
+    let has_entry = lines.iter().any(|(_, is_entry)| *is_entry);
+    let counted = || lines.iter().filter(|(_, is_entry)| *is_entry || !has_entry).map(|(line, _)| *line);
+    let last = counted().next_back()?;
+    let contradicts = counted().any(|line| (line.mark == Mark::Done) != (last.mark == Mark::Done));
+    Some(Mention { mark: last.mark, number: last.number, at: Some(last.at), contradicts })
+}
+
+/// Tells whether a token is a short id such as `L0` or `T12`.
+fn is_short_id(token: &str) -> bool {
+    let letters = token.len() - token.trim_start_matches(|c: char| c.is_ascii_uppercase()).len();
+    let number = &token[letters..];
+    (1..=4).contains(&letters) && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// Takes off what stands before an id: bold marks, brackets, emoji, arrows.
+fn strip_decoration(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn heading(line: &str) -> Option<&str> {
+    let level = line.len() - line.trim_start_matches('#').len();
+    let rest = &line[level..];
+    ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then(|| rest.trim())
+}
+
+/// Returns the mark of a line that begins with a list bullet and a box, and where in the line it is.
+fn checkbox(line: &[u8]) -> Option<(Mark, usize)> {
+    let bom = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let skip = |from: usize, wanted: &[u8]| from + line[from..].iter().take_while(|byte| wanted.contains(byte)).count();
+    let bullet = skip(bom, b" \t>");
+    let after = match line.get(bullet)? {
+        b'-' | b'*' | b'+' => bullet + 1,
+        _ => {
+            let dot = skip(bullet, b"0123456789");
+            if dot == bullet || !matches!(line.get(dot)?, b'.' | b')') {
+                return None;
+            }
+            dot + 1
+        }
+    };
+    let open = skip(after, b" \t");
+    if open == after || line.get(open)? != &b'[' || line.get(open + 2)? != &b']' {
+        return None;
+    }
+    let mark = match line[open + 1] {
+        b' ' => Mark::Open,
+        b'x' | b'X' => Mark::Done,
+        b'~' => Mark::InProgress,
+        b'!' => Mark::Blocked,
+        b'-' => Mark::Cancelled,
+        _ => return None,
+    };
+    (!matches!(line.get(open + 3), Some(b'(' | b'['))).then_some((mark, open + 1))
+}
+
+/// Returns the name of the task file that a line links to, else of the summary.
+fn link(line: &str) -> Option<String> {
+    let after = |folder: &str| {
+        let rest = &line[line.find(folder)? + folder.len()..];
+        let end = rest.find([')', ']', '>', '"', ' ', '\t', '\r', '#', '/', '\\']).unwrap_or(rest.len());
+        Some(&rest[..end])
+    };
+    let name = after(".task/").and_then(|name| name.strip_suffix(".json")).or_else(|| {
+        let name = after("summaries/")?.strip_suffix(".md")?;
+        Some(name.strip_suffix("-summary").unwrap_or(name))
+    })?;
+    ids::is_safe(name).then(|| name.to_owned())
+}
+
+/// Returns the bytes with the box at `at` ticked.
+pub(super) fn ticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+    if let Some(mark) = bytes.get_mut(at).filter(|mark| !matches!(mark, b'x' | b'X')) {
+        *mark = b'x';
+    }
+    bytes
+}
+
+#[cfg(test)]
+#[path = "todo_tests.rs"]
+mod tests;

@@ -1,0 +1,348 @@
+//! What a change does to the files of a session (ccw.md B7.7, B8.2, B8.11).
+//!
+//! Task file first, then the checklist, then the session file, so that a crash between them leaves the task the newest.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::book::Book;
+use super::draft::Draft;
+use super::draft::TaskDraft;
+use super::raw;
+use super::rules;
+use super::rules::Word;
+use super::task;
+use super::task::Place;
+use crate::dialect::EditError;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Outcome;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::mask_secrets;
+
+/// Computes the edits of a change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut writer = Writer { draft: Draft::new(Book::read(files)), at: change.at };
+    match &change.kind {
+        ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Skip { step, part, reason } => writer.skip(step, part.as_deref(), reason)?,
+        ChangeKind::Pause { .. } => writer.session_over("paused", "paused_at", &[("/resumable", json!(true))])?,
+        ChangeKind::Abort { .. } => writer.session_over("cancelled", "cancelled_at", &[])?,
+        ChangeKind::Complete { .. } => writer.session_over("completed", "completed_at", &[])?,
+        ChangeKind::Resume { steps, interruption, strategy, settled } => {
+            writer.resume(steps, interruption.as_ref(), strategy.as_deref(), settled)?;
+        }
+        ChangeKind::Approve { .. } => {
+            return Err(EditError::Unsupported("CCW has no gates: there is nothing to approve".to_owned()));
+        }
+        ChangeKind::Start(_) => {
+            return Err(EditError::Unsupported("CCW sessions are started by /workflow:session:start".to_owned()));
+        }
+    }
+    Ok(writer.draft.into_edits())
+}
+
+struct Writer<'a> {
+    draft: Draft<'a>,
+    at: Timestamp,
+}
+
+impl Writer<'_> {
+    fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
+        let at = self.at.to_string();
+        let running = self.running_word();
+        let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
+        let was = rules::word(&task.value);
+        if let Some(part) = part
+            && let Some(subtask) = task.subtask(part)
+        {
+            task.set(&format!("{subtask}/status"), &json!(running))?;
+        } else if let Some(part) = part {
+            task.enter_flow_step(part);
+        }
+        if part.is_some() && was == Word::Known(Status::InProgress) {
+            return Ok(());
+        }
+        let note = raw::first_text(&task.value, &["/execution/interruption_reason"]);
+        task.set_status(running, &at, note.as_deref())?;
+        let recorded = raw::count(task.value.pointer("/execution/attempts"));
+        let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
+        task.set_execution("attempts", &json!(attempts));
+        task.set_execution("last_attempt", &json!(at));
+        for passed in ["interruption_reason", "error"] {
+            task.drop_execution(passed);
+        }
+        if was == Word::Known(Status::Completed) {
+            // A step that is open again goes through all its parts again.
+            for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
+                task.drop_execution(done);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        if outcome.status == Status::WaitingApproval {
+            return Err(EditError::Unsupported("CCW has no gates: a task cannot wait for approval".to_owned()));
+        }
+        if let Some(part) = &outcome.part {
+            self.finish_part(outcome, part)?;
+        } else {
+            self.finish_step(outcome)?;
+            if outcome.status == Status::Completed {
+                self.draft.tick(&outcome.step);
+            }
+        }
+        let at = self.at.to_string();
+        self.draft.session_if_readable(|session| {
+            if session.has("/current_phase") {
+                session.set("/current_phase", &json!("EXECUTE"));
+            }
+            session.set("/last_execute_run", &json!(at));
+        });
+        Ok(())
+    }
+
+    fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let at = self.at.to_string();
+        let word = self.word_of(outcome.status);
+        let Some(mut task) = self.draft.task(&outcome.step)? else {
+            return match outcome.status {
+                Status::Completed => Ok(()),
+                Status::Pending
+                | Status::InProgress
+                | Status::Failed
+                | Status::WaitingApproval
+                | Status::Blocked
+                | Status::Skipped
+                | Status::Cancelled => Err(checklist_only(&outcome.step, outcome.status)),
+            };
+        };
+        let error = outcome.error.as_deref().map(|error| mask_secrets(error).into_owned());
+        let interrupted = raw::first_text(&task.value, &["/execution/interruption_reason"]);
+        let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
+        task.set_status(word, &at, note.as_deref())?;
+        // Without an attempt nothing ran: the result was only verified.
+        let recorded = raw::count(task.value.pointer("/execution/attempts")).unwrap_or(0);
+        if outcome.attempt > recorded {
+            task.set_execution("attempts", &json!(outcome.attempt));
+        }
+        if outcome.attempt > 0 && task.value.pointer("/execution/last_attempt").is_none() {
+            task.set_execution("last_attempt", &json!(at));
+        }
+        if outcome.status == Status::Completed {
+            task.set_execution("completion_time", &json!(at));
+            for passed in ["interruption_reason", "error", "flow_step"] {
+                task.drop_execution(passed);
+            }
+        } else if outcome.status == Status::Failed {
+            task.set_execution("interruption_reason", &json!("task_failure"));
+            match &error {
+                Some(error) => task.set_execution("error", &json!(error)),
+                None => task.drop_execution("error"),
+            }
+        }
+        set_variables(&mut task, outcome);
+        set_result(&mut task, outcome, error.as_deref());
+        Ok(())
+    }
+
+    fn finish_part(&mut self, outcome: &Outcome, part: &str) -> Result<(), EditError> {
+        let word = self.word_of(outcome.status);
+        let Some(mut task) = self.draft.task(&outcome.step)? else {
+            return Err(checklist_only(&outcome.step, outcome.status));
+        };
+        if let Some(subtask) = task.subtask(part) {
+            task.set(&format!("{subtask}/status"), &json!(word))?;
+        } else if outcome.status == Status::Completed {
+            task.leave_flow_step(part, "completed_flow_steps");
+        } else {
+            task.enter_flow_step(part);
+            task.set_execution("interruption_reason", &json!("task_failure"));
+        }
+        if let Some(error) = &outcome.error {
+            task.set_execution("error", &json!(mask_secrets(error)));
+        }
+        set_variables(&mut task, outcome);
+        Ok(())
+    }
+
+    fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        let at = self.at.to_string();
+        let Some(mut task) = self.draft.task(step)? else { return Err(checklist_only(step, Status::Skipped)) };
+        match part {
+            None => task.set_status("skipped", &at, Some(reason)),
+            Some(part) => match task.subtask(part) {
+                Some(subtask) => task.set(&format!("{subtask}/status"), &json!("skipped")),
+                None => {
+                    task.leave_flow_step(part, "skipped_flow_steps");
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn resume(
+        &mut self,
+        steps: &[StepId],
+        interruption: Option<&Interruption>,
+        strategy: Option<&str>,
+        settled: &[(StepId, Status)],
+    ) -> Result<(), EditError> {
+        let at = self.at.to_string();
+        for (step, status) in settled {
+            let word = self.word_of(*status);
+            if let Some(mut task) = self.draft.task(step)? {
+                task.set_status(word, &at, Some("brought up to date from the evidence"))?;
+            }
+            if *status == Status::Completed {
+                self.draft.tick(step);
+            }
+        }
+        if let Some(strategy) = strategy {
+            for step in steps.iter().filter(|step| !settled.iter().any(|(settled, _)| settled == *step)) {
+                if let Some(mut task) = self.draft.task(step)? {
+                    task.set_execution("recovery_strategy", &json!(strategy));
+                }
+            }
+        }
+        let (status, _) = self.draft.book.session.status();
+        let resumes = self.draft.book.session.resumes();
+        let entry = interruption.map(|interruption| history_entry(interruption, strategy, &at));
+        self.draft.session_if_readable(|session| {
+            if matches!(status, RunStatus::Paused | RunStatus::Aborted) {
+                session.set("/status", &json!("active"));
+                session.set("/resumed_at", &json!(at));
+            }
+            if session.has("/current_phase") {
+                session.set("/current_phase", &json!("EXECUTE"));
+            }
+            session.set("/last_execute_run", &json!(at));
+            session.set("/resume_count", &json!(resumes.saturating_add(1)));
+            if let Some(entry) = &entry
+                && !session.push("/interruption_history", entry)
+            {
+                session.set("/interruption_history", &json!([entry]));
+            }
+        });
+        Ok(())
+    }
+
+    /// Sets the status of the session itself; without a readable session file that is impossible.
+    fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
+        let at = json!(self.at.to_string());
+        let session = self.draft.session()?;
+        session.set("/status", &json!(word));
+        session.set(&format!("/{stamp}"), &at);
+        for (pointer, value) in more {
+            session.set(pointer, value);
+        }
+        Ok(())
+    }
+
+    /// Returns the word for a running task: `active` where this session's files use that, else the seed's `in_progress`.
+    fn running_word(&self) -> &'static str {
+        let speaks = |word: &str| {
+            self.draft.book.tasks.iter().filter(|task| matches!(task.place, Place::File { .. })).any(|task| {
+                let says =
+                    |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(|text| rules::fold(text) == word);
+                let history = raw::items(task.value.get("status_history"));
+                says(task.value.get("status"))
+                    || history.iter().any(|entry| says(entry.get("to")) || says(entry.get("from")))
+            })
+        };
+        if speaks("active") && !speaks("in_progress") { "active" } else { "in_progress" }
+    }
+
+    fn word_of(&self, status: Status) -> &'static str {
+        match status {
+            Status::InProgress => self.running_word(),
+            Status::Pending
+            | Status::Completed
+            | Status::Failed
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => status.as_str(),
+        }
+    }
+}
+
+fn checklist_only(step: &StepId, status: Status) -> EditError {
+    let id = raw::line(step.as_str());
+    EditError::Unsupported(format!("{id} has no task file, and a line of the checklist cannot record `{status}`"))
+}
+
+fn history_entry(interruption: &Interruption, strategy: Option<&str>, at: &str) -> Value {
+    let when = interruption.at.map_or_else(|| at.to_owned(), |time| time.to_string());
+    json!({
+        "timestamp": when,
+        "reason": rules::interruption_word(interruption.kind, &interruption.reason),
+        "affected_task": interruption.step.as_ref().map(StepId::as_str),
+        "recovery_strategy": strategy.or_else(|| default_strategy(interruption.kind)),
+    })
+}
+
+/// Returns the default of the strategy matrix (ccw.md B7.4).
+fn default_strategy(kind: InterruptionKind) -> Option<&'static str> {
+    match kind {
+        InterruptionKind::AgentInterruption => Some("retry_with_enhanced_context"),
+        InterruptionKind::TaskFailure => Some("analyze_and_retry"),
+        InterruptionKind::DependencyBlock => Some("resolve_dependencies"),
+        InterruptionKind::ContextLost => Some("rebuild_full_context"),
+        InterruptionKind::WaitingApproval
+        | InterruptionKind::Paused
+        | InterruptionKind::ReadyToExecute
+        | InterruptionKind::WorkflowComplete => None,
+    }
+}
+
+fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
+    for (name, value) in &outcome.set {
+        task.set_variable(name, value);
+    }
+}
+
+/// Fills in `result` where the format has one (format H), as its agents do.
+fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
+    let has_result = task.value.get("result").is_some_and(Value::is_object);
+    if !has_result
+        && (task.value.get("convergence").is_none() || task.value.get("result").is_some_and(|old| !old.is_null()))
+    {
+        return;
+    }
+    let mut fields = vec![("success", json!(outcome.status == Status::Completed))];
+    let summary = outcome.summary.as_deref().map(mask_secrets);
+    fields.extend(summary.map(|summary| ("summary", json!(summary))));
+    fields.extend(outcome.commit.as_deref().map(|commit| ("commit_hash", json!(commit))));
+    if !outcome.outputs.is_empty() {
+        fields.push(("files_modified", json!(outcome.outputs)));
+    }
+    match error {
+        Some(error) => fields.push(("error", json!(error))),
+        None => task.drop("/result/error"),
+    }
+    for (key, value) in fields {
+        task.set_in("result", key, &value);
+    }
+}
+
+/// Finds the pointer of a subtask that has no file of its own.
+pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
+    let (pointer, subtasks) = task::subtasks(value);
+    let mut named = subtasks.iter().enumerate().filter(|(_, subtask)| subtask.is_object());
+    let (at, _) = named.find(|(at, subtask)| task::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
+    Some(format!("{pointer}/{at}"))
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;
