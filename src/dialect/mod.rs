@@ -116,6 +116,12 @@ pub(crate) enum EditError {
     Missing { file: String },
 }
 
+impl std::fmt::Debug for dyn Dialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.id())
+    }
+}
+
 /// Lists every dialect, in the order in which discovery asks them.
 pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw];
 

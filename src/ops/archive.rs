@@ -48,9 +48,10 @@ pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
     desk.drive_check()?;
     let own_way = desk.opened.loaded.run.as_ref().and_then(|run| desk.opened.dialect.archive(&desk.opened.files, run, world.clock.now));
     match own_way {
+        Some(archival) if archival.from == archival.to => Ok(archival.to),
         Some(archival) => {
             desk.commit_as("archive", None, &archival.edits)?;
-            Ok(store::move_folder(desk.lock(), &archival.from, &archival.to)?)
+            Ok(store::move_folder(desk.into_lock(), &archival.from, &archival.to)?)
         }
         None => desk.move_aside(&spot.candidate.name),
     }

@@ -134,6 +134,10 @@ impl<'a> Desk<'a> {
         self.opened = Opened::new(candidate, files);
     }
 
+    pub(crate) fn into_lock(self) -> RunLock {
+        self.lock
+    }
+
     pub(crate) const fn lock(&self) -> &RunLock {
         &self.lock
     }

@@ -100,6 +100,6 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
             });
         }
     }
-    let kept = if keep { Some(scratch.keep()?) } else { None };
+    let kept = keep.then(|| scratch.keep());
     Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
 }

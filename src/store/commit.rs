@@ -88,6 +88,30 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
     commit_with(lock, edits, meta, &mut |_| Ok(()))
 }
 
+/// Moves the folder of a run, durably, and returns where it is now: a counter is added where the name is taken. Its own data
+/// moves with it.
+///
+/// # Errors
+///
+/// When a path may not be written, or the system refuses. Nothing has moved then.
+pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<RelPath, StoreError> {
+    let real_from = lock.root().target(from)?;
+    for attempt in 1..=999 {
+        let name = if attempt == 1 { to.as_str().to_owned() } else { format!("{to}-{attempt}") };
+        let Ok(to) = RelPath::parse(&name) else { break };
+        let real_to = lock.root().target(&to)?;
+        if fs::symlink_metadata(&real_to).is_ok() {
+            continue;
+        }
+        let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) else { break };
+        fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
+        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        stage::sync_dirs([old_parent, new_parent].into_iter())?;
+        return Ok(to);
+    }
+    Err(StoreError::UnsafePath { path: real_from, problem: "there is no free name to move it to" })
+}
+
 pub(super) fn commit_with(
     lock: &RunLock,
     edits: &[Edit],

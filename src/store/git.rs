@@ -87,6 +87,17 @@ fn ask<T: Send + 'static>(
     answer.map(|answer| (answer, is_success))
 }
 
+/// Returns what git says of its own version; `None` where there is none.
+pub(crate) fn version() -> Option<String> {
+    let mut command = Command::new("git");
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut text = String::new();
+        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
+    })?;
+    if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
+}
+
 /// Counts the files with uncommitted changes, those git does not know included.
 pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
     let mut command = command(worktree);

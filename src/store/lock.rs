@@ -114,6 +114,16 @@ fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreErro
     platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
 }
 
+/// Finds out whether a run could be locked now, without making anything that is not there.
+///
+/// # Errors
+///
+/// When somebody holds it, or the file system does not support locks.
+pub(crate) fn try_lock(root: &Utf8Path, own: &RelPath) -> Result<(), StoreError> {
+    let own_dir = own.under(root);
+    share(&own_dir, Duration::from_millis(200)).map(drop)
+}
+
 /// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
 /// user may not look.
 pub(super) fn share(own_dir: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {

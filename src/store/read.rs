@@ -55,8 +55,29 @@ pub(crate) fn file_set(
         // The first writer may have come while we read.
         if has_writers() { read_locked(project, &checked, candidate)? } else { files }
     };
+    Ok(set_of(project, root, candidate, files, clock))
+}
+
+/// Reads the files of a run whose lock the caller holds.
+pub(crate) fn file_set_locked(
+    project: &Project,
+    lock: &RunLock,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    clock: Clock,
+) -> FileSet {
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+}
+
+fn set_of(
+    project: &Project,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    files: BTreeMap<RelPath, FileEntry>,
+    clock: Clock,
+) -> FileSet {
     let is_linked = root != project.root && project.worktrees().iter().any(|worktree| worktree == root);
-    Ok(FileSet {
+    FileSet {
         root: root.to_owned(),
         name: candidate.name.clone(),
         state: candidate.state.clone(),
@@ -70,7 +91,7 @@ pub(crate) fn file_set(
         main_root: is_linked.then(|| project.root.clone()),
         clock,
         config: Arc::clone(&project.config),
-    })
+    }
 }
 
 /// Reads one file below a root.

@@ -22,12 +22,14 @@ use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::RelPath;
 use crate::model::Run;
 
 /// Speaks the state file of the nine-step workflow plugin.
@@ -52,6 +54,22 @@ impl Dialect for NineStep {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
+    }
+
+    fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
+        probe::is_marked(path.as_str()).then_some("nine-step-state")
+    }
+
+    fn can_start(&self) -> bool {
+        true
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        RelPath::parse(&format!("{path}.backup")).ok()
+    }
+
+    fn unversioned(&self, config: &Config) -> Vec<String> {
+        vec![format!("{}*", config.nine_step.state_file), "*.workflow-state.json*".to_owned()]
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
