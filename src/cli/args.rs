@@ -214,7 +214,7 @@ pub(super) struct Start {
     #[arg(long, value_name = "N")]
     pub(super) issue: Vec<String>,
     /// One line about it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) description: Option<String>,
     /// Branch of the work (default: first branch prefix and the feature)
     #[arg(long, value_name = "NAME")]
@@ -267,13 +267,13 @@ pub(super) struct Finish {
     #[arg(long, value_name = "V")]
     pub(super) verdict: Option<String>,
     /// A condition of an approval that is still open (repeatable)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) condition: Vec<String>,
     /// What was done, in a line
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) summary: Option<String>,
     /// What went wrong, or what a review found
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) error: Option<String>,
     /// Files it left; their digests are kept as evidence
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -288,7 +288,7 @@ pub(super) struct Finish {
     #[arg(long, value_name = "NAME")]
     pub(super) part: Option<String>,
     /// Keep an output variable of a part for later ones (repeatable; the value is JSON, else text)
-    #[arg(long, value_name = "NAME=VALUE", requires = "part")]
+    #[arg(long, value_name = "NAME=VALUE", requires = "part", allow_hyphen_values = true)]
     pub(super) set: Vec<String>,
     #[command(flatten)]
     pub(super) target: Target,
@@ -311,7 +311,7 @@ pub(super) struct Approve {
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
     /// What they said
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
     #[command(flatten)]
     pub(super) target: Target,
@@ -323,7 +323,7 @@ pub(super) struct Skip {
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
     /// Why
-    #[arg(long, value_name = "T", required_unless_present = "json")]
+    #[arg(long, value_name = "T", required_unless_present = "json", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
     /// Only this part of the step
     #[arg(long, value_name = "NAME")]
@@ -337,7 +337,7 @@ pub(super) struct Rest {
     #[command(flatten)]
     pub(super) run: RunArg,
     /// Why
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
     /// Refuse when the state is no longer at this revision
     #[arg(long, value_name = "R")]
@@ -349,7 +349,7 @@ pub(super) struct Complete {
     #[command(flatten)]
     pub(super) run: RunArg,
     /// A last word
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
     /// Even though steps are open
     #[arg(long)]

@@ -39,7 +39,8 @@ pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), Cl
 
 /// Returns the run that was named and the change of the run as a whole.
 pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
-    let plain = |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
+    let plain =
+        |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
     match verb {
         Verb::Abort(abort) => {
             let kind = ChangeKind::Abort { reason: abort.reason.clone() };

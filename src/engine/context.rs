@@ -16,6 +16,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::Verdict;
 use crate::model::clean;
 use crate::model::mask_secrets;
 
@@ -129,7 +130,8 @@ fn done(run: &Run, plan: &Plan) -> Vec<Reading> {
 }
 
 fn questions(plan: &Plan, notes: Vec<String>) -> Vec<String> {
-    let question = plan.question.iter().map(|question| question.text.clone());
+    let decides = plan.verdict == Verdict::Blocked;
+    let question = plan.question.iter().filter(|_| decides).map(|question| question.text.clone());
     question.chain(notes.iter().map(|note| safe(note))).collect()
 }
 

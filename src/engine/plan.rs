@@ -18,6 +18,7 @@ use crate::model::AgeBand;
 use crate::model::Commands;
 use crate::model::Cost;
 use crate::model::Evidence;
+use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::InterruptionKind;
@@ -204,6 +205,16 @@ fn workspace(run: &Run, evidence: &Evidence) -> Vec<Finding> {
             findings.push(Finding::new(FindingCode::WorktreeDirty, message));
         }
     }
+    if let Some(plan) = &run.workspace.plan_reference
+        && let Ok(path) = crate::model::RelPath::parse(plan)
+        && evidence.files.get(&path) == Some(&FileFact::Missing)
+    {
+        let message = format!("the plan document {plan} is not there");
+        findings.push(
+            Finding::new(FindingCode::PlanMissing, message)
+                .fix("bring it back, or correct plan_reference in the state"),
+        );
+    }
     findings
 }
 
@@ -350,11 +361,15 @@ impl Planner<'_> {
         match (choice.action, self.settled.standings[at]) {
             (Action::Approve, _) => InterruptionKind::WaitingApproval,
             (_, Standing::Failed) => InterruptionKind::TaskFailure,
-            (_, Standing::Interrupted | Standing::Verify | Standing::Conditions) => InterruptionKind::AgentInterruption,
+            (_, Standing::Interrupted | Standing::Conditions) => InterruptionKind::AgentInterruption,
+            (_, Standing::Verify) if self.run.steps[at].status == Status::InProgress => {
+                InterruptionKind::AgentInterruption
+            }
             (_, Standing::Invalid) => InterruptionKind::ContextLost,
             (
                 _,
                 Standing::Open
+                | Standing::Verify
                 | Standing::Blocked
                 | Standing::Done
                 | Standing::Skipped

@@ -57,8 +57,10 @@ pub(super) fn question(
         }
         (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
             let verify = next.iter().filter(|next| next.action == Action::Verify).count();
-            let text = if verify > 0 && verify == next.len() {
+            let text = if has(FindingCode::StatusDrift).is_some() && verify == next.len() {
                 format!("Nothing of {} has to be run. Record what the evidence shows? [y/N]", run.id)
+            } else if verify > 0 && verify == next.len() {
+                format!("Nothing of {} is run before somebody has looked. Take it up to look? [y/N]", run.id)
             } else {
                 "Look at the findings first. Proceed with resume? [y/N]".to_owned()
             };

@@ -248,7 +248,7 @@ impl Weighing<'_> {
         let (file, line) = (first.file.clone(), first.line);
         let sources: Vec<&str> = speaking.iter().map(|witness| witness.source.as_str()).collect();
         let sources = sources.join(" and ");
-        self.because.push(format!("{sources} says done"));
+        self.because.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
         let silent: Vec<&str> =
             self.step.witnesses.iter().filter(|witness| !witness.done).map(|witness| witness.source.as_str()).collect();
         if !silent.is_empty() {

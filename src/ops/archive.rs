@@ -34,7 +34,10 @@ pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
     if opened.loaded.run.is_none() && !yes {
         let path = engine::quoted(spot.candidate.state.as_str());
         return Err(OpError::NeedsConsent {
-            message: format!("{} cannot be read; archiving it may lose work that `restore` could bring back", spot.candidate.state),
+            message: format!(
+                "{} cannot be read; archiving it may lose work that `restore` could bring back",
+                spot.candidate.state
+            ),
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
@@ -46,7 +49,12 @@ pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
 pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
     let desk = Desk::open(world, spot)?;
     desk.drive_check()?;
-    let own_way = desk.opened.loaded.run.as_ref().and_then(|run| desk.opened.dialect.archive(&desk.opened.files, run, world.clock.now));
+    let own_way = desk
+        .opened
+        .loaded
+        .run
+        .as_ref()
+        .and_then(|run| desk.opened.dialect.archive(&desk.opened.files, run, world.clock.now));
     match own_way {
         Some(archival) if archival.from == archival.to => Ok(archival.to),
         Some(archival) => {

@@ -49,8 +49,11 @@ impl ChangeRequest {
     /// Reads a change that a program wrote (`--json -`), of the kind that the verb says.
     pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
         let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
-        let mut value: Value = serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
-        let Some(object) = value.as_object_mut() else { return Err(usage("the change is not a JSON object".to_owned())) };
+        let mut value: Value =
+            serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
+        let Some(object) = value.as_object_mut() else {
+            return Err(usage("the change is not a JSON object".to_owned()));
+        };
         // The clock of the one who records counts, so that stamps never run backwards.
         object.insert("at".to_owned(), Value::String("1970-01-01T00:00:00Z".to_owned()));
         let kind = object.entry("change").or_insert_with(|| Value::String(verb.to_owned()));
@@ -58,7 +61,8 @@ impl ChangeRequest {
             return Err(usage(format!("the change says {kind} and the command says {verb}")));
         }
         // A verdict implies its status; only a status that was written may contradict it.
-        let verdict = object.get("verdict").cloned().and_then(|verdict| serde_json::from_value::<ReviewVerdict>(verdict).ok());
+        let verdict =
+            object.get("verdict").cloned().and_then(|verdict| serde_json::from_value::<ReviewVerdict>(verdict).ok());
         if let Some(verdict) = verdict
             && !object.contains_key("status")
         {
@@ -96,6 +100,8 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     let kind = resolve_ids(run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
+    // Reading again takes the lock for itself.
+    drop(desk);
     report(world, &spot, written)
 }
 
@@ -225,7 +231,9 @@ impl<'a> Desk<'a> {
             change: change.to_owned(),
             step: step.cloned(),
             history_limit: self.world.project.config.limits.history,
-            backup: backup.filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?))).collect(),
+            backup: backup
+                .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
+                .collect(),
         };
         store::commit(&self.lock, edits, &meta)?;
         Ok(())
@@ -293,7 +301,8 @@ impl<'a> Desk<'a> {
         paths.extend(run.step(&outcome.step).map(|step| step.outputs.clone()).unwrap_or_default());
         paths.sort();
         paths.dedup();
-        let head_of = run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
+        let head_of =
+            run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
         let record = EvidenceRecord {
             at: change.at,
             run: run.id.as_str().to_owned(),
@@ -343,7 +352,9 @@ fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
 fn message(kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
-        ChangeKind::Begin { step, part, attempt, .. } => format!("{}{step} is in progress (attempt {attempt})", of(part)),
+        ChangeKind::Begin { step, part, attempt, .. } => {
+            format!("{}{step} is in progress (attempt {attempt})", of(part))
+        }
         ChangeKind::Finish(outcome) => match outcome.verdict {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),

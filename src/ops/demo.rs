@@ -48,9 +48,15 @@ const STORIES: [Story; 2] = [
             beat("A review sent the work back, then the session ended. What is there to resume?", &["list"]),
             beat("Where does it go on, and why?", &["plan"]),
             beat("Take it up: the developer gets the findings of the review.", &["resume", "--yes"]),
-            beat("Record that the step starts, before the agent does.", &["begin", "3", "--agent", "backend-developer"]),
+            beat(
+                "Record that the step starts, before the agent does.",
+                &["begin", "3", "--agent", "backend-developer"],
+            ),
             beat("The agent is killed in the middle of it. Nothing has to be unlocked or repaired:", &["plan"]),
-            beat("Take it up again: the second interruption is known, and the attempts are counted.", &["resume", "--yes"]),
+            beat(
+                "Take it up again: the second interruption is known, and the attempts are counted.",
+                &["resume", "--yes"],
+            ),
             beat("This time it ends well.", &["finish", "3", "--summary", "validated, constant-time"]),
             beat("And the review comes next.", &["status"]),
         ],
@@ -94,7 +100,10 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
             scenes.push(DemoScene {
                 dialect: story.dialect,
                 say: beat.say.to_owned(),
-                command: Some(format!("piton {}", beat.command.iter().map(|word| crate::engine::quoted(word)).collect::<Vec<_>>().join(" "))),
+                command: Some(format!(
+                    "piton {}",
+                    beat.command.iter().map(|word| crate::engine::quoted(word)).collect::<Vec<_>>().join(" ")
+                )),
                 output: outcome.output,
                 exit: outcome.exit,
             });

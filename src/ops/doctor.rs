@@ -49,7 +49,10 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
         None => format!("{} (not in git)", world.project.root),
     };
     checks.push(good("project", place));
-    checks.push(good("session", world.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned())));
+    checks.push(good(
+        "session",
+        world.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
+    ));
     let (spots, findings) = world.spots();
     checks.push(good("runs", format!("{} found", spots.len())));
     for finding in findings {
@@ -59,19 +62,27 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
     for spot in spots {
         let name = format!("run {}", spot.candidate.name);
         if let Err(error) = store::try_lock(&spot.root, &spot.candidate.own) {
-            checks.push(problem(&name, error.to_string(), "wait for the other piton, or move the project off the network share"));
+            checks.push(problem(
+                &name,
+                error.to_string(),
+                "wait for the other piton, or move the project off the network share",
+            ));
             continue;
         }
         match world.read(&spot) {
             Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
             Ok(opened) => {
-                let unreadable = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
-                let live = match store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, &world.environment) {
+                let unreadable =
+                    opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
+                let live = match store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, &world.environment)
+                {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
                 checks.push(match unreadable {
-                    Some(finding) => problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore")),
+                    Some(finding) => {
+                        problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
+                    }
                     None => good(&name, format!("{}{live}", spot.candidate.state)),
                 });
             }

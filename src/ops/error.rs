@@ -64,11 +64,14 @@ pub(crate) enum OpError {
 pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
-        OpError::NoRun { .. } | OpError::UnknownRun { .. } | OpError::UnknownStep { .. } | OpError::UnknownSchema { .. } => {
-            Exit::NotFound
-        }
+        OpError::NoRun { .. }
+        | OpError::UnknownRun { .. }
+        | OpError::UnknownStep { .. }
+        | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } => Exit::Ambiguous,
-        OpError::Unreadable { .. } | OpError::Edit(EditError::Unreadable { .. } | EditError::Missing { .. }) => Exit::Unreadable,
+        OpError::Unreadable { .. } | OpError::Edit(EditError::Unreadable { .. } | EditError::Missing { .. }) => {
+            Exit::Unreadable
+        }
         OpError::Refused(refusal) => match refusal.kind {
             RefusalKind::NotFound => Exit::NotFound,
             RefusalKind::No => Exit::No,
@@ -115,10 +118,13 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
         ],
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
-        OpError::UnknownRun { known, .. } => vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()],
+        OpError::UnknownRun { known, .. } => {
+            vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()]
+        }
         OpError::Ambiguous { runs } => {
             let row = |run: &ListedRun| {
-                let age = run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+                let age =
+                    run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
                 format!("piton plan {}   # {}. {} ({}) - {age}", quoted(&run.path), run.number, run.id, run.position)
             };
             runs.iter().map(row).collect()
@@ -127,9 +133,13 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
         OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
         OpError::Refused(refusal) => refusal.hints.clone(),
-        OpError::Edit(EditError::Unreadable { .. }) => one("piton validate, then mend the file or piton restore".to_owned()),
+        OpError::Edit(EditError::Unreadable { .. }) => {
+            one("piton validate, then mend the file or piton restore".to_owned())
+        }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
-        OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => hints.clone(),
+        OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {
+            hints.clone()
+        }
         OpError::Moved { run, .. } => one(format!("piton plan {} shows the state as it is now", quoted(run))),
         OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
         OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),

@@ -93,7 +93,8 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     let over = planned.plan.verdict == Verdict::Complete && !merges;
     row.id = run.id.clone();
     row.title.clone_from(&run.title);
-    row.position = planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
+    row.position =
+        planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
     if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }

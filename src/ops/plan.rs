@@ -57,7 +57,11 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
 pub(crate) fn report(run: &Run, planned: Planned) -> Report {
     let exit = exit_of(&planned);
     let sheet = sheet(run, &planned);
-    Report { exit, body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet, patch: None })), findings: planned.findings }
+    Report {
+        exit,
+        body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet, patch: None })),
+        findings: planned.findings,
+    }
 }
 
 /// Returns the exit code of a verdict.
@@ -82,7 +86,8 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
     };
     let steps = |texts: &[String]| texts.iter().map(step).collect::<Result<Vec<StepId>, OpError>>();
     let mut from = steps(&request.from)?;
-    let (from_part, retry_part, skip_part) = (part(&request.from_part)?, part(&request.retry_part)?, part(&request.skip_part)?);
+    let (from_part, retry_part, skip_part) =
+        (part(&request.from_part)?, part(&request.retry_part)?, part(&request.skip_part)?);
     if from.is_empty() {
         // A part-level option names its step too: that is where to go on.
         from.extend([&from_part, &retry_part, &skip_part].into_iter().flatten().map(|part| part.step.clone()));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::OpError;
 use super::Exit;
+use super::OpError;
 use super::archive;
 use super::list;
 use super::report::Body;
@@ -74,7 +74,8 @@ pub(crate) fn hide_from_git(world: &World, dialect: &dyn Dialect) -> Result<(), 
 }
 
 fn starter(workflow: &str) -> Result<&'static dyn Dialect, OpError> {
-    let known: Vec<&str> = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str()).collect();
+    let known: Vec<&str> =
+        DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str()).collect();
     let found = DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow);
     found.copied().ok_or_else(|| OpError::Usage {
         message: format!("there is no workflow `{workflow}` to start"),
@@ -84,20 +85,27 @@ fn starter(workflow: &str) -> Result<&'static dyn Dialect, OpError> {
 
 fn part_of_a_path(feature: &str) -> Result<(), OpError> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let fits = RelPath::parse(feature).is_ok() && feature.chars().all(plain) && !feature.starts_with(['.', '-']) && feature.len() <= 100;
+    let fits = RelPath::parse(feature).is_ok()
+        && feature.chars().all(plain)
+        && !feature.starts_with(['.', '-'])
+        && feature.len() <= 100;
     if fits {
         return Ok(());
     }
     Err(OpError::Usage {
-        message: "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes".to_owned(),
+        message:
+            "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes"
+                .to_owned(),
         hints: vec!["for instance: --feature user-auth".to_owned()],
     })
 }
 
 fn clear_the_way(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
     let (spots, _) = world.spots();
-    let same: Vec<Spot> =
-        spots.into_iter().filter(|spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature).collect();
+    let same: Vec<Spot> = spots
+        .into_iter()
+        .filter(|spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature)
+        .collect();
     for entry in list::entries(world, &same)? {
         if put_away {
             archive::put_away(world, &entry.spot)?;
@@ -106,7 +114,10 @@ fn clear_the_way(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_awa
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
         let path = engine::quoted(&entry.row.path);
         return Err(OpError::InTheWay {
-            message: format!("{what} of {} is here already: {} ({})", spec.feature, entry.row.state, entry.row.position),
+            message: format!(
+                "{what} of {} is here already: {} ({})",
+                spec.feature, entry.row.state, entry.row.position
+            ),
             hints: vec![
                 format!("piton resume {path}"),
                 format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature)),

@@ -53,7 +53,10 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
         finding.severity == Severity::Blocking
             || matches!(
                 finding.code,
-                FindingCode::SchemaViolation | FindingCode::PartUnreadable | FindingCode::SessionUnreadable | FindingCode::StatusUnknown
+                FindingCode::SchemaViolation
+                    | FindingCode::PartUnreadable
+                    | FindingCode::SessionUnreadable
+                    | FindingCode::StatusUnknown
             )
     };
     let valid = !findings.iter().any(invalid);
@@ -109,7 +112,9 @@ fn check_file(path: &Utf8Path, files: &mut Vec<ValidatedFile>, findings: &mut Ve
     let before = findings.len();
     match content {
         Content::Bytes(bytes) => match dialect::Document::parse(&bytes) {
-            Ok(_) => findings.extend(schema_name.map(|schema| against_schema(schema, &name, &bytes)).unwrap_or_default()),
+            Ok(_) => {
+                findings.extend(schema_name.map(|schema| against_schema(schema, &name, &bytes)).unwrap_or_default())
+            }
             Err(error) => findings.push(
                 Finding::new(FindingCode::StateUnreadable, format!("{name}: {}", error.message))
                     .at(&name)

@@ -105,7 +105,9 @@ impl World {
 
     /// Returns where a run is after files were written: a change may have moved its state.
     pub(crate) fn found_again(&self, spot: &Spot, written: &[RelPath]) -> Spot {
-        let is_gone = |spot: &Spot| matches!(store::read_file(&spot.root, &spot.candidate.state), Content::Problem(ReadProblem::Missing));
+        let is_gone = |spot: &Spot| {
+            matches!(store::read_file(&spot.root, &spot.candidate.state), Content::Problem(ReadProblem::Missing))
+        };
         if written.len() < 2 || !is_gone(spot) {
             return spot.clone();
         }

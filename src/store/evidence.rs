@@ -49,7 +49,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         for record in &records {
             latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
         }
-        for path in wanted.outputs.iter().map(|output| &output.path).chain(&wanted.documents) {
+        let wanted_paths = wanted.outputs.iter().map(|output| &output.path).chain(&wanted.documents);
+        for path in wanted_paths.chain(latest.keys().copied()) {
             if !evidence.files.contains_key(path) {
                 let fact = look(&root, path, latest.get(path).copied());
                 evidence.files.insert(path.clone(), fact);
@@ -57,7 +58,9 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         }
     }
     if project.git.is_some() {
-        let is_settled = look_at_commits(&files.root, wanted, &mut evidence);
+        let folder =
+            wanted.workspace.iter().flatten().map(|folder| folder.under(&files.root)).find(|folder| folder.is_dir());
+        let is_settled = look_at_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
         look_at_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
         let exists = workspace_folder(&files.root, wanted).is_dir();

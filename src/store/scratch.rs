@@ -99,7 +99,8 @@ pub(crate) fn current_exe() -> Option<Utf8PathBuf> {
 /// When it is gone, or its path is not UTF-8.
 pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
     let dir = std::env::current_dir().map_err(|source| StoreError::io("the current folder", source))?;
-    Utf8PathBuf::from_path_buf(dir).map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })
+    Utf8PathBuf::from_path_buf(dir)
+        .map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })
 }
 
 /// Returns the absolute path, without links, of what a person named, when there is such a file or folder.

@@ -59,7 +59,8 @@ fn row(number: usize, step: &SheetStep, next: Option<&Next>) -> String {
         Some(Action::Merge | Action::Archive) | None if step.done => "[Completed] ",
         Some(Action::Merge | Action::Archive) | None => "[Pending] ",
     };
-    let agent = step.agent.as_ref().filter(|_| !step.done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
+    let agent =
+        step.agent.as_ref().filter(|_| !step.done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
     let flow = if step.has_parts && !step.done { "[FLOW_CONTROL] " } else { "" };
     let checked = if step.done || step.skipped { "x" } else { " " };
     format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", step.id)

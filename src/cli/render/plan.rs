@@ -7,6 +7,7 @@ use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
+use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Severity;
@@ -64,10 +65,16 @@ fn head(page: &mut Page, plan: &Plan) {
         page.text.line(format!("  Branch       {branch}"));
     }
     if let (Some(seconds), Some(band)) = (plan.age.seconds, plan.age.band) {
-        let by = if plan.age.source == "state" { String::new() } else { format!(", by the time of the {}", plan.age.source) };
+        let by = if plan.age.source == "state" {
+            String::new()
+        } else {
+            format!(", by the time of the {}", plan.age.source)
+        };
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
-    if let Some(interruption) = &plan.interruption {
+    if let Some(interruption) =
+        plan.interruption.as_ref().filter(|report| report.kind != InterruptionKind::ReadyToExecute)
+    {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let reason = crate::model::clean_line(&interruption.reason, 160);
         page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
@@ -99,7 +106,8 @@ fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
             [first, .., last] if ids.len() > 12 => format!("{} steps, {first} to {last}", ids.len()),
             _ => ids.join(", "),
         };
-        let commit = commit.map_or_else(String::new, |commit| format!(" (commit: {})", commit.chars().take(12).collect::<String>()));
+        let commit = commit
+            .map_or_else(String::new, |commit| format!(" (commit: {})", commit.chars().take(12).collect::<String>()));
         let group = if group.is_empty() { String::new() } else { format!("{group}: ") };
         page.text.put(Tone::Good, "  ✅ ").line(format!("{group}{shown}{commit}"));
     }

@@ -36,7 +36,8 @@ fn write(out: &mut String, value: &Value, depth: usize) {
 }
 
 fn nested(out: &mut String, value: &Value, depth: usize) {
-    let is_empty = value.as_object().map_or_else(|| value.as_array().is_none_or(Vec::is_empty), serde_json::Map::is_empty);
+    let is_empty =
+        value.as_object().map_or_else(|| value.as_array().is_none_or(Vec::is_empty), serde_json::Map::is_empty);
     if is_empty {
         out.push_str(&format!(" {}\n", plain(value)));
     } else {

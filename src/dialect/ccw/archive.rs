@@ -31,7 +31,8 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
 fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {
     let before = files.bytes(session)?;
     let mut document = Document::parse(before).ok()?;
-    let done = run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled));
+    let done =
+        run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled));
     if done {
         document.set("/status", &Value::String("completed".to_owned()));
     }

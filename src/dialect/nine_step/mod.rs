@@ -69,7 +69,12 @@ impl Dialect for NineStep {
     }
 
     fn unversioned(&self, config: &Config) -> Vec<String> {
-        vec![format!("{}*", config.nine_step.state_file), "*.workflow-state.json*".to_owned()]
+        let settings = &config.nine_step;
+        vec![
+            format!("{}*", settings.state_file),
+            "*.workflow-state.json*".to_owned(),
+            format!("/{}/", settings.worktree_dir),
+        ]
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
