@@ -38,6 +38,8 @@ fn later(seconds: i64) -> Clock {
     Clock { now: clock().now.plus_seconds(seconds), utc_offset_seconds: 0 }
 }
 
+type Case<'a> = (&'a str, &'a dyn Fn(&mut Lease), i64, &'a Owner);
+
 #[test]
 fn leases_are_judged_by_who_and_whether_alive() {
     let mut me = caller();
@@ -50,7 +52,7 @@ fn leases_are_judged_by_who_and_whether_alive() {
     };
     let dead = Owner::Dead { since: Some(time("2026-01-31T11:50:00Z")), session: Some("theirs".to_owned()) };
     let elsewhere = |lease: &mut Lease| lease.host = "far-away".to_owned();
-    let cases: [(&str, &dyn Fn(&mut Lease), i64, &Owner); 10] = [
+    let cases: [Case<'_>; 10] = [
         ("a living process, however old its heartbeat", &|_| {}, 999_999, &live),
         ("a number that came back", &|lease| lease.process_start = Some(7), 0, &dead),
         ("a process that ended", &|lease| lease.pid = 4_194_305, 0, &dead),

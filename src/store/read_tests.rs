@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::file_set;
+use super::read_all;
 use super::read_file;
 use super::text_input;
 use crate::model::Content;
@@ -15,11 +16,14 @@ use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::store::RunLock;
 use crate::store::StoreError;
+use crate::store::path::Root;
 use crate::store::testing::Scratch;
 use crate::store::testing::candidate;
 use crate::store::testing::clock;
 use crate::store::testing::own;
 use crate::store::testing::rel;
+use crate::store::txn::Record;
+use crate::store::txn::RecordedFile;
 
 fn read(scratch: &Scratch, reads: Vec<ReadSpec>) -> FileSet {
     file_set(&scratch.project(), &scratch.root, &candidate(reads), clock()).unwrap()
@@ -125,7 +129,7 @@ fn a_file_nobody_may_read_is_a_value_too() {
     }
     let scratch = Scratch::new();
     scratch.write("run/state.json", "s");
-    fs::set_permissions(scratch.root.join("run/state.json"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(scratch.root.join("run/state.json"), fs::Permissions::from_mode(0o000)).unwrap();
     assert_eq!(read_file(&scratch.root, &rel("run/state.json")), Content::Problem(ReadProblem::Permission));
 }
 
@@ -175,4 +179,37 @@ fn a_named_file_is_text_of_bounded_size() {
         let error = text_input(&path(name)).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }
+}
+
+#[test]
+fn where_a_record_cannot_be_finished_its_contents_are_shown() {
+    let scratch = Scratch::new();
+    scratch.write("run/a.json", "old");
+    scratch.write("run/gone.json", "old");
+    scratch.write("run/other.json", "same");
+    let recorded = |path: &str, after: Option<&str>| RecordedFile {
+        path: rel(path),
+        before: None,
+        after: after.map(|text| text.as_bytes().to_vec()),
+        mode: 0o644,
+    };
+    let files =
+        [("run/a.json", Some("new")), ("run/born.json", Some("new")), ("run/gone.json", None), ("x", Some("x"))];
+    let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
+    let root = Root::open(&scratch.root).unwrap();
+    let seen = |read: ReadSpec| -> Vec<(String, Content)> {
+        let files = read_all(&root, &[read], Some(&record));
+        files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
+    };
+    let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));
+    let own = |path: &str, content| (path.to_owned(), content);
+    assert_eq!(
+        seen(ReadSpec::Contents { dir: rel("run"), suffix: ".json" }),
+        [own("run/a.json", bytes("new")), own("run/born.json", bytes("new")), own("run/other.json", bytes("same"))]
+    );
+    assert_eq!(
+        seen(ReadSpec::Names { dir: rel("run") }),
+        ["run/a.json", "run/born.json", "run/other.json"].map(|path| own(path, Content::NameOnly))
+    );
+    assert_eq!(seen(ReadSpec::File(rel("run/gone.json"))), []);
 }

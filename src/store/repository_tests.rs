@@ -74,7 +74,7 @@ fn a_project_is_its_main_worktree_from_wherever_one_stands() {
     for start in [main.clone(), main.join("src/deep"), main.join("src/deep/x"), linked.clone()] {
         let project = open(&start);
         assert_eq!(project.root, main, "{start}");
-        assert_eq!(project.worktrees(), [linked.clone()]);
+        assert_eq!(project.worktrees(), std::slice::from_ref(&linked));
     }
     let git = open(&linked).git.unwrap();
     assert_eq!(git.common_dir, main.join(".git"));
