@@ -7,9 +7,12 @@ mod ccw;
 mod json;
 mod nine_step;
 
+pub(crate) use json::Document;
+
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
+use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -17,7 +20,9 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 use crate::model::Wanted;
 
 /// Translates between one system's files and the model.
@@ -41,11 +46,44 @@ pub(crate) trait Dialect: Sync {
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
 
+    /// Returns the published schema that a state file has to satisfy.
+    fn schema_of(&self, path: &RelPath) -> Option<&'static str>;
+
+    /// Tells whether `start` can begin a run of it.
+    fn can_start(&self) -> bool {
+        false
+    }
+
+    /// Returns where the system expects the previous version of a state file.
+    fn backup_of(&self, _path: &RelPath) -> Option<RelPath> {
+        None
+    }
+
+    /// Returns the patterns of state files that git should not see, when the system keeps its state out of git.
+    fn unversioned(&self, _config: &Config) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Says how a run is put away in the system's own manner; `None` where it has none.
+    fn archive(&self, _files: &FileSet, _run: &Run, _at: Timestamp) -> Option<Archival> {
+        None
+    }
+
     /// Returns the plan in the system's own words.
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value;
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Says how a run is put away.
+#[derive(Debug)]
+pub(crate) struct Archival {
+    /// The folder of the run and where it goes.
+    pub(crate) from: RelPath,
+    pub(crate) to: RelPath,
+    /// What is written before it goes.
+    pub(crate) edits: Vec<Edit>,
 }
 
 /// Is what a probe found: runs, and files that only look like state.
@@ -76,6 +114,12 @@ pub(crate) enum EditError {
     /// A file that the change has to touch is missing.
     #[error("{file} is missing")]
     Missing { file: String },
+}
+
+impl std::fmt::Debug for dyn Dialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.id())
+    }
 }
 
 /// Lists every dialect, in the order in which discovery asks them.

@@ -1,1 +1,26 @@
-//! Decides: pure functions over the model. No I/O, no clock, no dialect names.
+//! Decides: pure functions over the model, in the order of the rules of the design. No I/O, no clock, no dialect names.
+//!
+//! `settle` weighs what the state says against the evidence, `plan` chooses what comes next and says why, `transition`
+//! admits or refuses a change, `context` puts together what the next agent is handed.
+
+mod age;
+mod choose;
+mod context;
+mod graph;
+mod plan;
+mod question;
+mod settle;
+mod strategy;
+mod transition;
+
+pub(crate) use context::assemble;
+pub(crate) use plan::Planned;
+pub(crate) use plan::plan;
+pub(crate) use plan::quoted;
+pub(crate) use settle::Standing;
+pub(crate) use settle::standings;
+pub(crate) use transition::Admitted;
+pub(crate) use transition::Guard;
+pub(crate) use transition::Refusal;
+pub(crate) use transition::RefusalKind;
+pub(crate) use transition::admit;

@@ -14,8 +14,10 @@ use super::StepId;
 use super::Timestamp;
 
 /// Is a transition that somebody wants, and when.
+///
+/// Unknown fields are refused by the schema: serde cannot do so for a flattened enum.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("unevaluatedProperties" = false))]
 pub(crate) struct Change {
     pub(crate) at: Timestamp,
     #[serde(flatten)]
@@ -24,7 +26,7 @@ pub(crate) struct Change {
 
 /// Says what is to happen.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "change", rename_all = "snake_case")]
+#[serde(tag = "change", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ChangeKind {
     /// A step (or a part of it) is about to run. Written before the agent starts.
     Begin {
@@ -77,11 +79,13 @@ pub(crate) enum ChangeKind {
 
 /// Is how a step or part ended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Outcome {
     pub(crate) step: StepId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) part: Option<String>,
-    /// `completed`, `failed` or `waiting_approval`; derived from the verdict when there is one.
+    /// `completed`, `failed` or `waiting_approval`; left out, the verdict decides, else it is completed.
+    #[serde(default = "completed")]
     pub(crate) status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
@@ -109,6 +113,10 @@ pub(crate) struct Outcome {
     /// The status it had, filled in by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Status>,
+}
+
+const fn completed() -> Status {
+    Status::Completed
 }
 
 /// Addresses a part of a step.

@@ -80,7 +80,7 @@ finding_codes! {
     LiveOwner "live-owner" Blocking true "Another process is driving this run.";
     OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
     // Rule 3: settle.
-    StatusUnknown "status-unknown" Blocking true "A status word is not in the vocabulary; it is never read as done.";
+    StatusUnknown "status-unknown" Warning true "A status word is not in the vocabulary; it is never read as done.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
     StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.";
@@ -89,12 +89,13 @@ finding_codes! {
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
     OutputOlder "output-older" Warning true "An output is older than the run; it belongs to an earlier one.";
     OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
+    OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress and its valid output is there: it finished before the interruption.";
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
     // Rule 4: failure.
-    VerdictUnknown "verdict-unknown" Blocking true "A reviewer's word is not in the vocabulary; it is never read as approval.";
+    VerdictUnknown "verdict-unknown" Warning true "A reviewer's word is not in the vocabulary; it is never read as approval.";
     VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
     VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
     Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to go on.";

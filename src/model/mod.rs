@@ -6,6 +6,7 @@
 mod change;
 mod config;
 mod context;
+mod document;
 mod evidence;
 mod files;
 mod finding;
@@ -20,6 +21,7 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, Limits, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, WantedOutput, Workspace,
 };

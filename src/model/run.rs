@@ -223,6 +223,11 @@ impl Run {
         self.steps.iter().find(|step| &step.id == id)
     }
 
+    /// Returns the group of the step that a plan names.
+    pub(crate) fn group_of(&self, next: &super::Next) -> Option<&str> {
+        self.step(&next.step)?.group.as_deref()
+    }
+
     /// Finds a step by what a person typed: its id in any case, else the short name in the current group.
     pub(crate) fn resolve(&self, text: &str) -> Option<&Step> {
         let exact = self.steps.iter().find(|step| step.id.as_str() == text);

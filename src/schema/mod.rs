@@ -1,1 +1,116 @@
 //! The only use of `jsonschema`: embedded schemas, and errors as findings.
+//!
+//! The schemas of everything that is checked on the way to disk are compiled at build time, so nothing is parsed at start-up
+//! and a check costs what walking over the value costs. Pure: values in, findings out; the caller knows file and line.
+
+#[cfg(test)]
+mod generate;
+mod message;
+mod published;
+
+use jsonschema::ErrorIterator;
+use serde_json::Value;
+
+use crate::model::Finding;
+use crate::model::FindingCode;
+
+pub(crate) use published::PUBLISHED;
+pub(crate) use published::Published;
+
+/// Names what is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The state file of a nine-step run.
+    NineStepState,
+    /// `workflow-session.json`.
+    CcwSession,
+    /// A file of `.task/`.
+    CcwTask,
+    /// A change as it comes in through `--json -`.
+    Change,
+}
+
+/// How many violations of one value are reported; a file that is something else altogether would have hundreds.
+const LIMIT: usize = 20;
+
+#[jsonschema::validator(path = "schemas/nine-step-state.schema.json", methods = { validate = false })]
+struct NineStepState;
+
+#[jsonschema::validator(path = "schemas/ccw-session.schema.json", methods = { validate = false })]
+struct CcwSession;
+
+#[jsonschema::validator(path = "schemas/ccw-task.schema.json", methods = { validate = false })]
+struct CcwTask;
+
+#[jsonschema::validator(path = "schemas/change.schema.json", methods = { validate = false })]
+struct Change;
+
+impl Subject {
+    pub(crate) const ALL: [Self; 4] = [Self::NineStepState, Self::CcwSession, Self::CcwTask, Self::Change];
+
+    /// Returns the one that is published under this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subject| subject.name() == name)
+    }
+
+    /// Returns the name under which its schema is published.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::NineStepState => "nine-step-state",
+            Self::CcwSession => "ccw-session",
+            Self::CcwTask => "ccw-task",
+            Self::Change => "change",
+        }
+    }
+}
+
+/// Tells whether a value satisfies its schema. Cheaper than [`validate`], which says why not.
+pub(crate) fn is_valid(subject: Subject, value: &Value) -> bool {
+    match subject {
+        Subject::NineStepState => NineStepState::is_valid(value),
+        Subject::CcwSession => CcwSession::is_valid(value),
+        Subject::CcwTask => CcwTask::is_valid(value),
+        Subject::Change => Change::is_valid(value),
+    }
+}
+
+/// Checks a value and returns what its schema objects to, in the order of the schema, each with the JSON pointer of the value
+/// it is about and without file and line. Nothing when the value is valid.
+pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
+    if is_valid(subject, value) {
+        return Vec::new();
+    }
+    let errors: ErrorIterator<'_> = match subject {
+        Subject::NineStepState => NineStepState::iter_errors(value),
+        Subject::CcwSession => CcwSession::iter_errors(value),
+        Subject::CcwTask => CcwTask::iter_errors(value),
+        Subject::Change => Change::iter_errors(value),
+    };
+    errors
+        .take(LIMIT)
+        .map(|error| {
+            Finding::new(FindingCode::SchemaViolation, message::describe(&error))
+                .pointer(error.instance_path().as_str())
+                .fix(format!("piton schema {}", subject.name()))
+        })
+        .collect()
+}
+
+/// Checks what a file is about to become and returns only what its schema did not object to before: a foreign file that was
+/// never quite right can still be written, and no write makes it worse.
+pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> Vec<Finding> {
+    let mut objections = validate(subject, after);
+    if !objections.is_empty() {
+        let known = validate(subject, before);
+        objections.retain(|objection| !known.contains(objection));
+    }
+    objections
+}
+
+/// Returns the published schema of that name.
+pub(crate) fn by_name(name: &str) -> Option<&'static Published> {
+    PUBLISHED.iter().find(|published| published.name == name)
+}
+
+#[cfg(test)]
+mod tests;

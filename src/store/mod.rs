@@ -1,1 +1,56 @@
 //! The only room that touches files, locks, the clock, the environment and git. It knows bytes and paths, not formats.
+//!
+//! It trusts nothing that it reads: a path is checked against its root before it is opened, sizes and depths are bounded, and
+//! what lies in Piton's own folder is treated like any other stranger's file, because a repository may ship one.
+//!
+//! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit`].
+
+mod clock;
+mod commit;
+mod config;
+mod discover;
+mod environment;
+mod error;
+pub(crate) mod evidence;
+pub(crate) mod git;
+pub(crate) mod history;
+pub(crate) mod journal;
+pub(crate) mod lease;
+mod lock;
+mod path;
+mod platform;
+mod process;
+mod project;
+mod read;
+mod repository;
+mod scratch;
+mod stage;
+#[cfg(test)]
+mod testing;
+mod txn;
+
+pub(crate) use clock::now;
+pub(crate) use commit::Checkpoint;
+pub(crate) use commit::CheckpointMeta;
+pub(crate) use commit::commit;
+pub(crate) use commit::move_folder;
+pub(crate) use discover::listings;
+pub(crate) use environment::Environment;
+pub(crate) use error::StoreError;
+pub(crate) use evidence::describe;
+pub(crate) use evidence::gather;
+pub(crate) use evidence::record;
+pub(crate) use evidence::records;
+pub(crate) use lock::RunLock;
+pub(crate) use lock::try_lock;
+pub(crate) use process::Caller;
+pub(crate) use project::Project;
+pub(crate) use read::file_set;
+pub(crate) use read::file_set_locked;
+pub(crate) use read::read_file;
+pub(crate) use read::text_input;
+pub(crate) use repository::GitPaths;
+pub(crate) use scratch::Scratch;
+pub(crate) use scratch::current_dir;
+pub(crate) use scratch::current_exe;
+pub(crate) use scratch::existing_path;

@@ -3,6 +3,7 @@
 //! A session is a folder with one JSON file per task, a checklist, summaries and a session file, none of which can be trusted
 //! to agree. This room says what each of them says; who is believed is the engine's business.
 
+mod archive;
 mod book;
 mod brief;
 mod draft;
@@ -23,6 +24,7 @@ mod write;
 #[cfg(test)]
 mod testing;
 
+use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
@@ -35,7 +37,9 @@ use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 
 /// Speaks the session folders of Claude-Code-Workflow.
 pub(crate) struct Ccw;
@@ -59,6 +63,19 @@ impl Dialect for Ccw {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
+    }
+
+    fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
+        let in_tasks = path.parent().is_some_and(|parent| parent.name() == layout::TASK_DIR);
+        match path.name() {
+            layout::SESSION_FILE => Some("ccw-session"),
+            name if in_tasks && name.ends_with(".json") => Some("ccw-task"),
+            _ => None,
+        }
+    }
+
+    fn archive(&self, files: &FileSet, run: &Run, at: Timestamp) -> Option<Archival> {
+        archive::archive(files, run, at)
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {

@@ -1,4 +1,20 @@
 //! The nine-step workflow plugin (formats: nine-step.md).
+//!
+//! One JSON file per feature; `last_execution` in it says where the run stands. Piton adds optional fields only
+//! (nine-step.md A1.3): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`, `interruption_history`.
+
+mod brief;
+mod ledger;
+mod native;
+mod probe;
+mod raw;
+mod read;
+mod rules;
+mod stand;
+mod start;
+mod steps;
+mod workspace;
+mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
@@ -6,12 +22,14 @@ use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::RelPath;
 use crate::model::Run;
 
 /// Speaks the state file of the nine-step workflow plugin.
@@ -22,27 +40,46 @@ impl Dialect for NineStep {
         DialectId::NineStep
     }
 
-    fn marks(&self, _path: &str) -> bool {
-        false
+    fn marks(&self, path: &str) -> bool {
+        probe::is_marked(path)
     }
 
-    fn probe(&self, _listing: &Listing) -> Probed {
-        Probed::default()
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
     }
 
-    fn load(&self, _files: &FileSet) -> Loaded {
-        Loaded::default()
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
     }
 
-    fn edit(&self, _files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
-        Ok(Vec::new())
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, change)
     }
 
-    fn native(&self, _run: &Run, _plan: &Plan) -> serde_json::Value {
-        serde_json::Value::Null
+    fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
+        probe::is_marked(path.as_str()).then_some("nine-step-state")
     }
 
-    fn brief(&self, _files: &FileSet, _run: &Run, _plan: &Plan, _next: &Next) -> Brief {
-        Brief::default()
+    fn can_start(&self) -> bool {
+        true
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        RelPath::parse(&format!("{path}.backup")).ok()
+    }
+
+    fn unversioned(&self, config: &Config) -> Vec<String> {
+        vec![format!("{}*", config.nine_step.state_file), "*.workflow-state.json*".to_owned()]
+    }
+
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::plan(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::write(files, run, plan, next)
     }
 }
+
+#[cfg(test)]
+mod tests;

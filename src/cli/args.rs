@@ -1,0 +1,412 @@
+//! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
+
+use clap::Args;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+/// Durable checkpoints and resume plans for multi-step agent work.
+#[derive(Debug, Parser)]
+#[command(
+    name = "piton",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\
+                  Exit codes: 0 ok, 1 no, 2 usage, 3 nothing found, 4 unreadable, 5 newer format, 6 conflict, \
+                  7 step failed, 8 choose one, 9 a person must decide, 70 bug."
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// Work in this project instead of the current folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) project: Option<String>,
+    /// How to print: text for people, json for programs (default: text on a terminal, else json; PITON_FORMAT)
+    #[arg(long, global = true, value_enum)]
+    pub(super) format: Option<Format>,
+    /// How much to ask: autopilot, interactive or preflight (default: interactive; PITON_MODE)
+    #[arg(long, global = true, value_enum)]
+    pub(super) mode: Option<ModeArg>,
+    /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
+    #[arg(long, global = true, value_name = "RFC3339")]
+    pub(super) now: Option<String>,
+    /// Print results only, no hints
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// Say more: the evidence behind each step
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Text,
+    Json,
+    Markdown,
+    /// Only for `context`
+    Yaml,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ModeArg {
+    /// Go on by itself when all is clean and fresh
+    Autopilot,
+    /// Ask before going on
+    Interactive,
+    /// Show every check and want the word "proceed"
+    Preflight,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// List interrupted runs, newest first
+    List(List),
+    /// Show where a run goes on, and why; reads only
+    Plan(Plan),
+    /// Print what the agent of the next step needs to know
+    Context(Context),
+    /// Say in three lines where a run is, what is stale, and the next command
+    Status(RunArg),
+    /// Check state files against their schemas and for contradictions
+    Validate(Validate),
+    /// Print the published JSON Schemas
+    Schema(Schema),
+    /// Begin a new run
+    Start(Start),
+    /// Record that a step starts; call it before the agent does
+    Begin(Begin),
+    /// Record how a step ended; call it after the agent is done
+    Finish(Finish),
+    /// Record that a person approved a gate
+    Approve(Approve),
+    /// Leave a step out for good
+    Skip(Skip),
+    /// Let a run rest
+    Pause(Rest),
+    /// Give a run up; its state stays
+    Abort(Rest),
+    /// Record that the whole run is over
+    Complete(Complete),
+    /// Take an interrupted run up again and print the context of its next step
+    Resume(Resume),
+    /// List earlier checkpoints of a run
+    History(History),
+    /// Bring an earlier checkpoint back; what it replaces stays in the history
+    Restore(Restore),
+    /// Put the state of a finished or declined run away
+    Archive(Archive),
+    /// Check this installation and project
+    Doctor,
+    /// Walk through an interrupted run of every kind, in a scratch project that is removed afterwards
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Also those that are complete, given up or archived
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+#[derive(Debug, Default, Args)]
+pub(super) struct RunArg {
+    /// Run id, number from `piton list`, or path of a project, worktree or state file (default: the only run there is)
+    #[arg(value_name = "RUN")]
+    pub(super) run: Option<String>,
+}
+
+#[derive(Debug, Default, Args)]
+pub(super) struct PlanFlags {
+    /// Go on at these steps instead of the first open one; what they depend on must be done
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(super) from: Vec<String>,
+    /// Retry a failed step itself (default: the first that failed), even where it would return to an earlier one
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from")]
+    #[expect(clippy::option_option, reason = "given, and given with a value, are two things")]
+    pub(super) retry: Option<Option<String>>,
+    /// Leave these steps out; what depends on them goes on without them
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(super) skip: Vec<String>,
+    /// Send a failed review back to this step instead of its usual one
+    #[arg(long, value_name = "ID")]
+    pub(super) to_step: Option<String>,
+    /// Go on over unmet dependencies and attempt limits (never over a gate)
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Check that the steps of --from can run side by side
+    #[arg(long)]
+    pub(super) parallel: bool,
+    /// Answer no (exit 1) when dependencies of --from are not met
+    #[arg(long, conflicts_with = "force")]
+    pub(super) if_dependencies_met: bool,
+    /// Do the analysis parts of the chosen steps again
+    #[arg(long)]
+    pub(super) refresh_analysis: bool,
+    /// Go on inside a step at this part
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    pub(super) from_step: Option<Vec<String>>,
+    /// Do this part of a step again
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    pub(super) retry_step: Option<Vec<String>>,
+    /// Leave this part of a step out
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    pub(super) skip_step: Option<Vec<String>>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    #[command(flatten)]
+    pub(super) flags: PlanFlags,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Context {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// For this step instead of the next one
+    #[arg(long, value_name = "ID")]
+    pub(super) step: Option<String>,
+    /// Leave out the least important parts beyond this size; what was left out is listed
+    #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
+    pub(super) budget: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Validate {
+    /// A run, or state files (default: every run of the project)
+    #[arg(value_name = "RUN|FILE")]
+    pub(super) targets: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Schema {
+    /// Which one (default: list their names)
+    pub(super) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Start {
+    /// Which workflow: `nine-step`
+    pub(super) workflow: String,
+    /// What the run is about; names its state
+    #[arg(long, value_name = "NAME")]
+    pub(super) feature: String,
+    /// How many phases the plan has, when that is known
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) phases: Option<u32>,
+    /// An issue it belongs to (repeatable)
+    #[arg(long, value_name = "N")]
+    pub(super) issue: Vec<String>,
+    /// One line about it
+    #[arg(long, value_name = "TEXT")]
+    pub(super) description: Option<String>,
+    /// Branch of the work (default: first branch prefix and the feature)
+    #[arg(long, value_name = "NAME")]
+    pub(super) branch: Option<String>,
+    /// Put an unfinished run of the same name away first
+    #[arg(long)]
+    pub(super) archive: bool,
+}
+
+#[derive(Debug, Default, Args)]
+pub(super) struct Target {
+    /// The run, where several are open
+    #[arg(long, value_name = "RUN")]
+    pub(super) run: Option<String>,
+    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+    /// Take the change as JSON from standard input (schema: `piton schema change`); the other flags are left out
+    #[arg(long, value_name = "-")]
+    pub(super) json: Option<String>,
+    /// Go on over unmet dependencies and attempt limits (never over a gate)
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Begin {
+    /// The step, as `piton plan` names it
+    #[arg(required_unless_present = "json")]
+    pub(super) step: Option<String>,
+    /// Who does it
+    #[arg(long, value_name = "A")]
+    pub(super) agent: Option<String>,
+    /// Only this part of the step
+    #[arg(long, value_name = "NAME")]
+    pub(super) part: Option<String>,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Finish {
+    /// The step, as `piton plan` names it
+    #[arg(required_unless_present = "json")]
+    pub(super) step: Option<String>,
+    /// How it ended (default: completed, or what the verdict says)
+    #[arg(long, value_enum)]
+    pub(super) status: Option<EndStatus>,
+    /// What a reviewer said: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION, REJECTED, or the agent's own words
+    #[arg(long, value_name = "V")]
+    pub(super) verdict: Option<String>,
+    /// A condition of an approval that is still open (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    pub(super) condition: Vec<String>,
+    /// What was done, in a line
+    #[arg(long, value_name = "T")]
+    pub(super) summary: Option<String>,
+    /// What went wrong, or what a review found
+    #[arg(long, value_name = "T")]
+    pub(super) error: Option<String>,
+    /// Files it left; their digests are kept as evidence
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) output: Vec<String>,
+    /// The commit that holds its result
+    #[arg(long, value_name = "SHA")]
+    pub(super) commit: Option<String>,
+    /// Who did it
+    #[arg(long, value_name = "A")]
+    pub(super) agent: Option<String>,
+    /// Only this part of the step
+    #[arg(long, value_name = "NAME")]
+    pub(super) part: Option<String>,
+    /// Keep an output variable of a part for later ones (repeatable; the value is JSON, else text)
+    #[arg(long, value_name = "NAME=VALUE", requires = "part")]
+    pub(super) set: Vec<String>,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum EndStatus {
+    Completed,
+    Failed,
+    WaitingApproval,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Approve {
+    /// The gate, as `piton plan` names it
+    #[arg(required_unless_present = "json")]
+    pub(super) step: Option<String>,
+    /// Who approved
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
+    /// What they said
+    #[arg(long, value_name = "TEXT")]
+    pub(super) note: Option<String>,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Skip {
+    /// The step, as `piton plan` names it
+    #[arg(required_unless_present = "json")]
+    pub(super) step: Option<String>,
+    /// Why
+    #[arg(long, value_name = "T", required_unless_present = "json")]
+    pub(super) reason: Option<String>,
+    /// Only this part of the step
+    #[arg(long, value_name = "NAME")]
+    pub(super) part: Option<String>,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Rest {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Why
+    #[arg(long, value_name = "T")]
+    pub(super) reason: Option<String>,
+    /// Refuse when the state is no longer at this revision
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Complete {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// A last word
+    #[arg(long, value_name = "T")]
+    pub(super) note: Option<String>,
+    /// Even though steps are open
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    #[command(flatten)]
+    pub(super) flags: PlanFlags,
+    /// Answer every question with its "go on", but for gates and blocking findings
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Leave out the least important parts of the context beyond this size
+    #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
+    pub(super) budget: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct History {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Which checkpoint, from `piton history` (default: the newest that is readable)
+    #[arg(long, value_name = "CHECKPOINT")]
+    pub(super) to: Option<String>,
+    /// Do it without asking
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Archive {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Even though steps are open
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// Keep the scratch project and print where it is
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(super) shell: clap_complete::Shell,
+}

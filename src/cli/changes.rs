@@ -1,0 +1,133 @@
+//! From the arguments of a writing verb to the change that is wanted.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::args;
+use super::args::EndStatus;
+use super::args::Target;
+use super::args::Verb;
+use super::error::CliError;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::ops;
+use crate::ops::ChangeRequest;
+
+/// Returns the run that was named and the change of one step.
+pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), CliError> {
+    let (target, name) = match verb {
+        Verb::Begin(begin) => (&begin.target, "begin"),
+        Verb::Finish(finish) => (&finish.target, "finish"),
+        Verb::Approve(approve) => (&approve.target, "approve"),
+        Verb::Skip(skip) => (&skip.target, "skip"),
+        _ => return Err(CliError::usage("this verb is about no step".to_owned())),
+    };
+    let kind = match &target.json {
+        Some(source) => {
+            let text = ops::input(source)?;
+            ChangeRequest::from_json(&text, name)?
+        }
+        None => from_flags(verb)?,
+    };
+    Ok((target.run.clone(), request(kind, target)))
+}
+
+/// Returns the run that was named and the change of the run as a whole.
+pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
+    let plain = |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
+    match verb {
+        Verb::Abort(abort) => {
+            let kind = ChangeKind::Abort { reason: abort.reason.clone() };
+            (abort.run.run.clone(), plain(kind, &abort.if_revision, false))
+        }
+        Verb::Complete(complete) => {
+            let kind = ChangeKind::Complete { note: complete.note.clone() };
+            (complete.run.run.clone(), plain(kind, &None, complete.force))
+        }
+        Verb::Pause(pause) => {
+            let kind = ChangeKind::Pause { reason: pause.reason.clone() };
+            (pause.run.run.clone(), plain(kind, &pause.if_revision, false))
+        }
+        _ => (None, plain(ChangeKind::Pause { reason: None }, &None, false)),
+    }
+}
+
+fn request(kind: ChangeKind, target: &Target) -> ChangeRequest {
+    ChangeRequest { kind, force: target.force, if_revision: target.if_revision.clone() }
+}
+
+fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
+    let step = |text: &Option<String>| StepId::new(text.clone().unwrap_or_default());
+    Ok(match verb {
+        Verb::Begin(begin) => ChangeKind::Begin {
+            step: step(&begin.step),
+            part: begin.part.clone(),
+            agent: begin.agent.clone(),
+            attempt: 0,
+        },
+        Verb::Finish(finish) => ChangeKind::Finish(Box::new(outcome(finish)?)),
+        Verb::Approve(approve) => {
+            ChangeKind::Approve { step: step(&approve.step), by: approve.by.clone(), note: approve.note.clone() }
+        }
+        Verb::Skip(skip) => ChangeKind::Skip {
+            step: step(&skip.step),
+            part: skip.part.clone(),
+            reason: skip.reason.clone().unwrap_or_default(),
+        },
+        _ => return Err(CliError::usage("this verb is about no step".to_owned())),
+    })
+}
+
+fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
+    let verdict = finish.verdict.as_deref().map(verdict).transpose()?;
+    let status = match (finish.status, verdict) {
+        (Some(EndStatus::Completed), _) => Status::Completed,
+        (Some(EndStatus::Failed), _) => Status::Failed,
+        (Some(EndStatus::WaitingApproval), _) => Status::WaitingApproval,
+        (None, Some(verdict)) => ops::status_of(verdict),
+        (None, None) if finish.error.is_some() => Status::Failed,
+        (None, None) => Status::Completed,
+    };
+    let outputs = finish.output.iter().map(|path| RelPath::parse(path)).collect::<Result<Vec<_>, _>>();
+    Ok(Outcome {
+        step: StepId::new(finish.step.clone().unwrap_or_default()),
+        part: finish.part.clone(),
+        status,
+        agent: finish.agent.clone(),
+        verdict,
+        conditions: finish.condition.clone(),
+        summary: finish.summary.clone(),
+        error: finish.error.clone(),
+        outputs: outputs.map_err(|error| CliError::usage(format!("--output: {error}")))?,
+        commit: finish.commit.clone(),
+        set: variables(&finish.set)?,
+        attempt: 0,
+        failures: 0,
+        from: None,
+    })
+}
+
+fn verdict(text: &str) -> Result<ReviewVerdict, CliError> {
+    ReviewVerdict::parse(text).ok_or_else(|| {
+        CliError::usage(format!(
+            "`{text}` is no verdict; use APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED"
+        ))
+    })
+}
+
+fn variables(pairs: &[String]) -> Result<BTreeMap<String, Value>, CliError> {
+    let mut variables = BTreeMap::new();
+    for pair in pairs {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(CliError::usage(format!("--set takes NAME=VALUE, not `{pair}`")));
+        };
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        variables.insert(name.to_owned(), value);
+    }
+    Ok(variables)
+}

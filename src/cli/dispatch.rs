@@ -1,0 +1,196 @@
+//! From a verb to its use case, and from its report to the output.
+
+use anyhow::Context as _;
+use clap::CommandFactory as _;
+
+use super::args;
+use super::args::Cli;
+use super::args::Format;
+use super::args::Global;
+use super::args::ModeArg;
+use super::args::Verb;
+use super::changes;
+use super::error;
+use super::error::CliError;
+use super::output;
+use super::render;
+use crate::model::Mode;
+use crate::model::StartSpec;
+use crate::ops;
+use crate::ops::Exit;
+use crate::ops::OpError;
+use crate::ops::PlanRequest;
+use crate::ops::Report;
+use crate::ops::Request;
+use crate::ops::ResumeRequest;
+use crate::ops::Taken;
+use crate::ops::World;
+
+/// Runs a verb, prints its one document, and returns the exit code.
+pub(super) fn run(cli: &Cli) -> Exit {
+    let format = format_of(&cli.global, &cli.verb);
+    let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
+    match outcome {
+        Ok((report, format)) => match print(&report, format, cli) {
+            Ok(()) => report.exit,
+            Err(error) => error::report(&CliError::from(error), Format::Text),
+        },
+        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or(Format::Text)),
+    }
+}
+
+/// The format that was asked for, else text for a person and JSON for a program.
+fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
+    let asked = match (global.format, ops::wanted_format()) {
+        (Some(format), _) => Some(format),
+        (None, Some(text)) => match <Format as clap::ValueEnum>::from_str(&text, true) {
+            Ok(format) => Some(format),
+            Err(_) => return Err(CliError::usage(format!("PITON_FORMAT is `{text}`; it is text, json or markdown"))),
+        },
+        (None, None) => None,
+    };
+    match asked {
+        Some(Format::Yaml) if !matches!(verb, Verb::Context(_) | Verb::Resume(_)) => {
+            Err(CliError::usage("--format yaml is for `context` and `resume`".to_owned()))
+        }
+        Some(format) => Ok(format),
+        None if output::is_terminal() => Ok(Format::Text),
+        None => Ok(Format::Json),
+    }
+}
+
+fn print(report: &Report, format: Format, cli: &Cli) -> anyhow::Result<()> {
+    let printed = match format {
+        Format::Text => output::print_text(&render::text(report, cli.global.verbose, cli.global.quiet)),
+        Format::Markdown => output::print_raw(&render::markdown(report)),
+        Format::Yaml => output::print_raw(&render::yaml(report)),
+        Format::Json => match render::json(report) {
+            Ok(value) => output::print_json(&value),
+            Err(document) => output::print_raw(document),
+        },
+    };
+    printed.context("the result could not be printed")
+}
+
+fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
+    let global = &cli.global;
+    let world = |run: Option<&String>| World::open(&request(global, run));
+    let report = match &cli.verb {
+        Verb::List(list) => ops::list(&world(None)?, list.all)?,
+        Verb::Plan(plan) => ops::plan(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
+        Verb::Context(context) => {
+            ops::context(&world(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
+        }
+        Verb::Status(run) => ops::status(&world(run.run.as_ref())?)?,
+        Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
+        Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
+        Verb::Start(start) => ops::start(&world(None)?, start_spec(start), start.archive)?,
+        Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
+            let (run, change) = changes::of_step(&cli.verb)?;
+            let world = world(run.as_ref())?;
+            ops::change(&world, change)?
+        }
+        Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
+            let (run, change) = changes::of_run(&cli.verb);
+            ops::change(&world(run.as_ref())?, change)?
+        }
+        Verb::Resume(resume) => resume_run(&world(resume.run.run.as_ref())?, resume, format)?,
+        Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
+        Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
+        Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
+        Verb::Doctor => ops::doctor(&request(global, None)),
+        Verb::Demo(demo) => ops::demo(demo.keep)?,
+        Verb::Completions(completions) => completion_script(completions.shell),
+        Verb::Man => manual()?,
+    };
+    Ok(report)
+}
+
+fn request(global: &Global, run: Option<&String>) -> Request {
+    Request {
+        project: global.project.clone(),
+        now: global.now.clone(),
+        mode: global.mode.map(|mode| match mode {
+            ModeArg::Autopilot => Mode::Autopilot,
+            ModeArg::Interactive => Mode::Interactive,
+            ModeArg::Preflight => Mode::Preflight,
+        }),
+        run: run.cloned(),
+    }
+}
+
+fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
+    let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
+        Some([part, step]) => Some((part.clone(), step.clone())),
+        Some(_) | None => None,
+    };
+    PlanRequest {
+        from: flags.from.clone(),
+        retry: flags.retry.clone(),
+        skip: flags.skip.clone(),
+        to_step: flags.to_step.clone(),
+        force: flags.force,
+        parallel: flags.parallel,
+        if_dependencies_met: flags.if_dependencies_met,
+        refresh_analysis: flags.refresh_analysis,
+        from_part: part(&flags.from_step),
+        retry_part: part(&flags.retry_step),
+        skip_part: part(&flags.skip_step),
+    }
+}
+
+fn start_spec(start: &args::Start) -> StartSpec {
+    StartSpec {
+        workflow: start.workflow.clone(),
+        feature: start.feature.clone(),
+        description: start.description.clone(),
+        phases: start.phases,
+        issues: start.issue.clone(),
+        branch: start.branch.clone(),
+        base_branch: None,
+        plan: None,
+    }
+}
+
+/// Resumes, and asks where a person has to agree. End of input is never consent.
+fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
+    let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
+    let can_ask = output::can_ask() && format == Format::Text;
+    match ops::resume(world, &request, can_ask)? {
+        Taken::Report(report) => Ok(*report),
+        Taken::Ask(report, question) => {
+            let reads_answer = can_ask || world.mode == Mode::Preflight;
+            if !reads_answer {
+                return Ok(ops::without_consent(*report));
+            }
+            output::say(&render::text(&report, false, false))?;
+            let answer = output::ask(&question.text)?;
+            if !ops::agrees(&question, world.mode, answer.as_deref()) {
+                return Err(ops::needs_consent(&report).into());
+            }
+            request.yes = true;
+            match ops::resume(world, &request, false)? {
+                Taken::Report(report) => Ok(*report),
+                Taken::Ask(report, _) => Ok(ops::without_consent(*report)),
+            }
+        }
+    }
+}
+
+fn completion_script(shell: clap_complete::Shell) -> Report {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "piton", &mut script);
+    Report::ok(ops::Body::Document(String::from_utf8_lossy(&script).into_owned()))
+}
+
+fn manual() -> Result<Report, CliError> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(anyhow::Error::from)?;
+    Ok(Report::ok(ops::Body::Document(String::from_utf8_lossy(&page).into_owned())))
+}
+
+impl From<OpError> for CliError {
+    fn from(error: OpError) -> Self {
+        Self::of(error)
+    }
+}

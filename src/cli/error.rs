@@ -1,0 +1,101 @@
+//! Errors at the edge: what kind they are, what to do about them, and which exit code they have.
+
+use super::args::Format;
+use super::output;
+use super::output::Text;
+use super::output::Tone;
+use crate::model::ErrorBody;
+use crate::model::ErrorDocument;
+use crate::model::Finding;
+use crate::ops;
+use crate::ops::Exit;
+use crate::ops::OpError;
+
+/// Is an error with everything a person or a program wants to know about it.
+#[derive(Debug)]
+pub(super) struct CliError {
+    exit: Exit,
+    error: anyhow::Error,
+    hints: Vec<String>,
+    findings: Vec<Finding>,
+}
+
+impl CliError {
+    pub(super) fn usage(message: String) -> Self {
+        let hints = vec!["piton --help, or piton VERB --help".to_owned()];
+        Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new() }
+    }
+
+    pub(super) fn of(error: OpError) -> Self {
+        let exit = ops::exit_of_error(&error);
+        let hints = ops::hints(&error);
+        let findings = match &error {
+            OpError::NoRun { findings, .. } | OpError::Unreadable { findings, .. } => findings.clone(),
+            _ => Vec::new(),
+        };
+        Self { exit, error: error.into(), hints, findings }
+    }
+}
+
+impl From<anyhow::Error> for CliError {
+    fn from(error: anyhow::Error) -> Self {
+        Self { exit: Exit::Bug, error, hints: vec![REPORT.to_owned()], findings: Vec::new() }
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self { exit: Exit::Unreadable, error: error.into(), hints: Vec::new(), findings: Vec::new() }
+    }
+}
+
+const REPORT: &str = "this is a bug in piton; please report it with the command that led here";
+
+/// Prints an error in the format of the caller and returns the exit code.
+pub(super) fn report(error: &CliError, format: Format) -> Exit {
+    let message = format!("{:#}", error.error);
+    let printed = match format {
+        Format::Json => {
+            let document = ErrorDocument {
+                schema: "error/1".to_owned(),
+                ok: false,
+                error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
+                findings: error.findings.clone(),
+            };
+            serde_json::to_value(document).map_err(std::io::Error::other).and_then(|value| output::print_json(&value))
+        }
+        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
+    };
+    match printed {
+        Ok(()) => error.exit,
+        Err(_) => Exit::Bug,
+    }
+}
+
+fn text(error: &CliError, message: &str) -> Text {
+    let mut text = Text::default();
+    let (mark, tone) = match error.exit {
+        Exit::No | Exit::Person | Exit::Ambiguous | Exit::Conflict => ("⚠️  ", Tone::Warn),
+        Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
+    };
+    text.put(tone, format!("{mark}{message}")).end();
+    for finding in &error.findings {
+        let place = finding.file.as_ref().map_or_else(String::new, |file| match finding.line {
+            Some(line) => format!("{file}:{line}: "),
+            None => format!("{file}: "),
+        });
+        text.dim(format!("   {place}{}", finding.message)).end();
+    }
+    for hint in &error.hints {
+        text.line(format!("→ {hint}"));
+    }
+    text
+}
+
+/// Says that a panic was caught, and returns the exit code for it.
+pub(super) fn bug() -> u8 {
+    let mut text = Text::default();
+    text.put(Tone::Bad, format!("❌ {REPORT}")).end();
+    let _ = output::say(&text);
+    Exit::Bug.code()
+}

@@ -1,0 +1,153 @@
+//! The only place that prints. Results go to stdout, everything else to stderr.
+#![expect(clippy::disallowed_methods, reason = "whether stdout is a terminal decides the format")]
+
+use std::borrow::Cow;
+use std::io;
+use std::io::IsTerminal as _;
+use std::io::Write as _;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+
+use crate::model::clean;
+
+/// Is text for people, span by span, so that a stranger's text can be cleaned without losing our own colours.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    spans: Vec<(Tone, String)>,
+}
+
+/// Says how a span looks on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Tone {
+    const fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Bold => Style::new().bold(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Good => Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))),
+            Self::Warn => Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow))),
+            Self::Bad => Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red))).bold(),
+        }
+    }
+}
+
+impl Text {
+    pub(super) fn put(&mut self, tone: Tone, text: impl AsRef<str>) -> &mut Self {
+        self.spans.push((tone, clean(text.as_ref()).into_owned()));
+        self
+    }
+
+    pub(super) fn plain(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.put(Tone::Plain, text)
+    }
+
+    pub(super) fn bold(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.put(Tone::Bold, text)
+    }
+
+    pub(super) fn dim(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.put(Tone::Dim, text)
+    }
+
+    pub(super) fn line(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.plain(text).end()
+    }
+
+    pub(super) fn end(&mut self) -> &mut Self {
+        self.spans.push((Tone::Plain, "\n".to_owned()));
+        self
+    }
+
+    fn styled(&self) -> String {
+        self.spans.iter().fold(String::new(), |mut out, (tone, text)| {
+            if *tone == Tone::Plain || text == "\n" {
+                out.push_str(text);
+            } else {
+                let style = tone.style();
+                out.push_str(&format!("{style}{text}{style:#}"));
+            }
+            out
+        })
+    }
+
+    /// Returns the text without any colour.
+    pub(super) fn into_plain(self) -> String {
+        self.spans.into_iter().map(|(_, text)| text).collect()
+    }
+}
+
+/// Tells whether a person is likely to read stdout.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Tells whether a person can answer.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Prints a result for people, in colour where stdout is a terminal that wants it.
+pub(super) fn print_text(text: &Text) -> io::Result<()> {
+    quiet_pipe(anstream::stdout().lock().write_all(text.styled().as_bytes()))
+}
+
+/// Prints a result as it is.
+pub(super) fn print_raw(text: &str) -> io::Result<()> {
+    quiet_pipe(io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// Prints one JSON document on one line, or over several on a terminal. Characters that could drive a terminal or turn
+/// text around are escaped.
+pub(super) fn print_json(value: &serde_json::Value) -> io::Result<()> {
+    let text = if is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    let text = text.unwrap_or_default();
+    let mut out = match clean(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(_) => escaped(&text),
+    };
+    out.push('\n');
+    quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
+}
+
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if clean(c.encode_utf8(&mut [0; 4])).is_empty() {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Says something beside the result.
+pub(super) fn say(text: &Text) -> io::Result<()> {
+    quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
+}
+
+/// Asks on stderr and returns the first line of the answer; `None` at the end of input, which is never consent.
+pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
+    say(Text::default().bold(question).plain(" "))?;
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer)?;
+    Ok((read > 0).then(|| answer.trim().to_owned()))
+}
+
+/// A reader that went away is no problem of ours.
+fn quiet_pipe(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

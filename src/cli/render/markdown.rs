@@ -1,0 +1,66 @@
+//! The coordination list (ccw.md B7.4, B7.6): a check list that an agent can keep while it works.
+
+use crate::cli::output::Text;
+use crate::model::Action;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::clean_line;
+use crate::ops::Body;
+use crate::ops::Report;
+use crate::ops::Sheet;
+use crate::ops::SheetStep;
+
+/// Renders a plan as a check list; everything else as text in a code block.
+pub(in crate::cli) fn markdown(report: &Report) -> String {
+    match &report.body {
+        Body::Plan(body) => plan(&body.plan, &body.sheet),
+        _ => format!("```text\n{}```\n", super::text(report, false, true).into_plain()),
+    }
+}
+
+fn plan(plan: &Plan, sheet: &Sheet) -> String {
+    let mut text = Text::default();
+    text.line("# Workflow Resume Coordination").line(format!("*Session: {} - RESUMPTION*", plan.run.id)).end();
+    if let Some(interruption) = &plan.interruption {
+        let step = interruption.step.as_ref().map_or("-", |step| step.as_str());
+        text.line("## Interruption Analysis");
+        text.line(format!("- **Interruption Point**: {step}"));
+        text.line(format!("- **Interruption Type**: {}", interruption.kind.as_str()));
+        if let Some(at) = interruption.at {
+            text.line(format!("- **Last Activity**: {at}"));
+        }
+        if let Some(strategy) = plan.next.first().and_then(|next| next.strategy) {
+            text.line(format!("- **Recovery Strategy**: {}", strategy.as_str()));
+        }
+        text.end();
+    }
+    text.line("## Resume Execution Plan");
+    for (at, step) in sheet.steps.iter().enumerate() {
+        text.line(row(at + 1, step, plan.next.iter().find(|next| next.step == step.id)));
+    }
+    let last = if sheet.steps.is_empty() { "nothing to do" } else { "Update session state and mark workflow complete" };
+    text.line(format!("- [ ] **TASK-{:03}**: {last}", sheet.steps.len() + 1));
+    text.end().line("**Resume Markers**:");
+    text.line("- [RESUME] = Task being resumed from interruption point");
+    text.line("- [RETRY] = Task being retried after failure");
+    text.line("- [SKIP] = Task marked as skipped in recovery");
+    text.into_plain()
+}
+
+fn row(number: usize, step: &SheetStep, next: Option<&Next>) -> String {
+    let title = clean_line(&step.title, 120).replace(['[', ']'], "");
+    let mark = match next.map(|next| next.action) {
+        _ if step.skipped => "[SKIP] ",
+        Some(Action::Retry | Action::Return) if next.is_some_and(|next| next.rule == "3.interrupted") => "[RESUME] ",
+        Some(Action::Retry | Action::Return) => "[RETRY] ",
+        Some(Action::Run) => "[RESUME] ",
+        Some(Action::Verify) => "[VERIFY] ",
+        Some(Action::Approve) => "[APPROVE] ",
+        Some(Action::Merge | Action::Archive) | None if step.done => "[Completed] ",
+        Some(Action::Merge | Action::Archive) | None => "[Pending] ",
+    };
+    let agent = step.agent.as_ref().filter(|_| !step.done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
+    let flow = if step.has_parts && !step.done { "[FLOW_CONTROL] " } else { "" };
+    let checked = if step.done || step.skipped { "x" } else { " " };
+    format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", step.id)
+}

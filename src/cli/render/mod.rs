@@ -1,0 +1,43 @@
+//! From reports to text: one function per report, no decisions.
+
+mod markdown;
+mod plan;
+mod text;
+mod yaml;
+
+use serde_json::Value;
+
+use super::output::Text;
+use crate::model::Document;
+use crate::ops::Body;
+use crate::ops::Report;
+
+pub(super) use markdown::markdown;
+pub(super) use text::text;
+pub(super) use yaml::yaml;
+
+/// Wraps a report into its document; a schema or a script is printed as it is and comes back as an error.
+pub(super) fn json(report: &Report) -> Result<Value, &str> {
+    if let Body::Document(text) = &report.body {
+        return Err(text);
+    }
+    let document = Document {
+        schema: report.body.schema().to_owned(),
+        ok: true,
+        data: report.body.data(),
+        findings: report.findings.clone(),
+    };
+    Ok(serde_json::to_value(document).unwrap_or(Value::Null))
+}
+
+/// Puts what the text renderings share at the end of a line: an empty text when there is nothing to say.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Is a text under construction that knows how much its reader wants.
+pub(super) struct Page {
+    pub(super) text: Text,
+    pub(super) verbose: bool,
+    pub(super) quiet: bool,
+}

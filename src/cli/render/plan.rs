@@ -1,0 +1,165 @@
+//! The plan for people: a person agrees with it after one look.
+
+use std::collections::BTreeMap;
+
+use super::Page;
+use super::text::tone_of;
+use crate::cli::output::Tone;
+use crate::model::Action;
+use crate::model::Finding;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Severity;
+use crate::model::Verdict;
+use crate::model::human_age;
+use crate::ops::Sheet;
+
+pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
+    head(page, plan);
+    completed(page, plan, sheet);
+    page.text.end().bold("Next").end();
+    if plan.next.is_empty() {
+        page.text.line(match plan.verdict {
+            Verdict::Complete => "  nothing: every step is done",
+            Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Nothing => "  nothing can start",
+        });
+    }
+    for next in &plan.next {
+        one_next(page, next);
+    }
+    let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
+    if !shown.is_empty() {
+        page.text.end().bold("Findings").end();
+        let shown: Vec<Finding> = shown.into_iter().cloned().collect();
+        page.findings(&shown);
+    }
+    if !hidden.is_empty() && !page.quiet {
+        page.text.dim(format!("  {} more to note; -v shows them", hidden.len())).end();
+    }
+    if !page.quiet {
+        commands(page, plan);
+    }
+    if let Some(question) = &plan.question {
+        page.text.end().bold(&question.text).end();
+    }
+}
+
+fn head(page: &mut Page, plan: &Plan) {
+    let run = &plan.run;
+    page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
+    page.text.plain("  Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
+        Verdict::Resume => ": go on",
+        Verdict::Confirm => ": look at the findings, then go on",
+        Verdict::Blocked => ": not until something is resolved",
+        Verdict::Complete => ": every step is done",
+        Verdict::Nothing => ": there is nothing to resume",
+    });
+    page.text.end();
+    page.text.line(format!("  Progress     {} of {} steps", plan.progress.done, plan.progress.total));
+    if let Some(worktree) = &run.worktree {
+        page.text.line(format!("  Worktree     {worktree}"));
+    }
+    if let Some(branch) = &run.branch {
+        page.text.line(format!("  Branch       {branch}"));
+    }
+    if let (Some(seconds), Some(band)) = (plan.age.seconds, plan.age.band) {
+        let by = if plan.age.source == "state" { String::new() } else { format!(", by the time of the {}", plan.age.source) };
+        page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
+    }
+    if let Some(interruption) = &plan.interruption {
+        let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
+        let reason = crate::model::clean_line(&interruption.reason, 160);
+        page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
+    }
+    if plan.degraded {
+        page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
+    }
+}
+
+fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
+    if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
+        return;
+    }
+    page.text.end().bold("Completed work").end();
+    let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
+    let mut order: Vec<Option<&str>> = Vec::new();
+    for step in sheet.steps.iter().filter(|step| step.done) {
+        let group = step.group.as_deref();
+        let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
+            order.push(group);
+            order.len() - 1
+        });
+        let entry = groups.entry(at).or_insert((group.unwrap_or(""), Vec::new(), None));
+        entry.1.push(step.id.as_str());
+        entry.2 = step.commit.as_deref().or(entry.2);
+    }
+    for (group, ids, commit) in groups.into_values() {
+        let shown = match ids.as_slice() {
+            [first, .., last] if ids.len() > 12 => format!("{} steps, {first} to {last}", ids.len()),
+            _ => ids.join(", "),
+        };
+        let commit = commit.map_or_else(String::new, |commit| format!(" (commit: {})", commit.chars().take(12).collect::<String>()));
+        let group = if group.is_empty() { String::new() } else { format!("{group}: ") };
+        page.text.put(Tone::Good, "  ✅ ").line(format!("{group}{shown}{commit}"));
+    }
+    if !plan.steps.skipped.is_empty() {
+        let ids: Vec<&str> = plan.steps.skipped.iter().map(|id| id.as_str()).collect();
+        page.text.dim(format!("  skipped: {}", ids.join(", "))).end();
+    }
+}
+
+fn one_next(page: &mut Page, next: &Next) {
+    let agent = match (&next.agent, next.agent_candidates.as_slice()) {
+        (Some(agent), _) => format!(" — {agent}"),
+        (None, []) => String::new(),
+        (None, candidates) => format!(" — one of {}", candidates.join(", ")),
+    };
+    let attempt = match next.action {
+        Action::Run | Action::Retry | Action::Return => format!(", attempt {}", next.attempt),
+        Action::Verify | Action::Approve | Action::Merge | Action::Archive => String::new(),
+    };
+    page.text.plain("  ").bold(format!("{} {}", next.action.as_str(), next.step));
+    page.text.line(format!(" {}{agent}{attempt}", crate::model::clean_line(&next.title, 100)));
+    page.text.line(format!("      {}", next.reason));
+    let mut extra = Vec::new();
+    if let Some(strategy) = next.strategy {
+        extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
+    }
+    if next.cost.steps_again > 0 || next.cost.minutes_again > 0 {
+        extra.push(format!("{} steps and {} minutes are paid again", next.cost.steps_again, next.cost.minutes_again));
+    }
+    if page.verbose {
+        extra.push(format!("rule {}", next.rule));
+        extra.extend(next.evidence.iter().cloned());
+    }
+    for line in extra {
+        page.text.dim(format!("      {line}")).end();
+    }
+    let parts: Vec<String> = next.parts.iter().map(|part| format!("{} {}", part.action, part.name)).collect();
+    if !parts.is_empty() && (page.verbose || parts.len() <= 8) {
+        page.text.dim(format!("      parts: {}", parts.join(", "))).end();
+    }
+}
+
+fn commands(page: &mut Page, plan: &Plan) {
+    let known = [&plan.commands.resume, &plan.commands.begin, &plan.commands.context];
+    let known: Vec<&String> = known.into_iter().flatten().collect();
+    if !known.is_empty() {
+        page.text.end();
+        for command in known {
+            page.text.line(format!("→ {command}"));
+        }
+    }
+}
+
+/// Says in a few lines what a resume took up.
+pub(super) fn resumed(page: &mut Page, plan: &Plan) {
+    page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
+    for next in &plan.next {
+        one_next(page, next);
+    }
+    if let Some(begin) = plan.commands.begin.as_ref().filter(|_| !page.quiet) {
+        page.text.line(format!("→ {begin}"));
+    }
+}

@@ -1,0 +1,41 @@
+//! Putting a session away the way the system does since era F: its folder goes to `.workflow/archives` (ccw.md B7.9). Unlike
+//! there, no task is marked as completed on the way: an archive is no evidence of completion (ccw.md B6).
+
+use serde_json::Value;
+
+use super::layout::Layout;
+use crate::dialect::Archival;
+use crate::dialect::json::Document;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Timestamp;
+
+/// Returns where the session goes, and what its file says about that. One that is in the archive stays.
+pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archival> {
+    let layout = Layout::of(&files.state);
+    let from = layout.dir.clone();
+    if layout.is_archived() {
+        return Some(Archival { to: from.clone(), from, edits: Vec::new() });
+    }
+    let above = from.parent()?;
+    let workflow = if layout.is_legacy() { above } else { above.parent()? };
+    let to = workflow.join(&format!("archives/{}", from.name())).ok()?;
+    let edits = stamp(files, &layout.session, run, at).into_iter().collect();
+    Some(Archival { from, to, edits })
+}
+
+fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {
+    let before = files.bytes(session)?;
+    let mut document = Document::parse(before).ok()?;
+    let done = run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled));
+    if done {
+        document.set("/status", &Value::String("completed".to_owned()));
+    }
+    document.set("/archived_at", &Value::String(at.to_string()));
+    let kind = EditKind::Replace { before: before.into(), after: document.into_bytes() };
+    Some(Edit { path: session.clone(), kind })
+}

@@ -1,0 +1,120 @@
+//! The plan in the words of `/workflow-resume` (nine-step.md A5, S0 2.3).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::rules::Place;
+use super::rules::StepNumber;
+use crate::model::Action;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::Verdict;
+
+/// Returns `resume_plan` as the plugin's rollback writes it, and what `/workflow-resume` shows around it (S0 2.3).
+pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
+    let position = run.position.as_ref().and_then(|id| run.step(id));
+    json!({
+        "resume_plan": resume_plan(run, plan.next.first()),
+        "feature_name": run.title,
+        "worktree_path": plan.run.worktree,
+        "branch_name": plan.run.branch,
+        "plan_reference": run.workspace.plan_reference,
+        "current_state": {
+            "current_phase": position.and_then(place_of).map(|place| place.phase),
+            "total_phases": total_phases(run),
+            "phase_description": run.goal,
+            "last_step": position.and_then(place_of).map(|place| place.step.to_value()),
+            "last_agent": position.and_then(|step| step.agent.clone()),
+            "last_status": position.map(|step| step.status.as_str()),
+            "interrupted": run.stamp,
+            "interruption_reason": position.and_then(|step| step.error.clone()),
+        },
+        "completed_work": completed_work(run),
+        "prompt": prompt(plan),
+    })
+}
+
+fn resume_plan(run: &Run, next: Option<&Next>) -> Value {
+    let Some(next) = next else { return Value::Null };
+    let place = match next.action {
+        Action::Merge | Action::Archive => None,
+        Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run => {
+            Place::parse(next.step.as_str())
+        }
+    };
+    let mut resume = json!({
+        "next_phase": place.map(|place| place.phase),
+        "next_step": place.map(|place| place.step.to_value()),
+        "next_agent": next.agent,
+        "reason": reason(run, next, place),
+    });
+    if !next.agent_candidates.is_empty() {
+        resume["agent_candidates"] = json!(next.agent_candidates);
+    }
+    resume
+}
+
+/// Says why in the plugin's words where it has some, else in the planner's.
+fn reason(run: &Run, next: &Next, place: Option<Place>) -> String {
+    let Some(place) = place else { return next.reason.clone() };
+    let position = run.position.as_ref().and_then(|id| run.step(id));
+    let last = position.and_then(place_of);
+    match (next.action, position, last) {
+        (Action::Return, Some(step), Some(_)) => match &step.agent {
+            Some(agent) => format!("Address {agent} feedback"),
+            None => next.reason.clone(),
+        },
+        (Action::Approve, _, _) if place.step == StepNumber::Approval => "User approval required".to_owned(),
+        (Action::Run, _, Some(last)) if last.phase < place.phase => {
+            format!("Phase {} completed; phase {} begins at step {}", last.phase, place.phase, place.step)
+        }
+        (
+            Action::Verify
+            | Action::Approve
+            | Action::Return
+            | Action::Retry
+            | Action::Run
+            | Action::Merge
+            | Action::Archive,
+            _,
+            _,
+        ) => next.reason.clone(),
+    }
+}
+
+fn place_of(step: &Step) -> Option<Place> {
+    Place::parse(step.id.as_str())
+}
+
+/// Returns the number of phases, when the state knows it: only then is there something after the last.
+fn total_phases(run: &Run) -> Option<u32> {
+    run.after.as_ref().and_then(|_| run.steps.last()).and_then(place_of).map(|place| place.phase)
+}
+
+/// Groups what is done by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)` (S0 2.3).
+fn completed_work(run: &Run) -> Vec<String> {
+    let mut lines = Vec::new();
+    for phase in run.steps.chunk_by(|a, b| a.group == b.group) {
+        let done: Vec<Place> =
+            phase.iter().filter(|step| step.status == Status::Completed).filter_map(place_of).collect();
+        let (Some(first), Some(last)) = (done.first(), done.last()) else { continue };
+        let range = if first == last { first.step.to_string() } else { format!("{}-{}", first.step, last.step) };
+        let commit = phase.iter().filter_map(|step| step.commit.as_deref()).next_back();
+        let commit = commit.map(|sha| format!(" (commit: {})", sha.get(..7).unwrap_or(sha))).unwrap_or_default();
+        lines.push(format!("Phase {}: Step {range} completed{commit}", first.phase));
+    }
+    lines
+}
+
+/// Returns the question with its default: yes to go on, no to go on all the same (nine-step.md A5.4).
+fn prompt(plan: &Plan) -> &'static str {
+    match plan.verdict {
+        Verdict::Resume => "Proceed with resume? [Y/n]",
+        Verdict::Confirm | Verdict::Blocked => "Continue anyway? [y/N]",
+        Verdict::Complete => "Merge now? [y/N]",
+        Verdict::Nothing => "",
+    }
+}

@@ -1,0 +1,424 @@
+//! A lenient view of the state file: every field may be missing, be of another type, or be spelled another way.
+//!
+//! Nothing here decides where the run stands. What could not be used is reported with its pointer and line.
+
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+use serde_json::Value;
+
+use super::rules::Place;
+use super::rules::StepNumber;
+use crate::dialect::json::Document;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// The newest `schema_version` that is written.
+pub(super) const SCHEMA_VERSION: u64 = 1;
+
+/// Is the file that is being read, for the places in findings.
+pub(super) struct Source<'a> {
+    pub(super) files: &'a FileSet,
+    pub(super) file: &'a RelPath,
+    pub(super) document: &'a Document,
+}
+
+impl Source<'_> {
+    /// Makes a finding about the value at a pointer, or about its nearest parent when there is no such value.
+    pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
+        let mut place = pointer;
+        while !self.document.has(place) {
+            place = place.rsplit_once('/').map_or("", |(parent, _)| parent);
+        }
+        let finding = Finding::new(code, message).at(self.file).pointer(pointer);
+        match self.document.position(place) {
+            Some((line, column)) => finding.line(line, Some(column)),
+            None => finding,
+        }
+    }
+}
+
+/// Is a field that must be there: what it holds, or why it holds nothing usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Field<T> {
+    Missing,
+    Wrong,
+    Is(T),
+}
+
+impl<T> Field<T> {
+    fn read(value: Option<&Value>, read: impl FnOnce(&Value) -> Option<T>) -> Self {
+        match value {
+            None | Some(Value::Null) => Self::Missing,
+            Some(value) => read(value).map_or(Self::Wrong, Self::Is),
+        }
+    }
+
+    pub(super) const fn get(&self) -> Option<&T> {
+        match self {
+            Self::Is(value) => Some(value),
+            Self::Missing | Self::Wrong => None,
+        }
+    }
+}
+
+/// Is one record of an execution: `last_execution`, or an element of one of the arrays.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) pointer: String,
+    pub(super) phase: Field<u32>,
+    pub(super) step: Field<StepNumber>,
+    pub(super) agent: Option<String>,
+    pub(super) status: Field<String>,
+    pub(super) verdict: Field<String>,
+    pub(super) timestamp: Option<Timestamp>,
+    pub(super) commit: Option<String>,
+    /// The findings of a review or the message of an error, one per element.
+    pub(super) findings: Vec<String>,
+    /// Conditions of an approval that are not met yet; `None` when none are listed.
+    pub(super) open_conditions: Option<Vec<String>>,
+    pub(super) attempt: Option<u32>,
+    pub(super) failures: Option<u32>,
+    pub(super) has_decision: bool,
+}
+
+impl Entry {
+    pub(super) fn place(&self) -> Option<Place> {
+        Some(Place::new(*self.phase.get()?, *self.step.get()?))
+    }
+
+    fn read(value: &Map<String, Value>, pointer: String, files: &FileSet) -> Self {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let count = |key: &str| value.get(key).and_then(whole).and_then(|n| u32::try_from(n).ok());
+        let stamp = ["timestamp", "at"].iter().find_map(|key| value.get(*key).and_then(Value::as_str));
+        Self {
+            pointer,
+            phase: Field::read(value.get("phase"), phase),
+            step: Field::read(value.get("step"), StepNumber::from_value),
+            agent: text("agent").map(|agent| clean_line(&agent, 100)).filter(|agent| !agent.is_empty()),
+            status: Field::read(value.get("status"), |value| value.as_str().map(str::to_owned)),
+            verdict: Field::read(value.get("verdict"), |value| value.as_str().map(str::to_owned)),
+            timestamp: stamp.and_then(|stamp| files.time(stamp)),
+            commit: text("commit_sha").filter(|commit| is_commit(commit)),
+            findings: ["error_message", "findings", "error"]
+                .iter()
+                .map(|key| texts(value.get(*key)))
+                .find(|texts| !texts.is_empty())
+                .unwrap_or_default(),
+            open_conditions: value.get("conditions").and_then(open_conditions),
+            attempt: count("attempt").or_else(|| count("attempts")),
+            failures: count("revision_count"),
+            has_decision: value.get("decision").is_some_and(|decision| !decision.is_null()),
+        }
+    }
+}
+
+/// Is the file.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) feature: Field<String>,
+    pub(super) current_phase: Field<u32>,
+    pub(super) current_step: Field<StepNumber>,
+    pub(super) last: Field<Entry>,
+    pub(super) total_phases: Option<u32>,
+    pub(super) worktree_path: Option<String>,
+    pub(super) branch: Option<String>,
+    pub(super) base_branch: Option<String>,
+    pub(super) plan_reference: Option<String>,
+    pub(super) phase_description: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) issues: Vec<String>,
+    pub(super) completed: Vec<Entry>,
+    pub(super) history: Vec<Entry>,
+    pub(super) skipped: Vec<Entry>,
+    pub(super) approvals: Vec<Entry>,
+    /// What each phase is about.
+    pub(super) phases: BTreeMap<u32, String>,
+    pub(super) attempts: BTreeMap<Place, u32>,
+    pub(super) open_conditions: Option<Vec<String>>,
+    pub(super) run_status: Option<String>,
+    pub(super) run_status_reason: Option<String>,
+    pub(super) paused_at: Option<Timestamp>,
+    pub(super) started_at: Option<Timestamp>,
+    pub(super) updated_at: Option<Timestamp>,
+    pub(super) resumes: u32,
+    /// The version that the file states, when it is newer than ours.
+    pub(super) newer: Option<u64>,
+}
+
+impl State {
+    /// Reads an object; findings go to `findings`.
+    pub(super) fn read(value: &Map<String, Value>, source: &Source<'_>, findings: &mut Vec<Finding>) -> Self {
+        let mut reader = Reader { value, source, findings };
+        let last = Field::read(value.get("last_execution"), |last| {
+            Some(Entry::read(last.as_object()?, "/last_execution".to_owned(), source.files))
+        });
+        reader.check_stamp("/last_execution/timestamp");
+        let at = last.get().and_then(Entry::place);
+        Self {
+            feature: Field::read(value.get("feature_name"), |name| {
+                name.as_str().map(|name| clean_line(name, 200)).filter(|name| !name.is_empty())
+            }),
+            current_phase: Field::read(value.get("current_phase"), phase),
+            current_step: Field::read(value.get("current_step"), StepNumber::from_value),
+            total_phases: reader.total(),
+            worktree_path: reader.text("worktree_path"),
+            branch: reader.text("branch_name"),
+            base_branch: reader.text("base_branch"),
+            plan_reference: reader.text("plan_reference"),
+            phase_description: reader.text("phase_description"),
+            description: reader.text("description"),
+            issues: reader.issues(),
+            completed: reader.entries("completed_steps"),
+            history: reader.entries("history"),
+            skipped: reader.entries("skipped_steps"),
+            approvals: reader.entries("approvals"),
+            phases: reader.phases(),
+            attempts: attempts(value.get("attempts"), at),
+            open_conditions: value.get("conditions").and_then(open_conditions),
+            run_status: reader.text("run_status"),
+            run_status_reason: reader.text("run_status_reason"),
+            paused_at: reader.stamp("paused_at"),
+            started_at: reader.stamp("started_at").or_else(|| reader.stamp("created_at")),
+            updated_at: reader.stamp("updated_at"),
+            resumes: value.get("resume_count").and_then(whole).map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+            newer: ["schema_version", "format"]
+                .iter()
+                .filter_map(|key| version(value.get(*key)?))
+                .find(|version| *version > SCHEMA_VERSION),
+            last,
+        }
+    }
+}
+
+/// Tells whether an object is the state of a nine-step run: `last_execution.step`, or two of the fields that only it has
+/// (nine-step.md A3: 45 public repositories keep other things under the same names).
+pub(super) fn is_ours(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    value.pointer("/last_execution/step").is_some()
+        || ["feature_name", "current_step", "last_execution"].iter().filter(|key| has(key)).count() > 1
+}
+
+struct Reader<'a, 's> {
+    value: &'a Map<String, Value>,
+    source: &'a Source<'s>,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn ignored(&mut self, pointer: &str, wanted: &str) {
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        self.findings.push(self.source.finding(
+            FindingCode::FieldIgnored,
+            pointer,
+            format!("`{name}` is ignored: it is not {wanted}"),
+        ));
+    }
+
+    fn field(&self, key: &str) -> Option<&'a Value> {
+        self.value.get(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        match self.field(key)? {
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            Value::String(_) => None,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                self.ignored(&format!("/{key}"), "a text");
+                None
+            }
+        }
+    }
+
+    fn total(&mut self) -> Option<u32> {
+        let total = phase(self.field("total_phases")?);
+        if total.is_none() {
+            self.ignored("/total_phases", "a whole number from 1");
+        }
+        total
+    }
+
+    fn stamp(&mut self, key: &str) -> Option<Timestamp> {
+        self.field(key)?;
+        self.check_stamp(&format!("/{key}"))
+    }
+
+    fn check_stamp(&mut self, pointer: &str) -> Option<Timestamp> {
+        let value = pointer[1..].split('/').try_fold(None::<&Value>, |value, key| match value {
+            None => self.value.get(key).map(Some),
+            Some(value) => value.get(key).map(Some),
+        })??;
+        let stamp = value.as_str().and_then(|text| self.source.files.time(text));
+        if stamp.is_none() && !value.is_null() {
+            self.ignored(pointer, "a date and time");
+        }
+        stamp
+    }
+
+    fn issues(&mut self) -> Vec<String> {
+        match self.field("related_issues") {
+            None => Vec::new(),
+            Some(Value::Array(items)) => items.iter().filter_map(short_text).collect(),
+            Some(Value::String(text)) => text
+                .split(|c: char| c == ',' || c.is_whitespace())
+                .filter(|part| !part.is_empty())
+                .map(|part| clean_line(part, 100))
+                .collect(),
+            Some(number @ Value::Number(_)) => short_text(number).into_iter().collect(),
+            Some(Value::Null | Value::Bool(_) | Value::Object(_)) => {
+                self.ignored("/related_issues", "a list of issues");
+                Vec::new()
+            }
+        }
+    }
+
+    fn entries(&mut self, key: &str) -> Vec<Entry> {
+        let Some(value) = self.field(key) else { return Vec::new() };
+        let Some(items) = value.as_array() else {
+            self.ignored(&format!("/{key}"), "a list");
+            return Vec::new();
+        };
+        let mut entries = Vec::with_capacity(items.len());
+        let mut unusable = 0;
+        for (at, item) in items.iter().enumerate() {
+            let pointer = format!("/{key}/{at}");
+            let entry = item.as_object().map(|item| Entry::read(item, pointer.clone(), self.source.files));
+            match entry.filter(|entry| entry.place().is_some()) {
+                Some(entry) => entries.push(entry),
+                None => {
+                    unusable += 1;
+                    if unusable <= 3 {
+                        self.ignored(&pointer, "a record with a phase from 1 and one of the ten steps");
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    fn phases(&mut self) -> BTreeMap<u32, String> {
+        let describe = |value: &Value| {
+            let text = ["description", "title", "name"].iter().find_map(|key| value.get(*key)?.as_str());
+            text.or_else(|| value.as_str()).map(str::to_owned)
+        };
+        match self.field("phases") {
+            Some(Value::Object(phases)) => {
+                phases.iter().filter_map(|(key, value)| Some((key.trim().parse().ok()?, describe(value)?))).collect()
+            }
+            Some(Value::Array(phases)) => {
+                (1..).zip(phases).filter_map(|(phase, value)| Some((phase, describe(value)?))).collect()
+            }
+            None | Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads a whole number: an integer, a float without a fraction, or either as a string.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| whole_float(text.trim().parse().ok()?)),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn whole_float(number: f64) -> Option<u64> {
+    let is_whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+    is_whole.then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
+/// Reads the number of a phase, from 1.
+pub(super) fn phase(value: &Value) -> Option<u32> {
+    whole(value).and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
+}
+
+/// Tells whether a text is an object name of git, so that it can be handed to git as one.
+pub(super) fn is_commit(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn short_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(clean_line(text, 200)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Object(object) => ["number", "id", "url"].iter().find_map(|key| short_text(object.get(*key)?)),
+        Value::Null | Value::Bool(_) | Value::Array(_) => None,
+    }
+}
+
+/// Reads a text, or a list of texts or of objects that hold one.
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let text = |value: &Value| match value {
+        Value::Object(object) => ["message", "description", "text", "issue", "finding", "title"]
+            .iter()
+            .find_map(|key| object.get(*key)?.as_str())
+            .map(str::to_owned),
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    };
+    let texts: Vec<String> = match value {
+        Some(Value::Array(items)) => items.iter().filter_map(text).collect(),
+        Some(value) => text(value).into_iter().collect(),
+        None => Vec::new(),
+    };
+    texts.into_iter().filter(|text| !text.trim().is_empty()).collect()
+}
+
+/// Reads the conditions that are not marked as met.
+fn open_conditions(value: &Value) -> Option<Vec<String>> {
+    let is_met = |item: &Value| {
+        ["met", "resolved", "done", "verified"].iter().any(|key| item.get(*key) == Some(&Value::Bool(true)))
+            || item.get("status").and_then(Value::as_str).is_some_and(|status| {
+                matches!(status.to_lowercase().as_str(), "met" | "resolved" | "done" | "verified" | "completed")
+            })
+    };
+    let text = |item: &Value| match item {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(_) if is_met(item) => None,
+        Value::Object(object) => {
+            let text =
+                ["condition", "text", "description", "message"].iter().find_map(|key| object.get(*key)?.as_str());
+            Some(text.map_or_else(|| item.to_string(), str::to_owned))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Some(item.to_string()),
+    };
+    match value {
+        Value::Array(items) => Some(items.iter().filter_map(text).collect()),
+        Value::String(condition) if !condition.trim().is_empty() => Some(vec![condition.clone()]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+    }
+}
+
+/// Reads `attempts`: one number for the step that ran last, or numbers by `phase:step` or by step of the current phase.
+fn attempts(value: Option<&Value>, last: Option<Place>) -> BTreeMap<Place, u32> {
+    let count = |value: &Value| whole(value).and_then(|count| u32::try_from(count).ok());
+    match value {
+        Some(Value::Object(object)) => object
+            .iter()
+            .filter_map(|(key, value)| {
+                let place = Place::parse(key)
+                    .or_else(|| StepNumber::parse(key).zip(last).map(|(step, last)| Place::new(last.phase, step)));
+                Some((place?, count(value)?))
+            })
+            .collect(),
+        Some(value @ (Value::Number(_) | Value::String(_))) => last.zip(count(value)).into_iter().collect(),
+        None | Some(Value::Null | Value::Bool(_) | Value::Array(_)) => BTreeMap::new(),
+    }
+}
+
+/// Reads the major part of `2`, `"2.1"`, `"nine-step/2"` or `{"major": 2}`.
+fn version(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?.floor())),
+        Value::String(text) => {
+            let number = text.rsplit('/').next()?.trim().trim_start_matches(['v', 'V']);
+            number.split('.').next()?.parse().ok()
+        }
+        Value::Object(object) => version(object.get("major")?),
+        Value::Null | Value::Bool(_) | Value::Array(_) => None,
+    }
+}

@@ -1,0 +1,253 @@
+//! From the bytes to a run. The rules of the plugin leave here as data on the steps; nothing is decided.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+use serde_json::Value;
+
+use super::ledger::Ledger;
+use super::raw::Entry;
+use super::raw::Field;
+use super::raw::SCHEMA_VERSION;
+use super::raw::Source;
+use super::raw::State;
+use super::rules::Place;
+use super::rules::Role;
+use super::rules::StepNumber;
+use super::stand::Stand;
+use super::steps;
+use super::workspace;
+use crate::dialect::Loaded;
+use crate::dialect::json::Document;
+use crate::dialect::json::parse_value;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Step;
+use crate::model::StepKind;
+use crate::model::Wanted;
+use crate::model::clean_line;
+
+/// The suffix of the one copy that the plugin keeps (nine-step.md A1).
+pub(super) const BACKUP: &str = ".backup";
+
+/// Is a file that parses, as text with places and as a value.
+pub(super) struct Opened {
+    pub(super) file: RelPath,
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) document: Document,
+    pub(super) value: Map<String, Value>,
+}
+
+/// Opens one file of the set.
+///
+/// # Errors
+///
+/// With a finding that says why nothing can be read from it.
+pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Finding>> {
+    let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
+    let bytes = match files.files.get(file).map(|entry| &entry.content) {
+        Some(Content::Bytes(bytes)) => Arc::clone(bytes),
+        Some(Content::Problem(problem)) => return Err(Box::new(unreadable(format!("`{file}`: {problem}")))),
+        None | Some(Content::NameOnly) => {
+            return Err(Box::new(unreadable(format!("`{file}`: {}", ReadProblem::Missing))));
+        }
+    };
+    let opened = Document::parse(&bytes).and_then(|document| Ok((document, parse_value(&bytes)?)));
+    let (document, value) = opened.map_err(|error| {
+        let message = format!("Workflow state file corrupted: `{file}` is not valid JSON: {}", error.message);
+        Box::new(unreadable(message).line(error.line, Some(error.column)))
+    })?;
+    match value {
+        Value::Object(value) => Ok(Opened { file: file.clone(), bytes, document, value }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            let message = format!("Workflow state file corrupted: `{file}` holds no JSON object");
+            let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
+            Err(Box::new(finding.line(1, Some(1))))
+        }
+    }
+}
+
+/// Returns the path of the backup beside a state file.
+pub(super) fn backup_of(state: &RelPath) -> Option<RelPath> {
+    RelPath::parse(&format!("{state}{BACKUP}")).ok()
+}
+
+/// Reads the run; from the backup, and marked degraded, when the state itself cannot be read.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let mut findings = Vec::new();
+    let problem = match open(files, &files.state) {
+        Ok(opened) => return interpret(files, &opened, false, findings),
+        Err(problem) => *problem,
+    };
+    let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
+    let Some(opened) = backup else {
+        let fix = format!("restore the last checkpoint: `{}`, or edit the file by hand", restore_command(files));
+        findings.push(problem.fix(fix));
+        return Loaded { findings, ..Loaded::default() };
+    };
+    let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file);
+    findings.push(problem.fix(fix));
+    interpret(files, &opened, true, findings)
+}
+
+fn restore_command(files: &FileSet) -> String {
+    format!("piton restore {}", shell_word(files.state.as_str()))
+}
+
+/// Quotes a path for a shell where it needs that.
+pub(super) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-' | ':' | '+' | '@' | ',');
+    if !text.starts_with('-') && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn interpret(files: &FileSet, opened: &Opened, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
+    let source = Source { files, file: &opened.file, document: &opened.document };
+    let state = State::read(&opened.value, &source, &mut findings);
+    if let Some(version) = state.newer {
+        let message = format!("the state has version {version}; this piton writes version {SCHEMA_VERSION}");
+        let pointer = if opened.value.contains_key("schema_version") { "/schema_version" } else { "/format" };
+        findings.push(source.finding(FindingCode::FormatNewer, pointer, message).fix("update piton"));
+    }
+    require(&state, &source, &mut findings);
+    let ledger = Ledger::of(&state);
+    let stand = Stand::read(&state, &source, &mut findings);
+    let status = run_status(&state, &source, &mut findings);
+    let Some(stand) = stand else { return Loaded { run: None, findings, wanted: Wanted::default() } };
+    let laid = steps::lay_out(&state, &ledger, &stand, &source, status, &mut findings);
+    let place = workspace::find(&state, &stand, &source, &mut findings);
+    let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
+    let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
+    let wanted = Wanted {
+        outputs: Vec::new(),
+        commits: commits(&laid.steps),
+        documents: place.plan.clone().into_iter().collect(),
+        workspace: place.is_checked.then(|| place.record.worktree.clone()),
+    };
+    let run = Run {
+        id: RunId::new(name.clone()),
+        dialect: DialectId::NineStep,
+        title: name,
+        workflow: "nine-step".to_owned(),
+        status,
+        state_files: vec![files.state.clone()],
+        steps: laid.steps,
+        position: Some(stand.at.id()),
+        done_elsewhere: laid.done_elsewhere,
+        goal: state.phase_description.clone().or_else(|| state.description.clone()),
+        started_at: state.started_at.or_else(|| first_stamp(&state)),
+        stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
+        workspace: place.record,
+        after: state.total_phases.map(|_| merge(config)),
+        interruption: paused(&state, status),
+        resumes: state.resumes,
+        writable: state.newer.is_none(),
+        degraded,
+    };
+    Loaded { run: Some(run), findings, wanted }
+}
+
+fn first_stamp(state: &State) -> Option<crate::model::Timestamp> {
+    state.history.iter().chain(&state.completed).filter_map(|entry| entry.timestamp).min()
+}
+
+/// Reports each required field that is missing or unusable (nine-step.md A1.1, column R).
+fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
+    let mut check = |pointer: &str, problem: Option<&str>| {
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        let finding = match problem {
+            None => source.finding(
+                FindingCode::StateMissingField,
+                pointer,
+                format!("Missing required field: {name} (in `{}`)", source.file),
+            ),
+            Some(wanted) => {
+                source.finding(FindingCode::StateWrongType, pointer, format!("`{name}` has to be {wanted}"))
+            }
+        };
+        findings.push(finding.fix(format!("set `{name}`, or `{}`", restore_command(source.files))));
+    };
+    const PHASE: &str = "a whole number from 1";
+    const STEP: &str = "one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9";
+    problem(&state.feature, "a text", "/feature_name", &mut check);
+    problem(&state.current_phase, PHASE, "/current_phase", &mut check);
+    problem(&state.current_step, STEP, "/current_step", &mut check);
+    problem(&state.last, "an object", "/last_execution", &mut check);
+    if let Field::Is(last) = &state.last {
+        problem(&last.phase, PHASE, "/last_execution/phase", &mut check);
+        problem(&last.step, STEP, "/last_execution/step", &mut check);
+        problem(&last.status, "a text", "/last_execution/status", &mut check);
+    }
+}
+
+fn problem<T>(field: &Field<T>, wanted: &str, pointer: &str, check: &mut impl FnMut(&str, Option<&str>)) {
+    match field {
+        Field::Is(_) => {}
+        Field::Missing => check(pointer, None),
+        Field::Wrong => check(pointer, Some(wanted)),
+    }
+}
+
+fn run_status(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) -> RunStatus {
+    let word = state.run_status.as_deref().map(str::to_lowercase);
+    match word.as_deref() {
+        None | Some("active" | "in_progress" | "running") => RunStatus::Active,
+        Some("paused") => RunStatus::Paused,
+        Some("completed") => RunStatus::Completed,
+        Some("aborted") => RunStatus::Aborted,
+        Some(other) => {
+            let message = format!(
+                "`run_status` is ignored: `{}` is none of active, paused, aborted, completed",
+                clean_line(other, 60)
+            );
+            findings.push(source.finding(FindingCode::FieldIgnored, "/run_status", message));
+            RunStatus::Active
+        }
+    }
+}
+
+fn paused(state: &State, status: RunStatus) -> Option<Interruption> {
+    (status == RunStatus::Paused).then(|| Interruption {
+        kind: InterruptionKind::Paused,
+        step: state.last.get().and_then(Entry::place).map(Place::id),
+        at: state.paused_at,
+        reason: state.run_status_reason.clone().unwrap_or_else(|| "paused by the user".to_owned()),
+    })
+}
+
+/// Returns the commits that finished phases recorded.
+fn commits(steps: &[Step]) -> Vec<String> {
+    let closing = StepNumber::Commit.as_str();
+    let closed = steps
+        .iter()
+        .filter(|step| step.short.as_deref() == Some(closing) && step.kind == StepKind::Work)
+        .filter(|step| step.status == crate::model::Status::Completed);
+    closed.filter_map(|step| step.commit.clone()).collect()
+}
+
+/// Returns what comes after the last phase (nine-step.md A4, last row).
+fn merge(config: &crate::model::NineStepConfig) -> After {
+    After {
+        action: Action::Merge,
+        title: "Pre-merge approval and merge".to_owned(),
+        agent: Some(Role::GitManager.name(config)),
+        reason: "every phase is complete: ask the user for the pre-merge approval, then merge with --no-ff, clean up \
+                 (plan, services, worktree, branch) and close the issues"
+            .to_owned(),
+    }
+}

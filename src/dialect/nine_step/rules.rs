@@ -1,0 +1,351 @@
+//! What the nine-step plugin says of its steps: their order, their agents, where a failure goes back to.
+//!
+//! Pure data and the words of its vocabulary. The order is a list, never arithmetic: `2 + 1` would step over the approval gate
+//! and `2.5 + 1` is no step (nine-step.md A9.3).
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::model::NineStepConfig;
+use crate::model::ReviewVerdict;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+/// Is the number of a step within its phase, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StepNumber {
+    Plan,
+    PlanReview,
+    Approval,
+    Implementation,
+    CodeReview,
+    Documentation,
+    DocumentationReview,
+    Testing,
+    TestReview,
+    Commit,
+}
+
+impl StepNumber {
+    pub(super) const ALL: [Self; 10] = [
+        Self::Plan,
+        Self::PlanReview,
+        Self::Approval,
+        Self::Implementation,
+        Self::CodeReview,
+        Self::Documentation,
+        Self::DocumentationReview,
+        Self::Testing,
+        Self::TestReview,
+        Self::Commit,
+    ];
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "1",
+            Self::PlanReview => "2",
+            Self::Approval => "2.5",
+            Self::Implementation => "3",
+            Self::CodeReview => "4",
+            Self::Documentation => "5",
+            Self::DocumentationReview => "6",
+            Self::Testing => "7",
+            Self::TestReview => "8",
+            Self::Commit => "9",
+        }
+    }
+
+    const fn as_f64(self) -> f64 {
+        match self {
+            Self::Plan => 1.0,
+            Self::PlanReview => 2.0,
+            Self::Approval => 2.5,
+            Self::Implementation => 3.0,
+            Self::CodeReview => 4.0,
+            Self::Documentation => 5.0,
+            Self::DocumentationReview => 6.0,
+            Self::Testing => 7.0,
+            Self::TestReview => 8.0,
+            Self::Commit => 9.0,
+        }
+    }
+
+    /// Reads `4`, `2.5`, `4.0`; anything that is not exactly one of the ten is none (`2.4`, nine-step.md A9.3).
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let number: f64 = text.trim().parse().ok()?;
+        Self::ALL.into_iter().find(|step| step.as_f64() == number)
+    }
+
+    /// Reads a JSON number or the same as a string.
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => {
+                let number = number.as_f64()?;
+                Self::ALL.into_iter().find(|step| step.as_f64() == number)
+            }
+            Value::String(text) => Self::parse(text),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// Returns the number as the files spell it: an integer, but for `2.5`.
+    pub(super) fn to_value(self) -> Value {
+        match self {
+            Self::Approval => Value::from(2.5),
+            Self::Plan
+            | Self::PlanReview
+            | Self::Implementation
+            | Self::CodeReview
+            | Self::Documentation
+            | Self::DocumentationReview
+            | Self::Testing
+            | Self::TestReview
+            | Self::Commit => self.as_str().parse::<u64>().map_or(Value::Null, Value::from),
+        }
+    }
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Plan => "Planning",
+            Self::PlanReview => "Plan review",
+            Self::Approval => "User approval of the plan",
+            Self::Implementation => "Implementation",
+            Self::CodeReview => "Code review",
+            Self::Documentation => "Documentation",
+            Self::DocumentationReview => "Documentation review",
+            Self::Testing => "Testing",
+            Self::TestReview => "Test review",
+            Self::Commit => "Commit",
+        }
+    }
+
+    pub(super) const fn kind(self) -> StepKind {
+        match self {
+            Self::PlanReview | Self::CodeReview | Self::DocumentationReview | Self::TestReview => StepKind::Review,
+            Self::Approval => StepKind::Gate,
+            Self::Plan | Self::Implementation | Self::Documentation | Self::Testing | Self::Commit => StepKind::Work,
+        }
+    }
+
+    /// Returns who runs it (nine-step.md A4); `None` for step 3, which has two developers to choose from.
+    pub(super) const fn role(self) -> Option<Role> {
+        match self {
+            Self::Plan => Some(Role::Planner),
+            Self::PlanReview => Some(Role::PlanReviewer),
+            Self::Approval => Some(Role::User),
+            Self::Implementation => None,
+            Self::CodeReview => Some(Role::CodeReviewer),
+            Self::Documentation => Some(Role::DocumentationManager),
+            Self::DocumentationReview => Some(Role::DocumentationReviewer),
+            Self::Testing => Some(Role::Tester),
+            Self::TestReview => Some(Role::TestReviewer),
+            Self::Commit => Some(Role::GitManager),
+        }
+    }
+
+    /// Returns the step whose work a review judges: where its failure goes back to (nine-step.md A4).
+    pub(super) const fn reviewed(self) -> Option<Self> {
+        match self {
+            Self::PlanReview => Some(Self::Plan),
+            Self::CodeReview => Some(Self::Implementation),
+            Self::DocumentationReview => Some(Self::Documentation),
+            Self::TestReview => Some(Self::Testing),
+            Self::Plan | Self::Approval | Self::Implementation | Self::Documentation | Self::Testing | Self::Commit => {
+                None
+            }
+        }
+    }
+}
+
+impl fmt::Display for StepNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Is one step of one phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) phase: u32,
+    pub(super) step: StepNumber,
+}
+
+impl Place {
+    pub(super) const fn new(phase: u32, step: StepNumber) -> Self {
+        Self { phase, step }
+    }
+
+    /// Reads `2:2.5`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (phase, step) = text.split_once(':')?;
+        let phase: u32 = phase.trim().parse().ok().filter(|phase| *phase > 0)?;
+        Some(Self { phase, step: StepNumber::parse(step)? })
+    }
+
+    pub(super) fn id(self) -> StepId {
+        StepId::new(self.to_string())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.phase, self.step)
+    }
+}
+
+/// Is who does a step; the names can be replaced in `piton.toml` (nine-step.md A3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Planner,
+    PlanReviewer,
+    User,
+    BackendDeveloper,
+    FrontendDeveloper,
+    CodeReviewer,
+    DocumentationManager,
+    DocumentationReviewer,
+    Tester,
+    TestReviewer,
+    GitManager,
+}
+
+impl Role {
+    pub(super) const DEVELOPERS: [Self; 2] = [Self::BackendDeveloper, Self::FrontendDeveloper];
+
+    /// Returns the keys in `agents`, the name of the plugin's placeholder without `AGENT_` among them.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Planner => &["planner", "project_planner"],
+            Self::PlanReviewer => &["plan_reviewer"],
+            Self::User => &["user"],
+            Self::BackendDeveloper => &["backend_developer", "backend_dev"],
+            Self::FrontendDeveloper => &["frontend_developer", "frontend_dev"],
+            Self::CodeReviewer => &["code_reviewer"],
+            Self::DocumentationManager => &["documentation_manager", "doc_manager"],
+            Self::DocumentationReviewer => &["documentation_reviewer", "doc_reviewer"],
+            Self::Tester => &["tester", "feature_tester"],
+            Self::TestReviewer => &["test_reviewer"],
+            Self::GitManager => &["git_manager", "git_worktree_manager"],
+        }
+    }
+
+    const fn default_name(self) -> &'static str {
+        match self {
+            Self::Planner => "project-planner",
+            Self::PlanReviewer => "plan-reviewer",
+            Self::User => "user",
+            Self::BackendDeveloper => "backend-developer",
+            Self::FrontendDeveloper => "frontend-developer",
+            Self::CodeReviewer => "code-reviewer",
+            Self::DocumentationManager => "documentation-manager",
+            Self::DocumentationReviewer => "documentation-reviewer",
+            Self::Tester => "feature-tester",
+            Self::TestReviewer => "test-reviewer",
+            Self::GitManager => "git-worktree-manager",
+        }
+    }
+
+    pub(super) fn name(self, config: &NineStepConfig) -> String {
+        let configured = self.keys().iter().find_map(|key| config.agents.get(*key));
+        configured.cloned().unwrap_or_else(|| self.default_name().to_owned())
+    }
+}
+
+/// Is what a `status` says, once spelling is out of the way (nine-step.md A1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Not begun: ours, written by `start`.
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    WaitingApproval,
+    /// Ours, in `history` only: left out for good.
+    Skipped,
+    /// Ours, in `history` only: the run was cut off here and went on.
+    Interrupted,
+    /// Ours, in `history` only: a person looked at a failure and let the run go on.
+    Decided,
+    Verdict(ReviewVerdict),
+}
+
+/// Names the words that `last_execution.status` may hold, for messages.
+pub(super) const ACCEPTED: &str = "in_progress, completed, failed, waiting_approval, approved, \
+     approved_with_conditions, needs_revision, rejected (or a reviewer's wording of the last four)";
+
+impl Word {
+    /// Reads a status, case, separators and emoji aside; `None` for an unknown one, which is never taken as done.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        match words.join(" ").as_str() {
+            "pending" => Some(Self::Pending),
+            "in progress" => Some(Self::InProgress),
+            "completed" => Some(Self::Completed),
+            "failed" => Some(Self::Failed),
+            "waiting approval" => Some(Self::WaitingApproval),
+            "skipped" => Some(Self::Skipped),
+            "interrupted" => Some(Self::Interrupted),
+            "decided" => Some(Self::Decided),
+            _ => ReviewVerdict::parse(text).map(Self::Verdict),
+        }
+    }
+}
+
+/// Tells whether a verdict lets the work pass.
+pub(super) const fn approves(verdict: ReviewVerdict) -> bool {
+    match verdict {
+        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => true,
+        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => false,
+    }
+}
+
+/// Tells whether a failure of step 7 is one of the tests, so that the code has to change, and not one of the agent that ran them
+/// (nine-step.md A4, row 7).
+pub(super) fn says_tests_failed(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    let failing = |at: usize| {
+        matches!(words.get(at), Some(&("fail" | "fails" | "failed" | "failing" | "failure" | "failures")))
+            && words.get(at + 1) != Some(&"to")
+    };
+    let tests = |at: usize| words.get(at).is_some_and(|word| word.starts_with("test_") || TESTS.contains(word));
+    let count = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+    let names_tests = |at: usize| {
+        let before = at.checked_sub(1);
+        let counted = before.and_then(count).or_else(|| at.checked_sub(2).and_then(count));
+        if counted == Some(0) || before.is_some_and(|before| words[before] == "no") {
+            return false;
+        }
+        before.and_then(count).is_some()
+            || before.is_some_and(tests)
+            || (tests(at + 1) && before.is_none_or(|before| !matches!(words[before], "agent" | "tool" | "command")))
+            || (at > 1 && tests(at - 2) && matches!(words[at - 1], "case" | "cases" | "has" | "have" | "is" | "are"))
+    };
+    (0..words.len()).any(|at| failing(at) && names_tests(at)) || (lower.contains("test") && lower.contains("not pass"))
+}
+
+const TESTS: [&str; 9] =
+    ["test", "tests", "testing", "testcase", "testcases", "spec", "specs", "assertion", "assertions"];
+
+/// Tells whether a failure at the gate is about making the worktree, not about the plan (nine-step.md A5, row `failed` 2.5).
+pub(super) fn says_worktree_failed(text: &str) -> bool {
+    const SIGNS: [&str; 8] = [
+        "worktree",
+        "fatal:",
+        "already exists",
+        "already checked out",
+        "invalid reference",
+        "not a git repository",
+        "permission denied",
+        "no space left",
+    ];
+    let lower = text.to_lowercase();
+    SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! A new run: its state lies beside the plan until there is a worktree (nine-step.md A9.6).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::raw::SCHEMA_VERSION;
+use super::rules::Role;
+use super::rules::StepNumber;
+use super::workspace;
+use super::workspace::EARLY_SUFFIX;
+use crate::dialect::EditError;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::StartSpec;
+use crate::model::Timestamp;
+
+/// Computes the file of a new run.
+///
+/// # Errors
+///
+/// When the feature cannot be a file name and a branch, or `plan_dir` is no path below the root.
+pub(super) fn edit(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
+    if let Some(problem) = problem_of(&spec.feature) {
+        return Err(EditError::Unsupported(format!("the feature `{}` {problem}", spec.feature.escape_debug())));
+    }
+    let path = path(files, &spec.feature)?;
+    let mut text = serde_json::to_string_pretty(&state(files, spec, at)).unwrap_or_default();
+    text.push('\n');
+    Ok(vec![Edit { path, kind: EditKind::Create { after: text.into_bytes() } }])
+}
+
+/// Returns where the state goes: into the worktree when the root is one, else beside the plan.
+fn path(files: &FileSet, feature: &str) -> Result<RelPath, EditError> {
+    let config = &files.config.nine_step;
+    let path = match files.main_root {
+        Some(_) => RelPath::parse(&config.state_file),
+        None => RelPath::parse(&config.plan_dir).and_then(|folder| folder.join(&format!("{feature}{EARLY_SUFFIX}"))),
+    };
+    path.map_err(|error| EditError::Unsupported(format!("the configured folder cannot be used: {error}")))
+}
+
+fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
+    let config = &files.config.nine_step;
+    let prefix = config.branch_prefixes.first().map_or("feature", String::as_str);
+    let branch = spec.branch.clone().unwrap_or_else(|| format!("{prefix}/{}", spec.feature));
+    let plan = spec.plan.clone().unwrap_or_else(|| workspace::plan_by_convention(&spec.feature, config));
+    let step = StepNumber::Plan;
+    let fields = [
+        ("schema_version", Some(json!(SCHEMA_VERSION))),
+        ("feature_name", Some(json!(spec.feature))),
+        ("description", spec.description.as_ref().map(|text| json!(text))),
+        ("branch_name", Some(json!(branch))),
+        ("base_branch", spec.base_branch.as_ref().or(config.main_branch.as_ref()).map(|branch| json!(branch))),
+        ("plan_reference", Some(json!(plan))),
+        ("total_phases", spec.phases.map(|phases| json!(phases))),
+        ("related_issues", Some(Value::Array(spec.issues.iter().map(|issue| issue_value(issue)).collect()))),
+        ("current_phase", Some(json!(1))),
+        ("current_step", Some(step.to_value())),
+        (
+            "last_execution",
+            Some(json!({
+                "phase": 1,
+                "step": step.to_value(),
+                "agent": Role::Planner.name(config),
+                "status": "pending",
+                "timestamp": at,
+            })),
+        ),
+        ("completed_steps", Some(json!([]))),
+        ("history", Some(json!([]))),
+        ("started_at", Some(json!(at))),
+        ("updated_at", Some(json!(at))),
+    ];
+    fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// Writes `12` and `#12` as numbers, which is what the plugin loops over (nine-step.md A1.1).
+fn issue_value(issue: &str) -> Value {
+    let number = issue.trim().trim_start_matches('#').parse::<u64>();
+    number.map_or_else(|_| json!(issue), |number| json!(number))
+}
+
+/// Says why a feature cannot be named so: it becomes one part of a path and of a branch.
+fn problem_of(feature: &str) -> Option<&'static str> {
+    let has = |chars: &[char]| feature.contains(chars);
+    if RelPath::parse(feature).is_err() || has(&['/', '\\']) {
+        Some("cannot be one part of a path")
+    } else if feature.len() > 100 {
+        Some("is longer than 100 bytes")
+    } else if feature.starts_with(['.', '-']) || feature.ends_with(['.', ' ']) || feature.ends_with(".lock") {
+        Some("begins or ends with what a file or branch name may not begin or end with")
+    } else if feature.chars().any(char::is_whitespace)
+        || has(&['~', '^', ':', '?', '*', '[', '"', '<', '>', '|'])
+        || feature.contains("..")
+        || feature.contains("@{")
+    {
+        Some("has a character that a file or branch name may not have")
+    } else {
+        None
+    }
+}

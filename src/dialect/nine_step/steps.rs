@@ -1,0 +1,230 @@
+//! Lays the phases out as steps, each with its status, agent, gate and way back.
+
+use super::ledger::Ledger;
+use super::ledger::Tally;
+use super::raw::Source;
+use super::raw::State;
+use super::rules::Place;
+use super::rules::Role;
+use super::rules::StepNumber;
+use super::stand::Stand;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::NineStepConfig;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepKind;
+
+/// How many phases are laid out; a file that claims more is shown around its current phase only, and blocked.
+pub(super) const MAX_PHASES: u32 = 10_000;
+
+/// Is the layout.
+pub(super) struct Laid {
+    pub(super) steps: Vec<Step>,
+    pub(super) done_elsewhere: usize,
+}
+
+struct Layout<'a> {
+    state: &'a State,
+    ledger: &'a Ledger,
+    stand: &'a Stand,
+    config: &'a NineStepConfig,
+    planner: Names,
+}
+
+/// Holds the configured name of each step's agent, looked up once.
+struct Names {
+    by_step: Vec<(StepNumber, Option<String>)>,
+    developers: Vec<String>,
+}
+
+/// Lists the steps of every phase that is known, in order (nine-step.md A5).
+pub(super) fn lay_out(
+    state: &State,
+    ledger: &Ledger,
+    stand: &Stand,
+    source: &Source<'_>,
+    status: RunStatus,
+    findings: &mut Vec<Finding>,
+) -> Laid {
+    let config = &source.files.config.nine_step;
+    let layout = Layout { state, ledger, stand, config, planner: Names::of(config) };
+    let (first, last) = layout.phases(source, status, findings);
+    let mut steps: Vec<Step> = Vec::new();
+    for phase in first..=last {
+        let entry = layout.entry(phase);
+        for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {
+            let mut step = layout.step(Place::new(phase, number));
+            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+            steps.push(step);
+        }
+    }
+    let done_elsewhere = usize::try_from(first - 1).unwrap_or(usize::MAX).saturating_mul(StepNumber::ALL.len());
+    Laid { steps, done_elsewhere }
+}
+
+impl Names {
+    fn of(config: &NineStepConfig) -> Self {
+        Self {
+            by_step: StepNumber::ALL.map(|step| (step, step.role().map(|role| role.name(config)))).to_vec(),
+            developers: Role::DEVELOPERS.map(|role| role.name(config)).to_vec(),
+        }
+    }
+
+    fn of_step(&self, step: StepNumber) -> Option<String> {
+        self.by_step.iter().find(|(number, _)| *number == step).and_then(|(_, name)| name.clone())
+    }
+}
+
+impl Layout<'_> {
+    /// Returns the first and last phase to lay out.
+    fn phases(&self, source: &Source<'_>, status: RunStatus, findings: &mut Vec<Finding>) -> (u32, u32) {
+        let current = self.stand.at.phase;
+        let last = match self.state.total_phases {
+            Some(total) => {
+                if current > total {
+                    let pointer = if self.state.last.get().is_some_and(|last| last.phase.get().is_some()) {
+                        "/last_execution/phase"
+                    } else {
+                        "/current_phase"
+                    };
+                    let message = format!("phase {current} is beyond `total_phases`, which is {total}");
+                    let fix = "correct `total_phases`, or the phase";
+                    findings.push(source.finding(FindingCode::StateWrongType, pointer, message).fix(fix));
+                }
+                total.max(current)
+            }
+            None if self.is_phase_done() && status != RunStatus::Completed => {
+                let message = format!(
+                    "`total_phases` is missing: nobody can tell whether phase {current} was the last, so phase {} is planned",
+                    current.saturating_add(1)
+                );
+                let fix = "add `total_phases` to the state";
+                findings.push(source.finding(FindingCode::TotalMissing, "/total_phases", message).fix(fix));
+                current.saturating_add(1)
+            }
+            None => current,
+        };
+        if last <= MAX_PHASES {
+            return (1, last);
+        }
+        let message = format!("the state speaks of {last} phases; more than {MAX_PHASES} are not believed");
+        let pointer = if self.state.total_phases == Some(last) { "/total_phases" } else { "/last_execution/phase" };
+        findings.push(source.finding(FindingCode::StateWrongType, pointer, message));
+        (current, current.saturating_add(1).min(last))
+    }
+
+    fn is_phase_done(&self) -> bool {
+        let at = self.stand.at;
+        at.step == StepNumber::Commit && matches!(self.status(at), Status::Completed | Status::Skipped)
+    }
+
+    /// Returns the step a phase begins with: of later phases the configured one, unless the records know an earlier
+    /// (nine-step.md A9.4).
+    fn entry(&self, phase: u32) -> StepNumber {
+        let configured = match self.config.phase_entry_step {
+            3 if phase > 1 => StepNumber::Implementation,
+            _ => return StepNumber::Plan,
+        };
+        let here = (self.stand.at.phase == phase).then_some(self.stand.at.step);
+        let seen = self.ledger.steps_in(phase).chain(here).any(|step| step < configured);
+        if seen { StepNumber::Plan } else { configured }
+    }
+
+    fn step(&self, place: Place) -> Step {
+        let tally = self.ledger.get(place);
+        let is_here = place == self.stand.at;
+        let mut step = Step::new(place.id(), place.step.title());
+        step.short = Some(place.step.as_str().to_owned());
+        step.kind = place.step.kind();
+        step.status = self.status(place);
+        step.group = Some(format!("Phase {}", place.phase));
+        step.agent = self.agent(place, tally);
+        if step.agent.is_none() {
+            step.agent_candidates.clone_from(&self.planner.developers);
+        }
+        let back = if is_here && step.status == Status::Failed { self.stand.returns_to } else { place.step.reviewed() };
+        step.returns_to =
+            back.filter(|back| *back >= self.entry(place.phase)).map(|back| Place::new(place.phase, back).id());
+        step.review = if is_here { self.stand.review.clone() } else { past_review(&step, tally) };
+        if let Some(tally) = tally {
+            step.attempts = tally.attempts;
+            step.failures = tally.failures;
+            step.started_at = tally.started_at;
+            step.finished_at = tally.finished_at.filter(|_| step.status == Status::Completed);
+            step.commit.clone_from(&tally.commit);
+            step.error.clone_from(&tally.error);
+        }
+        if is_here {
+            step.error = self.stand.error.clone().or(step.error);
+        }
+        if place.step == StepNumber::Commit {
+            step.probe =
+                Some(format!("look whether HEAD already holds the commit of phase {}: git log -1", place.phase));
+        }
+        step
+    }
+
+    /// Says where a step stands: `last_execution` speaks for its own, what lies before it is done, what lies behind is not.
+    fn status(&self, place: Place) -> Status {
+        if self.ledger.get(place).is_some_and(|tally| tally.skipped.is_some()) {
+            return Status::Skipped;
+        }
+        let (at, status) = (self.stand.at, self.stand.status);
+        if place < at {
+            return Status::Completed;
+        }
+        if place == at {
+            let waits = matches!(status, Status::Pending | Status::InProgress | Status::WaitingApproval);
+            return match place.step.kind() {
+                StepKind::Gate if waits && self.is_approved(place.phase) => Status::Completed,
+                // A gate that was cut off is put to the person again; what led to it is not run again.
+                StepKind::Gate if waits => Status::WaitingApproval,
+                StepKind::Gate | StepKind::Work | StepKind::Review | StepKind::Container => status,
+            };
+        }
+        let is_gate_next = place.step == StepNumber::Approval
+            && at == Place::new(place.phase, StepNumber::PlanReview)
+            && matches!(self.status(at), Status::Completed | Status::Skipped)
+            && !self.has_open_conditions();
+        match is_gate_next {
+            true if self.is_approved(place.phase) => Status::Completed,
+            true => Status::WaitingApproval,
+            false => Status::Pending,
+        }
+    }
+
+    fn has_open_conditions(&self) -> bool {
+        self.stand.review.as_ref().is_some_and(|review| {
+            review.verdict == ReviewVerdict::ApprovedWithConditions
+                && review.open_conditions.as_ref().is_none_or(|open| !open.is_empty())
+        })
+    }
+
+    /// Tells whether the approval of a phase was recorded after what `last_execution` says (nine-step.md A9.2).
+    fn is_approved(&self, phase: u32) -> bool {
+        let Some(since) = self.state.last.get().and_then(|last| last.timestamp) else { return false };
+        let gate = Place::new(phase, StepNumber::Approval);
+        self.state.approvals.iter().any(|approval| approval.place() == Some(gate) && approval.timestamp > Some(since))
+    }
+
+    /// Returns who does a step: who did it last in this phase, else the name from the plugin (nine-step.md A5).
+    fn agent(&self, place: Place, tally: Option<&Tally>) -> Option<String> {
+        let recorded = tally.and_then(|tally| tally.agent.clone());
+        recorded.or_else(|| match place.step.role() {
+            Some(_) => self.planner.of_step(place.step),
+            None => self.ledger.developer.clone(),
+        })
+    }
+}
+
+/// Returns what was said in a review that the run has left behind: its conditions no longer hold anything up.
+fn past_review(step: &Step, tally: Option<&Tally>) -> Option<Review> {
+    let verdict = tally.and_then(|tally| tally.verdict)?;
+    let is_past = step.kind == StepKind::Review && step.status == Status::Completed;
+    (is_past && super::rules::approves(verdict))
+        .then(|| Review { verdict, open_conditions: (verdict == ReviewVerdict::ApprovedWithConditions).then(Vec::new) })
+}

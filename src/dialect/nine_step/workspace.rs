@@ -1,0 +1,198 @@
+//! Where the work of a run happens, told from where its state lies. Recorded absolute paths of other machines are only text.
+
+use camino::Utf8PathBuf;
+
+use super::raw::Source;
+use super::raw::State;
+use super::rules::Place;
+use super::rules::StepNumber;
+use super::stand::Stand;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::NineStepConfig;
+use crate::model::RelPath;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::WorkspaceRecord;
+
+/// How a state that has no worktree yet is called, beside its plan (nine-step.md A9.6).
+pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
+
+/// Is what is known of the working folder.
+pub(super) struct Workplace {
+    pub(super) record: WorkspaceRecord,
+    /// The plan document below the root, once it has to exist.
+    pub(super) plan: Option<RelPath>,
+    /// Whether git is to be asked about the folder: not before there is a worktree.
+    pub(super) is_checked: bool,
+}
+
+/// Finds the worktree and the plan of a run.
+pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: &mut Vec<Finding>) -> Workplace {
+    let files = source.files;
+    let is_early = is_early(files);
+    let recorded = state.worktree_path.clone();
+    let derived = if is_early { None } else { files.state.parent() };
+    let elsewhere = derived.is_none().then(|| early_worktree(state, stand, files, is_early)).flatten();
+    let worktree = derived.or(elsewhere);
+    if let Some(text) = &recorded
+        && !(is_early && worktree.is_none())
+        && !is_same(text, worktree.as_ref(), files)
+    {
+        let here = worktree.as_ref().map_or(".", RelPath::as_str);
+        let message = format!("`worktree_path` is not where the state lies; `{here}` counts");
+        let mut finding = source.finding(FindingCode::FieldIgnored, "/worktree_path", message);
+        finding.severity = Severity::Warning;
+        findings.push(finding);
+    }
+    let plan = plan_path(state, worktree.as_ref(), files);
+    if state.plan_reference.is_some() && plan.is_none() && files.main_root.is_none() {
+        let message = "`plan_reference` is ignored: it is no path below the project".to_owned();
+        findings.push(source.finding(FindingCode::FieldIgnored, "/plan_reference", message));
+    }
+    let is_planned =
+        stand.at > Place::new(1, StepNumber::Plan) || matches!(stand.status, Status::Completed | Status::Skipped);
+    Workplace {
+        is_checked: !is_early || worktree.is_some(),
+        plan: plan.filter(|_| is_planned),
+        record: WorkspaceRecord {
+            branch: state.branch.clone(),
+            base_branch: state.base_branch.clone().or_else(|| files.config.nine_step.main_branch.clone()),
+            worktree,
+            worktree_recorded: recorded,
+            plan_reference: state.plan_reference.clone(),
+            issues: state.issues.clone(),
+        },
+    }
+}
+
+/// Tells whether the state is the one from before the worktree: beside the plan.
+pub(super) fn is_early(files: &FileSet) -> bool {
+    let folder = RelPath::parse(&files.config.nine_step.plan_dir).ok();
+    folder.is_some() && files.state.parent() == folder && files.state.name().ends_with(EARLY_SUFFIX)
+}
+
+/// Finds the worktree of a state that does not lie in one: a linked worktree of the feature, else the recorded path once the
+/// gate was passed.
+fn early_worktree(state: &State, stand: &Stand, files: &FileSet, is_early: bool) -> Option<RelPath> {
+    let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
+    if let Some(recorded) = &recorded
+        && files.worktrees.contains(recorded)
+    {
+        return Some(recorded.clone());
+    }
+    let linked = is_early.then(|| linked_worktree(state.feature.get()?, files)).flatten();
+    linked.or_else(|| recorded.filter(|_| is_early && stand.at.step > StepNumber::Approval))
+}
+
+/// Finds the linked worktree of a feature: `<worktree_dir>/<feature>`, else the only one named `<feature>` or
+/// `<prefix>-<feature>` (`feat-real-time-quotes`, nine-step.md A2).
+pub(super) fn linked_worktree(feature: &str, files: &FileSet) -> Option<RelPath> {
+    let folder = RelPath::parse(&files.config.nine_step.worktree_dir).ok();
+    let exact = folder.and_then(|folder| folder.join(feature).ok());
+    if let Some(exact) = exact
+        && files.worktrees.contains(&exact)
+    {
+        return Some(exact);
+    }
+    let is_named = |path: &&RelPath| {
+        let prefix = path.name().strip_suffix(feature);
+        prefix.is_some_and(|prefix| {
+            prefix.is_empty() || prefix.strip_suffix(['-', '_']).is_some_and(|word| is_word(word))
+        })
+    };
+    let mut named = files.worktrees.iter().filter(is_named);
+    let only = named.next()?;
+    named.next().is_none().then(|| only.clone())
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(char::is_alphanumeric)
+}
+
+/// Reads a recorded worktree path as one below the root: as it is, or from `worktree_dir` on.
+fn recorded_below(text: &str, files: &FileSet) -> Option<RelPath> {
+    let text = text.trim().trim_end_matches('/');
+    if let Ok(path) = RelPath::parse(text) {
+        return Some(path);
+    }
+    if let Some(rest) = text.strip_prefix(files.root.as_str()).and_then(|rest| rest.strip_prefix('/')) {
+        return RelPath::parse(rest).ok();
+    }
+    after_folder(text, &files.config.nine_step.worktree_dir)
+}
+
+/// Cuts an absolute path of another machine down to the part from a known folder on.
+fn after_folder(text: &str, folder: &str) -> Option<RelPath> {
+    let text = text.replace('\\', "/");
+    let at = text.rfind(&format!("/{}/", folder.trim_matches('/')))?;
+    RelPath::parse(&text[at + 1..]).ok()
+}
+
+fn is_same(recorded: &str, worktree: Option<&RelPath>, files: &FileSet) -> bool {
+    let recorded = recorded.trim().replace('\\', "/");
+    let recorded = recorded.trim_end_matches('/').trim_start_matches("./");
+    let here = absolute(files, worktree);
+    if recorded == here.as_str() || recorded.is_empty() {
+        return true;
+    }
+    match worktree {
+        Some(worktree) => recorded == worktree.as_str() || recorded.ends_with(&format!("/{worktree}")),
+        // The root is the worktree itself: its own folder name is all that two machines share.
+        None => recorded == "." || recorded.rsplit('/').next() == here.file_name(),
+    }
+}
+
+/// Returns the absolute path of the working folder.
+pub(super) fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathBuf {
+    worktree.map_or_else(|| files.root.clone(), |worktree| worktree.under(&files.root))
+}
+
+/// Finds the plan below the root. It lies in the main tree, which `root` is unless it is a linked worktree: then the plan cannot
+/// be reached below the root, and none is returned.
+fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
+    let text = state.plan_reference.as_deref()?.trim();
+    if files.main_root.is_some() {
+        return None;
+    }
+    let text = text.strip_prefix(files.root.as_str()).map_or(text, |rest| rest.trim_start_matches('/'));
+    if let Ok(path) = RelPath::parse(text) {
+        return Some(path);
+    }
+    let climbed = worktree.filter(|_| text.starts_with("..")).and_then(|worktree| climb(worktree, text));
+    climbed.or_else(|| after_folder(text, &files.config.nine_step.plan_dir))
+}
+
+/// Resolves `../../.plan/x` as seen from the worktree, as long as it stays below the root.
+fn climb(from: &RelPath, text: &str) -> Option<RelPath> {
+    let mut parts: Vec<&str> = from.as_str().split('/').collect();
+    for part in text.split('/') {
+        match part {
+            ".." => {
+                parts.pop()?;
+            }
+            "" | "." => {}
+            part => parts.push(part),
+        }
+    }
+    RelPath::parse(&parts.join("/")).ok()
+}
+
+/// Returns the plan as something to read: below the root, or absolute when the root is a linked worktree.
+pub(super) fn plan_to_read(plan: &str, run_worktree: Option<&RelPath>, files: &FileSet) -> Option<String> {
+    let below = RelPath::parse(plan.trim()).ok();
+    match (&files.main_root, below) {
+        (Some(main), Some(below)) => Some(below.under(main).into_string()),
+        (Some(_), None) => None,
+        (None, Some(below)) => Some(below.as_str().to_owned()),
+        (None, None) => {
+            run_worktree.and_then(|worktree| climb(worktree, plan.trim())).map(|path| path.as_str().to_owned())
+        }
+    }
+}
+
+/// Returns the path by which the plugin names the plan of a feature.
+pub(super) fn plan_by_convention(feature: &str, config: &NineStepConfig) -> String {
+    format!("{}/{feature}_plan.md", config.plan_dir.trim_end_matches('/'))
+}

@@ -1,0 +1,389 @@
+//! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
+
+use serde_json::Value;
+
+use super::Exit;
+use super::OpError;
+use super::plan;
+use super::report::Body;
+use super::report::CheckpointReport;
+use super::report::Report;
+use super::select;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::engine;
+use crate::engine::Admitted;
+use crate::engine::Guard;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::Finding;
+use crate::model::Options;
+use crate::model::Outcome;
+use crate::model::Owner;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::schema;
+use crate::store;
+use crate::store::Caller;
+use crate::store::CheckpointMeta;
+use crate::store::RunLock;
+
+/// Is a change as typed; ids and parts are resolved against the run.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeRequest {
+    pub(crate) kind: ChangeKind,
+    pub(crate) force: bool,
+    pub(crate) if_revision: Option<String>,
+}
+
+impl ChangeRequest {
+    /// Reads a change that a program wrote (`--json -`), of the kind that the verb says.
+    pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
+        let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
+        let mut value: Value = serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
+        let Some(object) = value.as_object_mut() else { return Err(usage("the change is not a JSON object".to_owned())) };
+        // The clock of the one who records counts, so that stamps never run backwards.
+        object.insert("at".to_owned(), Value::String("1970-01-01T00:00:00Z".to_owned()));
+        let kind = object.entry("change").or_insert_with(|| Value::String(verb.to_owned()));
+        if kind.as_str() != Some(verb) {
+            return Err(usage(format!("the change says {kind} and the command says {verb}")));
+        }
+        // A verdict implies its status; only a status that was written may contradict it.
+        let verdict = object.get("verdict").cloned().and_then(|verdict| serde_json::from_value::<ReviewVerdict>(verdict).ok());
+        if let Some(verdict) = verdict
+            && !object.contains_key("status")
+        {
+            object.insert("status".to_owned(), Value::String(status_of(verdict).as_str().to_owned()));
+        }
+        if let Some(finding) = schema::validate(schema::Subject::Change, &value).into_iter().next() {
+            return Err(usage(finding.message));
+        }
+        value.as_object_mut().map(|object| object.remove("at"));
+        serde_path_to_error::deserialize(value)
+            .map_err(|error| usage(format!("the change is wrong at `{}`: {}", error.path(), error.inner())))
+    }
+}
+
+/// Reads what `--json` names: a file, or the standard input for `-`.
+pub(crate) fn input(source: &str) -> Result<String, OpError> {
+    Ok(store::text_input(source)?)
+}
+
+/// Returns the status that a verdict means.
+pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
+    match verdict {
+        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,
+        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Status::Failed,
+    }
+}
+
+/// Records one change.
+pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
+    let spot = select::spot(world)?;
+    let desk = Desk::open(world, &spot)?;
+    desk.drive_check()?;
+    let run = desk.opened.run()?;
+    desk.check_revision(run, request.if_revision.as_deref())?;
+    let kind = resolve_ids(run, request.kind)?;
+    let written = desk.apply(kind, request.force)?;
+    desk.hold_lease(written.change)?;
+    report(world, &spot, written)
+}
+
+/// Is what one change did.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) run: String,
+    pub(crate) change: &'static str,
+    pub(crate) step: Option<StepId>,
+    pub(crate) files: Vec<RelPath>,
+    /// Says that the state said so already.
+    pub(crate) already: Option<String>,
+    pub(crate) message: String,
+}
+
+/// Is a run that is locked and read: the only place from which changes are written.
+#[derive(Debug)]
+pub(crate) struct Desk<'a> {
+    world: &'a World,
+    lock: RunLock,
+    pub(crate) opened: Opened,
+}
+
+impl<'a> Desk<'a> {
+    /// Takes the run's lock and reads the run under it.
+    pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
+        let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
+        let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
+    }
+
+    /// Reads the run again after a change of one's own.
+    pub(crate) fn reread(&mut self) {
+        let (candidate, root) = (self.opened.candidate.clone(), self.opened.files.root.clone());
+        let files = store::file_set_locked(&self.world.project, &self.lock, &root, &candidate, self.world.clock);
+        self.opened = Opened::new(candidate, files);
+    }
+
+    pub(crate) fn into_lock(self) -> RunLock {
+        self.lock
+    }
+
+    pub(crate) const fn lock(&self) -> &RunLock {
+        &self.lock
+    }
+
+    /// Refuses when a living process other than the caller drives the run.
+    pub(crate) fn drive_check(&self) -> Result<(), OpError> {
+        let files = &self.opened.files;
+        match store::lease::inspect(&files.root, &files.own, self.world.clock, &self.world.environment) {
+            Owner::Live { description } => Err(OpError::LiveOwner(description)),
+            Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
+        let found = self.opened.revision();
+        match expected {
+            Some(expected) if expected != found => {
+                Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Says who drives the run from now on, when the caller is a session that can be told from others.
+    pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
+        if self.world.environment.session.is_some() {
+            self.take_lease(command)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the caller the one who drives the run.
+    pub(crate) fn take_lease(&self, command: &str) -> Result<(), OpError> {
+        let caller = Caller::find(&self.world.environment);
+        store::lease::take(&self.lock, self.world.clock, &caller, command)?;
+        Ok(())
+    }
+
+    /// Admits, edits, checks and commits one change.
+    pub(crate) fn apply(&self, kind: ChangeKind, force: bool) -> Result<Written, OpError> {
+        let run = self.opened.run()?;
+        let evidence = self.world.evidence(&self.opened, false);
+        let standings = engine::standings(run, &evidence, &self.opened.loaded.findings);
+        let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
+        let change = Change { at: self.world.clock.now, kind };
+        let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
+        let mut written = Written {
+            run: run.id.as_str().to_owned(),
+            change: name,
+            step,
+            files: Vec::new(),
+            already: None,
+            message: String::new(),
+        };
+        let change = match engine::admit(run, &standings, change, guard).map_err(OpError::Refused)? {
+            Admitted::Change(change) => change,
+            Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
+        };
+        let mut edits = self.opened.dialect.edit(&self.opened.files, &change)?;
+        edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
+        self.commit(&edits, &change)?;
+        self.record(run, &change)?;
+        written.message = message(&change.kind);
+        written.files = edits.into_iter().map(|edit| edit.path).collect();
+        Ok(written)
+    }
+
+    /// Writes the edits of a change as one checkpoint.
+    fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
+        for edit in edits {
+            self.check_schema(edit)?;
+        }
+        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
+    }
+
+    /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
+    pub(crate) fn commit_as(&self, change: &str, step: Option<&StepId>, edits: &[Edit]) -> Result<(), OpError> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
+        let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
+        let meta = CheckpointMeta {
+            at: self.world.clock.now,
+            change: change.to_owned(),
+            step: step.cloned(),
+            history_limit: self.world.project.config.limits.history,
+            backup: backup.filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?))).collect(),
+        };
+        store::commit(&self.lock, edits, &meta)?;
+        Ok(())
+    }
+
+    /// Returns the edit that makes a file have these bytes, whatever it has now.
+    pub(crate) fn put_back(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+        let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path: path.clone(), kind }
+    }
+
+    /// Moves every file of the state below Piton's own folder and returns that folder.
+    pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
+        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.world.clock.now.compact()))?;
+        let state = match &self.opened.loaded.run {
+            Some(run) => run.state_files.clone(),
+            None => vec![self.opened.files.state.clone()],
+        };
+        let mut edits = Vec::new();
+        for path in state {
+            if let Some(Content::Bytes(before)) = self.opened.files.files.get(&path).map(|entry| &entry.content) {
+                edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
+                edits.push(Edit { path, kind: EditKind::Remove { before: before.clone() } });
+            }
+        }
+        self.commit_as("archive", None, &edits)?;
+        Ok(folder)
+    }
+
+    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
+    /// guests.
+    fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
+        let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
+        let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
+        let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
+        let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
+        let after = match parsed(after) {
+            Ok(after) => after,
+            Err(error) => return failed(error.to_string()),
+        };
+        if schema::is_valid(subject, &after) {
+            return Ok(());
+        }
+        let before = match &edit.kind {
+            EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
+            EditKind::Create { .. } | EditKind::Remove { .. } => Value::Null,
+        };
+        match schema::validate_edit(subject, &before, &after).into_iter().next() {
+            None => Ok(()),
+            Some(finding) => failed(finding.message),
+        }
+    }
+
+    /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
+    fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+        let ChangeKind::Finish(outcome) = &change.kind else { return Ok(()) };
+        if outcome.status != Status::Completed {
+            return Ok(());
+        }
+        let files = &self.opened.files;
+        let mut paths = outcome.outputs.clone();
+        paths.extend(run.step(&outcome.step).map(|step| step.outputs.clone()).unwrap_or_default());
+        paths.sort();
+        paths.dedup();
+        let head_of = run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
+        let record = EvidenceRecord {
+            at: change.at,
+            run: run.id.as_str().to_owned(),
+            step: outcome.step.clone(),
+            head: store::git::head(&head_of).and_then(|head| head.sha),
+            outputs: store::describe(&files.root, &paths),
+            summary: outcome.summary.clone(),
+        };
+        store::record(&self.lock, &record, self.world.project.config.limits.log_bytes)?;
+        Ok(())
+    }
+}
+
+fn strip_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
+/// Resolves what a person typed to the ids of the run.
+fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+    let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
+        let step = plan::resolve(run, step.as_str())?;
+        let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
+        Ok((step, part))
+    };
+    Ok(match kind {
+        ChangeKind::Begin { step, part, agent, attempt } => {
+            let (step, part) = find(&step, part)?;
+            ChangeKind::Begin { step, part, agent, attempt }
+        }
+        ChangeKind::Finish(outcome) => {
+            let (step, part) = find(&outcome.step, outcome.part.clone())?;
+            ChangeKind::Finish(Box::new(Outcome { step, part, ..*outcome }))
+        }
+        ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
+        ChangeKind::Skip { step, part, reason } => {
+            let (step, part) = find(&step, part)?;
+            ChangeKind::Skip { step, part, reason }
+        }
+        ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Start(_) => kind,
+    })
+}
+
+fn message(kind: &ChangeKind) -> String {
+    let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
+    match kind {
+        ChangeKind::Begin { step, part, attempt, .. } => format!("{}{step} is in progress (attempt {attempt})", of(part)),
+        ChangeKind::Finish(outcome) => match outcome.verdict {
+            Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
+            None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
+        },
+        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
+        ChangeKind::Pause { .. } => "the run is paused".to_owned(),
+        ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
+        ChangeKind::Resume { .. } => "the run goes on".to_owned(),
+        ChangeKind::Complete { .. } => "the run is complete".to_owned(),
+        ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
+    }
+}
+
+/// Reads the run again and reports what was written and what comes next.
+fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
+    let opened = world.read(&world.found_again(spot, &written.files))?;
+    let (next, findings) = next_command(world, &opened, &written);
+    let body = Body::Checkpoint(CheckpointReport {
+        run: crate::model::RunId::new(&written.run),
+        change: written.change.to_owned(),
+        step: written.step,
+        recorded: written.already.is_none(),
+        message: written.message,
+        revision: opened.revision(),
+        files: written.files,
+        next,
+    });
+    Ok(Report { exit: Exit::Ok, body, findings })
+}
+
+fn next_command(world: &World, opened: &Opened, written: &Written) -> (Option<String>, Vec<Finding>) {
+    let run_id = engine::quoted(&written.run);
+    if let (Some(step), "begin") = (&written.step, written.change) {
+        return (Some(format!("piton finish {} --run {run_id}", engine::quoted(step.as_str()))), Vec::new());
+    }
+    let Some(run) = &opened.loaded.run else { return (None, Vec::new()) };
+    let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
+    let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
+    let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    let next = planned.plan.commands.begin.unwrap_or_else(|| format!("piton plan {run_id}"));
+    (Some(next), Vec::new())
+}

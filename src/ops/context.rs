@@ -1,0 +1,55 @@
+//! `context`: what the agent of the next step, or of a given one, needs to know.
+
+use super::Exit;
+use super::OpError;
+use super::plan;
+use super::plan::PlanRequest;
+use super::report::Body;
+use super::report::ContextReport;
+use super::report::Report;
+use super::select;
+use super::world::Opened;
+use super::world::World;
+use crate::engine;
+use crate::engine::Planned;
+use crate::model::Context;
+use crate::model::Next;
+use crate::model::Run;
+
+/// Assembles the context of a step within `budget` bytes.
+pub(crate) fn context(world: &World, step: Option<&str>, budget: usize) -> Result<Report, OpError> {
+    let opened = select::select(world)?;
+    let run = opened.run()?;
+    let planned = plan::planned(world, &opened, run, &PlanRequest::default())?;
+    let next = match step {
+        None => planned.plan.next.first().cloned(),
+        Some(text) => Some(next_for(world, &opened, run, &planned, text)?),
+    };
+    let Some(next) = next else {
+        let message = format!("nothing is next in {}: the plan is {}", run.id, planned.plan.verdict.as_str());
+        let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
+        return Err(OpError::Refused(engine::Refusal { kind: engine::RefusalKind::No, message, hints }));
+    };
+    let context = assemble(&opened, run, &planned, &next, budget);
+    Ok(Report { exit: Exit::Ok, body: Body::Context(Box::new(ContextReport { context })), findings: planned.findings })
+}
+
+pub(crate) fn assemble(opened: &Opened, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
+    let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next);
+    engine::assemble(run, &planned.plan, next, brief, budget)
+}
+
+/// Returns the plan's own entry for a step, else one as if the caller had chosen the step.
+fn next_for(world: &World, opened: &Opened, run: &Run, planned: &Planned, text: &str) -> Result<Next, OpError> {
+    let step = plan::resolve(run, text)?;
+    if let Some(next) = planned.plan.next.iter().find(|next| next.step == step) {
+        return Ok(next.clone());
+    }
+    let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
+    let forced = plan::planned(world, opened, run, &request)?;
+    forced.plan.next.into_iter().find(|next| next.step == step).ok_or_else(|| {
+        let message = format!("{step} lies behind a gate that nobody has approved");
+        let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
+        OpError::Refused(engine::Refusal { kind: engine::RefusalKind::Person, message, hints })
+    })
+}

@@ -1,0 +1,105 @@
+//! `demo`: an interrupted run of every kind in a scratch project, taken through list, plan, resume, crash and resume.
+
+use super::OpError;
+use super::report::Body;
+use super::report::DemoReport;
+use super::report::DemoScene;
+use super::report::Report;
+use crate::model::DialectId;
+use crate::store::Scratch;
+
+/// The time of the demonstration, so that it reads the same on every day.
+const NOW: &str = "2026-01-31T12:00:00Z";
+
+/// Is one thing that happens: words, and a command.
+struct Beat {
+    say: &'static str,
+    command: &'static [&'static str],
+}
+
+const fn beat(say: &'static str, command: &'static [&'static str]) -> Beat {
+    Beat { say, command }
+}
+
+/// Is a small interrupted project and its story.
+struct Story {
+    dialect: DialectId,
+    folder: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    beats: &'static [Beat],
+}
+
+macro_rules! example {
+    ($folder:literal: $($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../examples/", $folder, "/", $path))),)*]
+    };
+}
+
+const STORIES: [Story; 2] = [
+    Story {
+        dialect: DialectId::NineStep,
+        folder: "nine-step",
+        files: example!("nine-step":
+            "piton.toml",
+            ".plan/user-auth_plan.md",
+            ".worktree/user-auth/.workflow-state.json",
+        ),
+        beats: &[
+            beat("A review sent the work back, then the session ended. What is there to resume?", &["list"]),
+            beat("Where does it go on, and why?", &["plan"]),
+            beat("Take it up: the developer gets the findings of the review.", &["resume", "--yes"]),
+            beat("Record that the step starts, before the agent does.", &["begin", "3", "--agent", "backend-developer"]),
+            beat("The agent is killed in the middle of it. Nothing has to be unlocked or repaired:", &["plan"]),
+            beat("Take it up again: the second interruption is known, and the attempts are counted.", &["resume", "--yes"]),
+            beat("This time it ends well.", &["finish", "3", "--summary", "validated, constant-time"]),
+            beat("And the review comes next.", &["status"]),
+        ],
+    },
+    Story {
+        dialect: DialectId::Ccw,
+        folder: "ccw",
+        files: example!("ccw":
+            "piton.toml",
+            ".workflow/active/WFS-user-auth/workflow-session.json",
+            ".workflow/active/WFS-user-auth/TODO_LIST.md",
+            ".workflow/active/WFS-user-auth/IMPL_PLAN.md",
+            ".workflow/active/WFS-user-auth/.summaries/IMPL-001-summary.md",
+            ".workflow/active/WFS-user-auth/.task/IMPL-001.json",
+            ".workflow/active/WFS-user-auth/.task/IMPL-002.json",
+            ".workflow/active/WFS-user-auth/.task/IMPL-003.json",
+        ),
+        beats: &[
+            beat("A usage limit ended the session in the middle of a task.", &["list"]),
+            beat("Where does it go on, and why?", &["plan"]),
+            beat("Take it up.", &["resume", "--yes"]),
+            beat("Record that the task starts.", &["begin", "IMPL-002", "--agent", "code-developer"]),
+            beat("The agent is killed. The next call simply knows:", &["plan", "--format", "markdown"]),
+            beat("Take it up again.", &["resume", "--yes"]),
+            beat("Done: task file, check list and session agree.", &["finish", "IMPL-002", "--summary", "tokens"]),
+            beat("And the review comes next.", &["status"]),
+        ],
+    },
+];
+
+/// Runs the stories with this very program. The scratch project is removed afterwards unless `keep`.
+pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
+    let scratch = Scratch::new()?;
+    let mut scenes = Vec::new();
+    for story in &STORIES {
+        for (path, text) in story.files {
+            scratch.write(&format!("{}/{path}", story.folder), text)?;
+        }
+        for beat in story.beats {
+            let outcome = scratch.run_self(story.folder, NOW, beat.command)?;
+            scenes.push(DemoScene {
+                dialect: story.dialect,
+                say: beat.say.to_owned(),
+                command: Some(format!("piton {}", beat.command.iter().map(|word| crate::engine::quoted(word)).collect::<Vec<_>>().join(" "))),
+                output: outcome.output,
+                exit: outcome.exit,
+            });
+        }
+    }
+    let kept = keep.then(|| scratch.keep());
+    Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
+}

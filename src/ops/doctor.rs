@@ -1,0 +1,92 @@
+//! `doctor`: what is wrong with this installation and this project. Works with no project, no git and broken state.
+
+use super::Exit;
+use super::report::Body;
+use super::report::DoctorCheck;
+use super::report::DoctorReport;
+use super::report::Report;
+use super::world::Request;
+use super::world::World;
+use crate::model::FindingCode;
+use crate::model::Owner;
+use crate::store;
+
+/// Checks everything that can go wrong around a run.
+pub(crate) fn doctor(request: &Request) -> Report {
+    let mut checks = vec![program(), git()];
+    match World::open(request) {
+        Ok(world) => project(&world, &mut checks),
+        Err(error) => checks.push(problem("project", error.to_string(), "mend it, then run piton doctor again")),
+    }
+    let healthy = checks.iter().all(|check| check.result != "problem");
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let body = Body::Doctor(DoctorReport { version, checks });
+    Report { exit: if healthy { Exit::Ok } else { Exit::No }, body, findings: Vec::new() }
+}
+
+fn program() -> DoctorCheck {
+    match store::current_exe() {
+        Some(path) => good("program", path.into_string()),
+        None => warning("program", "its own path is unknown".to_owned(), "nothing: only `piton demo` needs it"),
+    }
+}
+
+fn git() -> DoctorCheck {
+    match store::git::version() {
+        Some(version) => good("git", version),
+        None => warning(
+            "git",
+            "not found: uncommitted changes and phase commits cannot be checked".to_owned(),
+            "install git, or go on without",
+        ),
+    }
+}
+
+fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
+    let place = match &world.project.git {
+        Some(git) if git.worktrees.is_empty() => format!("{} (git)", world.project.root),
+        Some(git) => format!("{} (git, {} linked worktrees)", world.project.root, git.worktrees.len()),
+        None => format!("{} (not in git)", world.project.root),
+    };
+    checks.push(good("project", place));
+    checks.push(good("session", world.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned())));
+    let (spots, findings) = world.spots();
+    checks.push(good("runs", format!("{} found", spots.len())));
+    for finding in findings {
+        let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
+        checks.push(warning("file", format!("{file}{}", finding.message), "nothing, if it is not yours to resume"));
+    }
+    for spot in spots {
+        let name = format!("run {}", spot.candidate.name);
+        if let Err(error) = store::try_lock(&spot.root, &spot.candidate.own) {
+            checks.push(problem(&name, error.to_string(), "wait for the other piton, or move the project off the network share"));
+            continue;
+        }
+        match world.read(&spot) {
+            Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
+            Ok(opened) => {
+                let unreadable = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
+                let live = match store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, &world.environment) {
+                    Owner::Live { description } => format!(", driven by {description}"),
+                    Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
+                };
+                checks.push(match unreadable {
+                    Some(finding) => problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore")),
+                    None => good(&name, format!("{}{live}", spot.candidate.state)),
+                });
+            }
+        }
+    }
+}
+
+fn good(name: &str, detail: String) -> DoctorCheck {
+    DoctorCheck { name: name.to_owned(), result: "ok".to_owned(), detail, fix: None }
+}
+
+fn warning(name: &str, detail: String, fix: &str) -> DoctorCheck {
+    DoctorCheck { name: name.to_owned(), result: "warning".to_owned(), detail, fix: Some(fix.to_owned()) }
+}
+
+fn problem(name: &str, detail: String, fix: &str) -> DoctorCheck {
+    DoctorCheck { name: name.to_owned(), result: "problem".to_owned(), detail, fix: Some(fix.to_owned()) }
+}

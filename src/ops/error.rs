@@ -1,0 +1,138 @@
+//! Why a verb did not do what was asked. The command line turns it into an exit code and hints.
+
+use super::exit::Exit;
+use super::report::ListedRun;
+use crate::dialect::EditError;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
+use crate::engine::quoted;
+use crate::model::Finding;
+use crate::model::RelPathError;
+use crate::model::human_age;
+use crate::store::StoreError;
+
+/// Is why a verb stopped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No run where one was looked for.
+    #[error("No interrupted workflow found.")]
+    NoRun { searched: String, findings: Vec<Finding> },
+    /// No run by that name.
+    #[error("no run `{wanted}` in {searched}")]
+    UnknownRun { wanted: String, searched: String, known: Vec<String> },
+    /// Several runs, and nobody said which.
+    #[error("Found interrupted workflows: {}. Choose one", runs.len())]
+    Ambiguous { runs: Vec<ListedRun> },
+    /// The state says nothing that could be changed or planned.
+    #[error("{message}")]
+    Unreadable { message: String, findings: Vec<Finding> },
+    /// The run has no such step.
+    #[error("run {run} has no step `{wanted}`")]
+    UnknownStep { run: String, wanted: String, known: Vec<String> },
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The command line asked for something that makes no sense.
+    #[error("{message}")]
+    Usage { message: String, hints: Vec<String> },
+    /// The state moved on since the caller looked (`--if-revision`).
+    #[error("the state is at revision {found}, not {expected}")]
+    Moved { expected: String, found: String, run: String },
+    /// Somebody else drives the run.
+    #[error("another process is driving this run: {0}")]
+    LiveOwner(String),
+    /// There is something in the way that must not be overwritten.
+    #[error("{message}")]
+    InTheWay { message: String, hints: Vec<String> },
+    /// A person has to agree, and nobody was there to ask.
+    #[error("{message}")]
+    NeedsConsent { message: String, hints: Vec<String> },
+    /// What was to be written does not satisfy its own schema: a bug, caught before it reached the disk.
+    #[error("the new state of {file} does not satisfy its schema: {problem}")]
+    SelfCheck { file: String, problem: String },
+    #[error("there is no schema `{name}`")]
+    UnknownSchema { name: String, known: String },
+    /// A path on the command line may not be used.
+    #[error("{0}")]
+    Path(#[from] RelPathError),
+}
+
+/// Returns the exit code of an error.
+pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
+    match error {
+        OpError::Store(error) => exit_of_store(error),
+        OpError::NoRun { .. } | OpError::UnknownRun { .. } | OpError::UnknownStep { .. } | OpError::UnknownSchema { .. } => {
+            Exit::NotFound
+        }
+        OpError::Ambiguous { .. } => Exit::Ambiguous,
+        OpError::Unreadable { .. } | OpError::Edit(EditError::Unreadable { .. } | EditError::Missing { .. }) => Exit::Unreadable,
+        OpError::Refused(refusal) => match refusal.kind {
+            RefusalKind::NotFound => Exit::NotFound,
+            RefusalKind::No => Exit::No,
+            RefusalKind::Person => Exit::Person,
+            RefusalKind::Usage => Exit::Usage,
+            RefusalKind::Newer => Exit::Newer,
+        },
+        OpError::Edit(EditError::Unsupported(_)) | OpError::InTheWay { .. } => Exit::No,
+        OpError::Usage { .. } | OpError::Path(_) => Exit::Usage,
+        OpError::Moved { .. } | OpError::LiveOwner(_) => Exit::Conflict,
+        OpError::NeedsConsent { .. } => Exit::Person,
+        OpError::SelfCheck { .. } => Exit::Bug,
+    }
+}
+
+const fn exit_of_store(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Conflict { .. } | StoreError::LockTimeout { .. } => Exit::Conflict,
+        StoreError::HistoryMissing { .. } => Exit::NotFound,
+        StoreError::Config { .. } => Exit::Usage,
+        StoreError::Unreadable { .. }
+        | StoreError::Permission { .. }
+        | StoreError::NoSpace { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::UnsafePath { .. }
+        | StoreError::Io { .. }
+        | StoreError::HistoryCorrupt { .. }
+        | StoreError::NotText { .. } => Exit::Unreadable,
+    }
+}
+
+/// Returns what to do about an error: exact commands where there are any.
+pub(crate) fn hints(error: &OpError) -> Vec<String> {
+    let one = |hint: String| vec![hint];
+    match error {
+        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
+        OpError::Store(StoreError::Permission { .. } | StoreError::ReadOnly { .. } | StoreError::NoSpace { .. }) => {
+            one("piton doctor".to_owned())
+        }
+        OpError::Store(_) | OpError::Path(_) => Vec::new(),
+        OpError::NoRun { searched, .. } => vec![
+            format!("searched {searched}"),
+            "to look elsewhere: piton --project DIR list".to_owned(),
+            "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
+        ],
+        OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
+        OpError::UnknownRun { known, .. } => vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()],
+        OpError::Ambiguous { runs } => {
+            let row = |run: &ListedRun| {
+                let age = run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+                format!("piton plan {}   # {}. {} ({}) - {age}", quoted(&run.path), run.number, run.id, run.position)
+            };
+            runs.iter().map(row).collect()
+        }
+        OpError::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
+        OpError::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
+        OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
+        OpError::Refused(refusal) => refusal.hints.clone(),
+        OpError::Edit(EditError::Unreadable { .. }) => one("piton validate, then mend the file or piton restore".to_owned()),
+        OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
+        OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => hints.clone(),
+        OpError::Moved { run, .. } => one(format!("piton plan {} shows the state as it is now", quoted(run))),
+        OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
+        OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
+        OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),
+    }
+}

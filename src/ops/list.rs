@@ -1,0 +1,115 @@
+//! `list`: every run of the project, newest first.
+
+use super::Exit;
+use super::OpError;
+use super::report::Body;
+use super::report::ListReport;
+use super::report::ListedRun;
+use super::report::Report;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::engine;
+use crate::model::Action;
+use crate::model::Finding;
+use crate::model::Next;
+use crate::model::Options;
+use crate::model::Progress;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Verdict;
+
+/// Is a run of the list with what is needed to open it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) spot: Spot,
+    pub(crate) row: ListedRun,
+    /// False for a run that is over.
+    pub(crate) shown: bool,
+}
+
+/// Lists the runs of a project.
+pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
+    let (spots, findings) = world.spots();
+    let entries = entries(world, &spots)?;
+    let hidden = entries.iter().filter(|entry| !entry.shown).count();
+    let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
+    if runs.is_empty() {
+        let searched = match hidden {
+            0 => world.project.root.as_str().to_owned(),
+            1 => format!("{} (1 run that is over is left out: piton list --all)", world.project.root),
+            _ => format!("{} ({hidden} runs that are over are left out: piton list --all)", world.project.root),
+        };
+        return Err(OpError::NoRun { searched, findings });
+    }
+    let hidden = if all { 0 } else { hidden };
+    Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+}
+
+/// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
+pub(crate) fn entries(world: &World, spots: &[Spot]) -> Result<Vec<Entry>, OpError> {
+    let mut entries = Vec::new();
+    for spot in spots {
+        let opened = world.read(spot)?;
+        entries.push(entry(world, spot, &opened));
+    }
+    entries.sort_by(|a, b| {
+        let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
+        b.shown.cmp(&a.shown).then(age(a).cmp(&age(b))).then_with(|| a.row.state.cmp(&b.row.state))
+    });
+    for (at, entry) in entries.iter_mut().enumerate() {
+        entry.row.number = at + 1;
+    }
+    Ok(entries)
+}
+
+fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
+    let state = match spot.root == world.project.root {
+        true => spot.candidate.state.as_str().to_owned(),
+        false => spot.candidate.state.under(&spot.root).into_string(),
+    };
+    let path = spot.candidate.state.under(&spot.root).into_string();
+    let mut row = ListedRun {
+        number: 0,
+        id: RunId::new(&spot.candidate.name),
+        dialect: spot.candidate.dialect,
+        title: spot.candidate.name.clone(),
+        position: String::new(),
+        verdict: Verdict::Blocked,
+        age_seconds: None,
+        age_band: None,
+        progress: Progress::default(),
+        state,
+        path,
+    };
+    let Some(run) = &opened.loaded.run else {
+        row.position = unreadable(&opened.loaded.findings);
+        return Entry { spot: spot.clone(), row, shown: true };
+    };
+    let evidence = world.evidence(opened, false);
+    let options = Options { mode: world.mode, age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
+    let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    let merges = planned.plan.next.iter().any(|next| next.action == Action::Merge);
+    let over = planned.plan.verdict == Verdict::Complete && !merges;
+    row.id = run.id.clone();
+    row.title.clone_from(&run.title);
+    row.position = planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
+    if planned.plan.next.is_empty() && !over {
+        row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
+    }
+    row.verdict = planned.plan.verdict;
+    row.age_seconds = planned.plan.age.seconds;
+    row.age_band = planned.plan.age.band;
+    row.progress = planned.plan.progress;
+    Entry { spot: spot.clone(), row, shown: !over && run.status != RunStatus::Aborted }
+}
+
+fn position(group: Option<&str>, next: &Next) -> String {
+    let group = group.map_or_else(String::new, |group| format!("{group}: "));
+    format!("{group}{} {} ({})", next.action.as_str(), next.step, next.title)
+}
+
+fn unreadable(findings: &[Finding]) -> String {
+    let worst = findings.iter().min_by_key(|finding| finding.severity);
+    worst.map_or_else(|| "unreadable".to_owned(), |finding| format!("unreadable: {}", finding.message))
+}

@@ -1,0 +1,148 @@
+//! `plan`: reads, weighs, decides, and changes nothing.
+
+use super::Exit;
+use super::OpError;
+use super::report::Body;
+use super::report::PlanReport;
+use super::report::Report;
+use super::report::Sheet;
+use super::report::SheetStep;
+use super::select;
+use super::world::Opened;
+use super::world::World;
+use crate::engine;
+use crate::engine::Planned;
+use crate::model::Options;
+use crate::model::PartRef;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Verdict;
+
+/// Is what a caller asks of the planner, as typed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlanRequest {
+    pub(crate) from: Vec<String>,
+    /// `Some(None)`: the first step that failed.
+    #[expect(clippy::option_option, reason = "given, and given with a value, are two things")]
+    pub(crate) retry: Option<Option<String>>,
+    pub(crate) skip: Vec<String>,
+    pub(crate) to_step: Option<String>,
+    pub(crate) force: bool,
+    pub(crate) parallel: bool,
+    pub(crate) if_dependencies_met: bool,
+    pub(crate) refresh_analysis: bool,
+    /// Part and step.
+    pub(crate) from_part: Option<(String, String)>,
+    pub(crate) retry_part: Option<(String, String)>,
+    pub(crate) skip_part: Option<(String, String)>,
+}
+
+/// Plans the run that is meant.
+pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
+    let opened = select::select(world)?;
+    let run = opened.run()?;
+    let planned = planned(world, &opened, run, request)?;
+    Ok(report(run, planned))
+}
+
+/// Plans a run that was opened, evidence from git included.
+pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
+    let options = options(world, run, request)?;
+    let evidence = world.evidence(opened, true);
+    let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    planned.plan.native = opened.dialect.native(run, &planned.plan);
+    Ok(planned)
+}
+
+pub(crate) fn report(run: &Run, planned: Planned) -> Report {
+    let exit = exit_of(&planned);
+    let sheet = sheet(run, &planned);
+    Report { exit, body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet, patch: None })), findings: planned.findings }
+}
+
+/// Returns the exit code of a verdict.
+pub(crate) fn exit_of(planned: &Planned) -> Exit {
+    match planned.plan.verdict {
+        _ if planned.answered_no => Exit::No,
+        Verdict::Resume | Verdict::Complete => Exit::Ok,
+        Verdict::Confirm => Exit::Person,
+        Verdict::Blocked if planned.live_owner => Exit::Conflict,
+        Verdict::Blocked => Exit::Person,
+        Verdict::Nothing => Exit::NotFound,
+    }
+}
+
+/// Turns what was typed into options, with every id resolved to a step there is.
+pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result<Options, OpError> {
+    let step = |text: &String| resolve(run, text);
+    let part = |pair: &Option<(String, String)>| -> Result<Option<PartRef>, OpError> {
+        let Some((part, id)) = pair else { return Ok(None) };
+        let step = resolve(run, id)?;
+        Ok(Some(PartRef { part: resolve_part(run, &step, part)?, step }))
+    };
+    let steps = |texts: &[String]| texts.iter().map(step).collect::<Result<Vec<StepId>, OpError>>();
+    let mut from = steps(&request.from)?;
+    let (from_part, retry_part, skip_part) = (part(&request.from_part)?, part(&request.retry_part)?, part(&request.skip_part)?);
+    if from.is_empty() {
+        // A part-level option names its step too: that is where to go on.
+        from.extend([&from_part, &retry_part, &skip_part].into_iter().flatten().map(|part| part.step.clone()));
+        from.dedup();
+    }
+    let config = &world.project.config;
+    Ok(Options {
+        now: world.clock.now,
+        mode: world.mode,
+        from,
+        retry: match &request.retry {
+            None => None,
+            Some(None) => Some(None),
+            Some(Some(id)) => Some(Some(step(id)?)),
+        },
+        skip: steps(&request.skip)?,
+        to_step: request.to_step.as_ref().map(step).transpose()?,
+        force: request.force,
+        parallel: request.parallel,
+        if_dependencies_met: request.if_dependencies_met,
+        refresh_analysis: request.refresh_analysis,
+        from_part,
+        retry_part,
+        skip_part,
+        attempt_limit: config.limits.attempts,
+        age: config.age.clone(),
+    })
+}
+
+/// Finds the step a person means.
+pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
+    run.resolve(text).map(|step| step.id.clone()).ok_or_else(|| OpError::UnknownStep {
+        run: run.id.as_str().to_owned(),
+        wanted: text.to_owned(),
+        known: run.steps.iter().take(12).map(|step| step.id.as_str().to_owned()).collect(),
+    })
+}
+
+/// Finds the part a person means, in any case.
+pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
+    let parts = run.step(step).map(|step| step.parts.as_slice()).unwrap_or_default();
+    let found = parts.iter().find(|part| part.name == text);
+    let found = found.or_else(|| parts.iter().find(|part| part.name.eq_ignore_ascii_case(text)));
+    found.map(|part| part.name.clone()).ok_or_else(|| OpError::UnknownStep {
+        run: format!("{}, step {step},", run.id),
+        wanted: text.to_owned(),
+        known: parts.iter().take(12).map(|part| part.name.clone()).collect(),
+    })
+}
+
+fn sheet(run: &Run, planned: &Planned) -> Sheet {
+    let steps = run.steps.iter().map(|step| SheetStep {
+        done: planned.plan.steps.completed.contains(&step.id),
+        skipped: planned.plan.steps.skipped.contains(&step.id),
+        id: step.id.clone(),
+        title: step.title.clone(),
+        group: step.group.clone(),
+        agent: step.agent.clone(),
+        has_parts: !step.parts.is_empty(),
+        commit: step.commit.clone(),
+    });
+    Sheet { steps: steps.collect(), stamp: run.stamp, preflight: false }
+}

@@ -1,0 +1,308 @@
+//! What the verbs answer, as published under `schemas/`. Rendering is the command line's.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::exit::Exit;
+use crate::model::AgeBand;
+use crate::model::Context;
+use crate::model::DialectId;
+use crate::model::Finding;
+use crate::model::Plan;
+use crate::model::Progress;
+use crate::model::RelPath;
+use crate::model::RunId;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::Verdict;
+
+/// Is the answer of one verb.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
+    pub(crate) body: Body,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Holds the data of an answer, by kind.
+#[derive(Debug)]
+pub(crate) enum Body {
+    List(ListReport),
+    Plan(Box<PlanReport>),
+    Context(Box<ContextReport>),
+    Status(StatusReport),
+    Validate(ValidateReport),
+    SchemaList(SchemaList),
+    /// Printed as it is, outside of the envelope.
+    Document(String),
+    Checkpoint(CheckpointReport),
+    Resume(Box<ResumeReport>),
+    History(HistoryReport),
+    Restore(RestoreReport),
+    Archive(ArchiveReport),
+    Doctor(DoctorReport),
+    Demo(DemoReport),
+}
+
+impl Report {
+    pub(crate) fn ok(body: Body) -> Self {
+        Self { exit: Exit::Ok, body, findings: Vec::new() }
+    }
+}
+
+/// Is a plan with what only the text rendering needs.
+#[derive(Debug)]
+pub(crate) struct PlanReport {
+    pub(crate) plan: Plan,
+    pub(crate) sheet: Sheet,
+    /// Suggested edits of files that Piton never writes, as a unified diff (`--patch`).
+    pub(crate) patch: Option<String>,
+}
+
+/// Is what the text rendering says about a run and JSON leaves to the caller.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sheet {
+    /// Titles and marks of all steps in dependency order, for the coordination list.
+    pub(crate) steps: Vec<SheetStep>,
+    pub(crate) stamp: Option<Timestamp>,
+    /// Lines on which the dialect's own prompt or message insists.
+    pub(crate) preflight: bool,
+}
+
+/// Is one row of the coordination list.
+#[derive(Clone, Debug)]
+pub(crate) struct SheetStep {
+    pub(crate) id: StepId,
+    pub(crate) title: String,
+    pub(crate) group: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) done: bool,
+    pub(crate) skipped: bool,
+    pub(crate) has_parts: bool,
+    pub(crate) commit: Option<String>,
+}
+
+/// Is the context of a step.
+#[derive(Debug)]
+pub(crate) struct ContextReport {
+    pub(crate) context: Context,
+}
+
+/// Lists runs (`list/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ListReport {
+    /// Newest first.
+    pub(crate) runs: Vec<ListedRun>,
+    /// Runs that are over and were left out; `--all` shows them.
+    pub(crate) hidden: usize,
+}
+
+/// Is one run of a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ListedRun {
+    /// Good as RUN for other verbs, as long as nothing changes.
+    pub(crate) number: usize,
+    pub(crate) id: RunId,
+    pub(crate) dialect: DialectId,
+    pub(crate) title: String,
+    /// Where it stands, for people.
+    pub(crate) position: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) age_seconds: Option<i64>,
+    pub(crate) age_band: Option<AgeBand>,
+    pub(crate) progress: Progress,
+    /// The state, relative to the project; absolute when it lies elsewhere.
+    pub(crate) state: String,
+    /// Good as RUN for other verbs, at any time.
+    pub(crate) path: String,
+}
+
+/// Says in three lines where a run is (`status/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StatusReport {
+    pub(crate) run: RunId,
+    pub(crate) verdict: Verdict,
+    pub(crate) where_you_are: String,
+    pub(crate) what_is_stale: String,
+    pub(crate) next_command: String,
+}
+
+/// Says which files are sound (`validate/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ValidateReport {
+    pub(crate) valid: bool,
+    pub(crate) files: Vec<ValidatedFile>,
+}
+
+/// Is one file that was checked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ValidatedFile {
+    pub(crate) file: String,
+    pub(crate) schema: Option<String>,
+    pub(crate) problems: usize,
+}
+
+/// Lists the published schemas (`schema-list/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SchemaList {
+    pub(crate) schemas: Vec<SchemaName>,
+}
+
+/// Is the name of a schema and what it describes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SchemaName {
+    pub(crate) name: String,
+    pub(crate) about: String,
+}
+
+/// Says what was recorded (`checkpoint/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CheckpointReport {
+    pub(crate) run: RunId,
+    /// `begin`, `finish`, `approve`, ...
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    /// False when the state said so already and nothing was written.
+    pub(crate) recorded: bool,
+    pub(crate) message: String,
+    /// The revision after the change, for `--if-revision`.
+    pub(crate) revision: String,
+    /// Files that were written.
+    pub(crate) files: Vec<RelPath>,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// Is the start of the next piece of work (`resume/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ResumeReport {
+    pub(crate) plan: Plan,
+    /// What the agent of the first next step is handed; `null` when no step is next.
+    pub(crate) context: Option<Context>,
+    /// The revision after the bookkeeping, for `--if-revision`.
+    pub(crate) revision: String,
+}
+
+/// Lists earlier checkpoints (`history/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryReport {
+    pub(crate) run: RunId,
+    /// Newest first.
+    pub(crate) checkpoints: Vec<HistoryItem>,
+}
+
+/// Is one earlier checkpoint: the state as it was before a change.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryItem {
+    pub(crate) id: String,
+    pub(crate) at: Option<Timestamp>,
+    /// The change that replaced it.
+    pub(crate) replaced_by: String,
+    pub(crate) step: Option<String>,
+    pub(crate) files: Vec<RelPath>,
+    pub(crate) bytes: u64,
+}
+
+/// Says what was brought back (`restore/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RestoreReport {
+    pub(crate) run: String,
+    pub(crate) from: String,
+    pub(crate) files: Vec<RelPath>,
+    /// Steps that would be done again because the restored state is older.
+    pub(crate) repeats: Vec<StepId>,
+    /// Where an unreadable state was kept.
+    pub(crate) kept: Vec<String>,
+}
+
+/// Says where the state went (`archive/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArchiveReport {
+    pub(crate) run: RunId,
+    pub(crate) to: RelPath,
+}
+
+/// Lists what was checked (`doctor/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoctorReport {
+    pub(crate) version: String,
+    pub(crate) checks: Vec<DoctorCheck>,
+}
+
+/// Is one check.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoctorCheck {
+    pub(crate) name: String,
+    /// `ok`, `warning` or `problem`.
+    pub(crate) result: String,
+    pub(crate) detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
+
+/// Is the transcript of the demonstration (`demo/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemoReport {
+    pub(crate) scenes: Vec<DemoScene>,
+    /// Where the scratch project is, when it was kept.
+    pub(crate) kept: Option<String>,
+}
+
+/// Is one command of the demonstration with what it printed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemoScene {
+    pub(crate) dialect: DialectId,
+    pub(crate) say: String,
+    pub(crate) command: Option<String>,
+    pub(crate) output: String,
+    pub(crate) exit: Option<i32>,
+}
+
+impl Body {
+    /// Returns name and version of the document.
+    pub(crate) const fn schema(&self) -> &'static str {
+        match self {
+            Self::List(_) => "list/1",
+            Self::Plan(_) => "plan/1",
+            Self::Context(_) => "context/1",
+            Self::Status(_) => "status/1",
+            Self::Validate(_) => "validate/1",
+            Self::SchemaList(_) => "schema-list/1",
+            Self::Document(_) => "document/1",
+            Self::Checkpoint(_) => "checkpoint/1",
+            Self::Resume(_) => "resume/1",
+            Self::History(_) => "history/1",
+            Self::Restore(_) => "restore/1",
+            Self::Archive(_) => "archive/1",
+            Self::Doctor(_) => "doctor/1",
+            Self::Demo(_) => "demo/1",
+        }
+    }
+
+    /// Returns the data of the document.
+    pub(crate) fn data(&self) -> Value {
+        let data = match self {
+            Self::List(report) => serde_json::to_value(report),
+            Self::Plan(report) => serde_json::to_value(&report.plan).map(|mut plan| {
+                if let (Some(patch), Some(map)) = (&report.patch, plan.as_object_mut()) {
+                    map.insert("patch".to_owned(), Value::String(patch.clone()));
+                }
+                plan
+            }),
+            Self::Context(report) => serde_json::to_value(&report.context),
+            Self::Status(report) => serde_json::to_value(report),
+            Self::Validate(report) => serde_json::to_value(report),
+            Self::SchemaList(report) => serde_json::to_value(report),
+            Self::Document(text) => Ok(Value::String(text.clone())),
+            Self::Checkpoint(report) => serde_json::to_value(report),
+            Self::Resume(report) => serde_json::to_value(report),
+            Self::History(report) => serde_json::to_value(report),
+            Self::Restore(report) => serde_json::to_value(report),
+            Self::Archive(report) => serde_json::to_value(report),
+            Self::Doctor(report) => serde_json::to_value(report),
+            Self::Demo(report) => serde_json::to_value(report),
+        };
+        data.unwrap_or(Value::Null)
+    }
+}

@@ -1,0 +1,143 @@
+//! `restore`: an earlier checkpoint comes back. What it replaces goes into the history, an unreadable state is kept aside.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::OpError;
+use super::change::Desk;
+use super::report::Body;
+use super::report::Report;
+use super::report::RestoreReport;
+use super::select;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::dialect;
+use crate::engine;
+use crate::engine::Standing;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileEntry;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::store;
+
+/// Is one version that could come back.
+struct Version {
+    name: String,
+    files: Vec<(crate::model::RelPath, Vec<u8>)>,
+}
+
+/// Brings a checkpoint back: the named one, else the newest that can be read.
+pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
+    let spot = select::spot(world)?;
+    let desk = Desk::open(world, &spot)?;
+    desk.drive_check()?;
+    let version = match to {
+        Some(id) => named(&desk.opened, &spot, id)?,
+        None => newest_readable(&desk.opened, &spot)?,
+    };
+    let restored = with_files(&desk.opened, &version);
+    let repeats = repeats(world, &desk.opened, &restored);
+    if !yes && !repeats.is_empty() {
+        let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
+        let run = engine::quoted(&spot.candidate.name);
+        return Err(OpError::NeedsConsent {
+            message: format!("going back to {} means that {} are done again: {shown}", version.name, repeats.len()),
+            hints: vec![format!("piton restore {run} --to {} --yes", engine::quoted(&version.name))],
+        });
+    }
+    let kept = keep_unreadable(world, &desk, &version)?;
+    let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
+    let edits: Vec<Edit> = edits.into_iter().filter(changes_something).collect();
+    desk.commit_as("restore", None, &edits)?;
+    Ok(Report::ok(Body::Restore(RestoreReport {
+        run: spot.candidate.name.clone(),
+        from: version.name,
+        files: edits.into_iter().map(|edit| edit.path).collect(),
+        repeats,
+        kept,
+    })))
+}
+
+/// Sets what does not parse aside before it is replaced.
+fn keep_unreadable(world: &World, desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, OpError> {
+    let mut kept = Vec::new();
+    for (path, _) in &version.files {
+        if let Some(bytes) = desk.opened.files.bytes(path)
+            && dialect::Document::parse(bytes).is_err()
+        {
+            kept.push(store::history::keep_corrupt(desk.lock(), path, world.clock.now, bytes)?.into_string());
+        }
+    }
+    Ok(kept)
+}
+
+fn changes_something(edit: &Edit) -> bool {
+    !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..])
+}
+
+fn named(opened: &Opened, spot: &Spot, id: &str) -> Result<Version, OpError> {
+    if id == BACKUP
+        && let Some(version) = backup(opened)
+    {
+        return Ok(version);
+    }
+    let files = store::history::read(&spot.root, &spot.candidate.own, id)?;
+    Ok(Version { name: id.to_owned(), files })
+}
+
+/// Names the copy that the system itself keeps beside the state.
+const BACKUP: &str = "backup";
+
+fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
+    for entry in store::history::list(&spot.root, &spot.candidate.own)? {
+        let Ok(files) = store::history::read(&spot.root, &spot.candidate.own, &entry.id) else { continue };
+        let version = Version { name: entry.id, files };
+        if is_sound(&with_files(opened, &version)) {
+            return Ok(version);
+        }
+    }
+    backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| OpError::Unreadable {
+        message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
+        findings: opened.loaded.findings.clone(),
+    })
+}
+
+fn is_sound(opened: &Opened) -> bool {
+    opened.loaded.run.as_ref().is_some_and(|run| !run.degraded)
+}
+
+fn backup(opened: &Opened) -> Option<Version> {
+    let state = &opened.files.state;
+    let bytes = opened.files.bytes(&opened.dialect.backup_of(state)?)?;
+    Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
+}
+
+/// Reads the run as it would be with these files.
+fn with_files(opened: &Opened, version: &Version) -> Opened {
+    let mut files = opened.files.clone();
+    for (path, bytes) in &version.files {
+        let entry = FileEntry { content: Content::Bytes(Arc::from(bytes.as_slice())), modified: None };
+        files.files.insert(path.clone(), entry);
+    }
+    Opened::new(opened.candidate.clone(), files)
+}
+
+/// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
+/// steps were done.
+fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
+    let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
+        let evidence = world.evidence(opened, false);
+        let standings = engine::standings(run, &evidence, &opened.loaded.findings);
+        let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == Standing::Done);
+        done.map(|(step, _)| step.id.clone()).collect()
+    };
+    let before = match &now.loaded.run {
+        Some(run) => done(now, run),
+        None => store::records(&now.files.root, &now.files.own).into_iter().map(|record| record.step).collect(),
+    };
+    let after = restored.loaded.run.as_ref().map(|run| done(restored, run)).unwrap_or_default();
+    before.into_iter().filter(|step| !after.contains(step)).collect()
+}

@@ -1,0 +1,187 @@
+//! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
+
+use super::OpError;
+use super::change::Desk;
+use super::context;
+use super::plan;
+use super::plan::PlanRequest;
+use super::report::Body;
+use super::report::Report;
+use super::report::ResumeReport;
+use super::select;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::engine;
+use crate::engine::Planned;
+use crate::model::Action;
+use crate::model::ChangeKind;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Mode;
+use crate::model::Plan;
+use crate::model::Question;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Verdict;
+
+/// Is what a caller says about a resume.
+#[derive(Debug)]
+pub(crate) struct ResumeRequest {
+    pub(crate) plan: PlanRequest,
+    pub(crate) yes: bool,
+    pub(crate) budget: usize,
+}
+
+/// Is what became of a resume.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Report(Box<Report>),
+    /// A person is to be asked this, about this plan; call again with `yes` when they agree.
+    Ask(Box<Report>, Question),
+}
+
+/// Resumes the run that is meant. `can_ask`: a person sits at the terminal.
+pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
+    let spot = select::spot(world)?;
+    let opened = world.read(&spot)?;
+    let run = opened.run()?;
+    let planned = plan::planned(world, &opened, run, &request.plan)?;
+    match consent(world, &planned, request.yes, can_ask) {
+        Consent::Given => {}
+        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(run, planned)))),
+        Consent::Ask(question) => return Ok(Taken::Ask(Box::new(plan::report(run, planned)), question)),
+    }
+    take(world, &spot, &opened, planned, request).map(|report| Taken::Report(Box::new(report)))
+}
+
+enum Consent {
+    Given,
+    /// The plan itself is the answer: nothing is next, or something has to be resolved first.
+    NothingToDo,
+    Ask(Question),
+}
+
+/// Rule 9. The verdict `resume` needs no person unless one is there or preflight wants its word; `confirm` always does.
+fn consent(world: &World, planned: &Planned, yes: bool, can_ask: bool) -> Consent {
+    let plan = &planned.plan;
+    match plan.verdict {
+        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Consent::NothingToDo,
+        Verdict::Resume | Verdict::Confirm if yes || planned.unattended => Consent::Given,
+        Verdict::Resume if world.mode != Mode::Preflight && !can_ask => Consent::Given,
+        Verdict::Resume | Verdict::Confirm => match &plan.question {
+            Some(question) => Consent::Ask(question.clone()),
+            None => Consent::Given,
+        },
+    }
+}
+
+fn take(
+    world: &World,
+    spot: &Spot,
+    seen: &Opened,
+    planned: Planned,
+    request: &ResumeRequest,
+) -> Result<Report, OpError> {
+    let mut desk = Desk::open(world, spot)?;
+    desk.drive_check()?;
+    let run = desk.opened.run()?;
+    desk.check_revision(run, Some(&seen.revision()))?;
+    for kind in bookkeeping(run, &planned, request) {
+        desk.apply(kind, request.plan.force)?;
+        desk.reread();
+    }
+    desk.take_lease("resume")?;
+    drop(desk);
+    let opened = world.read(spot)?;
+    let run = opened.run()?;
+    let next = planned.plan.next.first();
+    let context = next.map(|next| context::assemble(&opened, run, &planned, next, request.budget));
+    let revision = opened.revision();
+    let exit = super::Exit::Ok;
+    let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision }));
+    Ok(Report { exit, body, findings: planned.findings })
+}
+
+/// Returns the changes that one resume records: what the caller skips, then the resume itself.
+fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<ChangeKind> {
+    let mut kinds: Vec<ChangeKind> = Vec::new();
+    for text in &request.plan.skip {
+        if let Some(step) = run.resolve(text)
+            && step.status != Status::Skipped
+        {
+            kinds.push(ChangeKind::Skip { step: step.id.clone(), part: None, reason: "skipped on resume".to_owned() });
+        }
+    }
+    let plan = &planned.plan;
+    let steps: Vec<_> = (plan.next.iter())
+        .filter(|next| matches!(next.action, Action::Run | Action::Retry | Action::Return))
+        .map(|next| next.step.clone())
+        .collect();
+    let settled = |code: FindingCode| matches!(code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);
+    let settled: Vec<_> = (planned.findings.iter())
+        .filter(|finding| settled(finding.code))
+        .filter_map(|finding| Some((finding.step.clone()?, Status::Completed)))
+        .collect();
+    let strategy = plan.next.first().and_then(|next| next.strategy).map(|strategy| strategy.as_str().to_owned());
+    kinds.push(ChangeKind::Resume { steps, interruption: interruption(plan), strategy, settled });
+    kinds
+}
+
+/// Returns what was interrupted; nothing was when the run just stood between two steps.
+fn interruption(plan: &Plan) -> Option<Interruption> {
+    let report = plan.interruption.as_ref()?;
+    match report.kind {
+        InterruptionKind::ReadyToExecute | InterruptionKind::WorkflowComplete => None,
+        InterruptionKind::AgentInterruption
+        | InterruptionKind::TaskFailure
+        | InterruptionKind::DependencyBlock
+        | InterruptionKind::ContextLost
+        | InterruptionKind::WaitingApproval
+        | InterruptionKind::Paused => Some(Interruption {
+            kind: report.kind,
+            step: report.step.clone(),
+            at: report.at,
+            reason: report.reason.clone(),
+        }),
+    }
+}
+
+/// Tells what a person is asked, and which answer means yes.
+pub(crate) fn agrees(question: &Question, mode: Mode, answer: Option<&str>) -> bool {
+    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return false };
+    match mode {
+        Mode::Preflight => answer == "proceed",
+        Mode::Autopilot | Mode::Interactive => match answer.as_str() {
+            "" => question.default.as_deref() == Some("yes"),
+            "y" | "yes" => true,
+            _ => false,
+        },
+    }
+}
+
+/// Says how a resume ends that a person declined.
+pub(crate) fn needs_consent(report: &Report) -> OpError {
+    OpError::NeedsConsent {
+        message: "nobody agreed to go on; nothing was changed".to_owned(),
+        hints: vec![format!("when you do: {}", with_yes(report))],
+    }
+}
+
+/// Returns the plan as the answer where nobody could be asked: exit 9, and the command that says yes.
+pub(crate) fn without_consent(mut report: Report) -> Report {
+    report.exit = super::Exit::Person;
+    let yes = with_yes(&report);
+    if let Body::Plan(plan) = &mut report.body {
+        plan.plan.commands.resume = Some(yes);
+    }
+    report
+}
+
+fn with_yes(report: &Report) -> String {
+    match &report.body {
+        Body::Plan(plan) => format!("piton resume {} --yes", engine::quoted(plan.plan.run.id.as_str())),
+        _ => "piton resume --yes".to_owned(),
+    }
+}

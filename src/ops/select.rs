@@ -1,0 +1,113 @@
+//! Which run is meant: by id, by number, by path, or the only one there is. Nothing is guessed.
+
+use super::OpError;
+use super::list;
+use super::report::ListedRun;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::model::Verdict;
+
+/// Finds and reads the run that a request means.
+pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
+    let spot = spot(world)?;
+    world.read(&spot)
+}
+
+/// Finds the run that a request means without holding on to what was read.
+pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
+    let (spots, findings) = world.spots();
+    let searched = world.project.root.as_str().to_owned();
+    let mut spots = near(world, spots);
+    if let Some(wanted) = &world.run {
+        return named(world, spots, wanted);
+    }
+    match spots.len() {
+        0 => Err(OpError::NoRun { searched, findings }),
+        1 => Ok(spots.remove(0)),
+        _ => only_open(world, spots),
+    }
+}
+
+/// Keeps the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
+/// one (nine-step.md A5.1).
+fn near(world: &World, spots: Vec<Spot>) -> Vec<Spot> {
+    let place = |spot: &Spot| spot.candidate.state.under(&spot.root);
+    if let Some(path) = &world.run_path {
+        let exact: Vec<Spot> = spots.iter().filter(|spot| place(spot) == *path).cloned().collect();
+        if !exact.is_empty() {
+            return exact;
+        }
+        let around = spots.iter().filter(|spot| path.starts_with(place(spot)));
+        let around: Vec<Spot> = around.cloned().collect();
+        if !around.is_empty() {
+            return around;
+        }
+        return spots.into_iter().filter(|spot| place(spot).starts_with(path)).collect();
+    }
+    if world.run.is_some() {
+        return spots;
+    }
+    let home = |spot: &Spot| {
+        let place = place(spot);
+        let folder = if owns_its_folder(spot) { Some(place.as_path()) } else { place.parent() };
+        folder.is_some_and(|folder| folder != world.project.root && world.project.cwd.starts_with(folder))
+    };
+    let here: Vec<Spot> = spots.iter().filter(|spot| home(spot)).cloned().collect();
+    if here.len() == 1 { here } else { spots }
+}
+
+/// Tells whether the state is a folder of its own: then its own data lies inside.
+fn owns_its_folder(spot: &Spot) -> bool {
+    spot.candidate.own.starts_with(&spot.candidate.state)
+}
+
+fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError> {
+    let by_name: Vec<&Spot> = spots.iter().filter(|spot| spot.candidate.name == wanted).collect();
+    if let [one] = by_name.as_slice() {
+        return Ok((*one).clone());
+    }
+    let listed = list::entries(world, &spots)?;
+    if let Ok(number) = wanted.parse::<usize>()
+        && let Some(entry) = listed.iter().find(|entry| entry.shown && entry.row.number == number)
+    {
+        return Ok(entry.spot.clone());
+    }
+    let matches = |exact: bool| -> Vec<&list::Entry> {
+        let is = |entry: &&list::Entry| {
+            let id = entry.row.id.as_str();
+            if exact { id == wanted } else { id.to_lowercase().contains(&wanted.to_lowercase()) }
+        };
+        listed.iter().filter(is).collect()
+    };
+    for found in [matches(true), matches(false)] {
+        match found.as_slice() {
+            [] => {}
+            [one] => return Ok(one.spot.clone()),
+            many => return Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
+        }
+    }
+    let known = listed.iter().map(|entry| entry.row.id.as_str().to_owned()).collect();
+    Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: world.project.root.as_str().to_owned(), known })
+}
+
+/// Of several runs takes the only one that is not over.
+fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
+    let listed = list::entries(world, &spots)?;
+    let open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
+    match open.as_slice() {
+        [one] => Ok(one.spot.clone()),
+        [] => match listed.as_slice() {
+            [one] => Ok(one.spot.clone()),
+            _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
+                Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
+            }
+            _ => Err(OpError::NoRun { searched: world.project.root.as_str().to_owned(), findings: Vec::new() }),
+        },
+        many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
+    }
+}
+
+fn ambiguous(rows: impl Iterator<Item = ListedRun>) -> OpError {
+    OpError::Ambiguous { runs: rows.collect() }
+}

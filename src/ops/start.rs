@@ -1,0 +1,148 @@
+//! `start`: a new run, never over an unfinished one.
+
+use std::sync::Arc;
+
+use super::OpError;
+use super::Exit;
+use super::archive;
+use super::list;
+use super::report::Body;
+use super::report::CheckpointReport;
+use super::report::Report;
+use super::world::Spot;
+use super::world::World;
+use crate::dialect::DIALECTS;
+use crate::dialect::Dialect;
+use crate::engine;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::RelPath;
+use crate::model::RunId;
+use crate::model::StartSpec;
+use crate::store;
+use crate::store::CheckpointMeta;
+use crate::store::RunLock;
+
+/// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
+pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
+    let dialect = starter(&spec.workflow)?;
+    part_of_a_path(&spec.feature)?;
+    clear_the_way(world, dialect, &spec, put_away)?;
+    spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
+    let feature = spec.feature.clone();
+    let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) };
+    let edits = dialect.edit(&empty(world, &feature)?, &change)?;
+    let spot = spot_of(world, dialect, &edits)?;
+    let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
+    let meta = CheckpointMeta {
+        at: change.at,
+        change: "start".to_owned(),
+        step: None,
+        history_limit: world.project.config.limits.history,
+        backup: Vec::new(),
+    };
+    store::commit(&lock, &edits, &meta)?;
+    drop(lock);
+    hide_from_git(world, dialect)?;
+    let opened = world.read(&spot)?;
+    let body = Body::Checkpoint(CheckpointReport {
+        run: RunId::new(&feature),
+        change: "start".to_owned(),
+        step: None,
+        recorded: true,
+        message: format!("run {feature} has begun"),
+        revision: opened.revision(),
+        files: edits.into_iter().map(|edit| edit.path).collect(),
+        next: Some(format!("piton plan {}", engine::quoted(&feature))),
+    });
+    Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
+}
+
+/// Keeps the state out of git where its system wants that; a state file that git sees breaks clean-up and rollback
+/// (nine-step.md A8).
+pub(crate) fn hide_from_git(world: &World, dialect: &dyn Dialect) -> Result<(), OpError> {
+    let patterns = dialect.unversioned(&world.project.config);
+    if let (Some(git), false) = (&world.project.git, patterns.is_empty()) {
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        store::git::info_exclude(&git.common_dir, &patterns)?;
+    }
+    Ok(())
+}
+
+fn starter(workflow: &str) -> Result<&'static dyn Dialect, OpError> {
+    let known: Vec<&str> = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str()).collect();
+    let found = DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow);
+    found.copied().ok_or_else(|| OpError::Usage {
+        message: format!("there is no workflow `{workflow}` to start"),
+        hints: vec![format!("known workflows: {}", known.join(", "))],
+    })
+}
+
+fn part_of_a_path(feature: &str) -> Result<(), OpError> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = RelPath::parse(feature).is_ok() && feature.chars().all(plain) && !feature.starts_with(['.', '-']) && feature.len() <= 100;
+    if fits {
+        return Ok(());
+    }
+    Err(OpError::Usage {
+        message: "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes".to_owned(),
+        hints: vec!["for instance: --feature user-auth".to_owned()],
+    })
+}
+
+fn clear_the_way(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    let (spots, _) = world.spots();
+    let same: Vec<Spot> =
+        spots.into_iter().filter(|spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature).collect();
+    for entry in list::entries(world, &same)? {
+        if put_away {
+            archive::put_away(world, &entry.spot)?;
+            continue;
+        }
+        let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
+        let path = engine::quoted(&entry.row.path);
+        return Err(OpError::InTheWay {
+            message: format!("{what} of {} is here already: {} ({})", spec.feature, entry.row.state, entry.row.position),
+            hints: vec![
+                format!("piton resume {path}"),
+                format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature)),
+            ],
+        });
+    }
+    Ok(())
+}
+
+fn empty(world: &World, feature: &str) -> Result<FileSet, OpError> {
+    let nowhere = RelPath::parse(".piton")?;
+    Ok(FileSet {
+        root: world.project.root.clone(),
+        name: feature.to_owned(),
+        state: nowhere.clone(),
+        own: nowhere,
+        files: std::collections::BTreeMap::new(),
+        worktrees: Vec::new(),
+        main_root: None,
+        clock: world.clock,
+        config: Arc::clone(&world.project.config),
+    })
+}
+
+/// Asks the dialect where it would find the files that are about to be written.
+fn spot_of(world: &World, dialect: &dyn Dialect, edits: &[Edit]) -> Result<Spot, OpError> {
+    let entries = edits.iter().filter_map(|edit| {
+        Some(ListingEntry { path: edit.path.clone(), is_dir: false, look: Some(edit.after()?.into()) })
+    });
+    let mut entries: Vec<ListingEntry> = entries.collect();
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let listing = Listing { root: world.project.root.clone(), entries, config: Arc::clone(&world.project.config) };
+    let candidate = dialect.probe(&listing).candidates.into_iter().next();
+    let candidate = candidate.ok_or_else(|| OpError::SelfCheck {
+        file: edits.first().map(|edit| edit.path.as_str().to_owned()).unwrap_or_default(),
+        problem: "the new run would not be found again".to_owned(),
+    })?;
+    Ok(Spot { root: world.project.root.clone(), candidate })
+}

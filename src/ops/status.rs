@@ -1,0 +1,56 @@
+//! `status`: three lines.
+
+use super::OpError;
+use super::plan;
+use super::plan::PlanRequest;
+use super::report::Body;
+use super::report::Report;
+use super::report::StatusReport;
+use super::select;
+use super::world::World;
+use crate::model::AgeBand;
+use crate::model::Severity;
+use crate::model::Verdict;
+use crate::model::human_age;
+
+/// Says where a run is, what is stale, and the one most useful next command.
+pub(crate) fn status(world: &World) -> Result<Report, OpError> {
+    let opened = select::select(world)?;
+    let run = opened.run()?;
+    let planned = plan::planned(world, &opened, run, &PlanRequest::default())?;
+    let exit = plan::exit_of(&planned);
+    let plan = &planned.plan;
+    let next = plan.next.first().map_or_else(
+        || "nothing is next".to_owned(),
+        |next| format!("next: {} {} ({})", next.action.as_str(), next.step, next.title),
+    );
+    let where_you_are = format!("{}: {} of {} steps done, {next}", run.title, plan.progress.done, plan.progress.total);
+    let age = plan.age.seconds.map(|seconds| format!("last change {} ago", human_age(seconds)));
+    let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
+    let what_is_stale = match (worst, plan.age.band) {
+        (Some(finding), _) => finding.message.clone(),
+        (None, Some(AgeBand::Stale)) => "the state itself".to_owned(),
+        (None, _) => "nothing".to_owned(),
+    };
+    let what_is_stale = match age {
+        Some(age) => format!("{what_is_stale} ({age})"),
+        None => what_is_stale,
+    };
+    let next_command = match plan.verdict {
+        Verdict::Blocked => worst
+            .and_then(|finding| finding.fix.clone())
+            .or_else(|| plan.commands.begin.clone())
+            .unwrap_or_else(|| format!("piton plan {}", crate::engine::quoted(run.id.as_str()))),
+        Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => (plan.commands.resume.clone())
+            .or_else(|| plan.commands.begin.clone())
+            .unwrap_or_else(|| format!("piton plan {}", crate::engine::quoted(run.id.as_str()))),
+    };
+    let body = Body::Status(StatusReport {
+        run: run.id.clone(),
+        verdict: plan.verdict,
+        where_you_are,
+        what_is_stale,
+        next_command,
+    });
+    Ok(Report { exit, body, findings: planned.findings })
+}

@@ -1,0 +1,127 @@
+//! `validate`: every state file against its schema, and what reading it says.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::Exit;
+use super::OpError;
+use super::report::Body;
+use super::report::Report;
+use super::report::ValidateReport;
+use super::report::ValidatedFile;
+use super::select;
+use super::world::Opened;
+use super::world::Request;
+use super::world::World;
+use crate::dialect;
+use crate::model::Content;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Severity;
+use crate::schema;
+use crate::store;
+
+/// Validates what is named, else every run of the project.
+pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, OpError> {
+    let mut files = Vec::new();
+    let mut findings = Vec::new();
+    if targets.is_empty() {
+        let world = World::open(request)?;
+        let (spots, found) = world.spots();
+        if spots.is_empty() {
+            return Err(OpError::NoRun { searched: world.project.root.into_string(), findings: found });
+        }
+        findings.extend(found);
+        for spot in &spots {
+            check_run(&world, &world.read(spot)?, &mut files, &mut findings);
+        }
+    }
+    for target in targets {
+        let world = World::open(&Request { run: Some(target.clone()), ..request.clone() })?;
+        match select::select(&world) {
+            Ok(opened) => check_run(&world, &opened, &mut files, &mut findings),
+            Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &world.run_path {
+                Some(path) => check_file(path, &mut files, &mut findings)?,
+                None => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+    let unreadable = findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable);
+    let invalid = |finding: &Finding| {
+        finding.severity == Severity::Blocking
+            || matches!(
+                finding.code,
+                FindingCode::SchemaViolation | FindingCode::PartUnreadable | FindingCode::SessionUnreadable | FindingCode::StatusUnknown
+            )
+    };
+    let valid = !findings.iter().any(invalid);
+    findings.sort_by_key(|finding| finding.severity);
+    let exit = match (valid, unreadable) {
+        (true, _) => Exit::Ok,
+        (false, true) => Exit::Unreadable,
+        (false, false) => Exit::No,
+    };
+    Ok(Report { exit, body: Body::Validate(ValidateReport { valid, files }), findings })
+}
+
+fn check_run(world: &World, opened: &Opened, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {
+    let prefix = match opened.files.root == world.project.root {
+        true => String::new(),
+        false => format!("{}/", opened.files.root),
+    };
+    findings.extend(opened.loaded.findings.iter().cloned());
+    for (path, entry) in &opened.files.files {
+        let (Some(name), Content::Bytes(bytes)) = (opened.dialect.schema_of(path), &entry.content) else { continue };
+        let problems = against_schema(name, path, bytes);
+        let own = opened.loaded.findings.iter().filter(|finding| finding.file.as_ref() == Some(path)).count();
+        files.push(ValidatedFile {
+            file: format!("{prefix}{path}"),
+            schema: Some(name.to_owned()),
+            problems: problems.len() + own,
+        });
+        findings.extend(problems);
+    }
+}
+
+fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {
+    let Some(subject) = schema::Subject::named(name) else { return Vec::new() };
+    let Ok(document) = dialect::Document::parse(bytes) else { return Vec::new() };
+    let problems = schema::validate(subject, &document.value());
+    let placed = problems.into_iter().map(|finding| {
+        let place = finding.pointer.as_deref().and_then(|pointer| document.position(pointer));
+        let finding = finding.at(path);
+        match place {
+            Some((line, column)) => finding.line(line, Some(column)),
+            None => finding,
+        }
+    });
+    placed.collect()
+}
+
+/// Checks a file that belongs to no run: by the schema of the dialect that would own it.
+fn check_file(path: &Utf8Path, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) -> Result<(), OpError> {
+    let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
+    let name = RelPath::parse(path.file_name().unwrap_or_default())?;
+    let content = store::read_file(&parent, &name);
+    let schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
+    let before = findings.len();
+    match content {
+        Content::Bytes(bytes) => match dialect::Document::parse(&bytes) {
+            Ok(_) => findings.extend(schema_name.map(|schema| against_schema(schema, &name, &bytes)).unwrap_or_default()),
+            Err(error) => findings.push(
+                Finding::new(FindingCode::StateUnreadable, format!("{name}: {}", error.message))
+                    .at(&name)
+                    .line(error.line, Some(error.column)),
+            ),
+        },
+        Content::Problem(problem) => {
+            findings.push(Finding::new(FindingCode::StateUnreadable, format!("{name}: {problem}")).at(&name));
+        }
+        Content::NameOnly => {}
+    }
+    let problems = findings.len() - before;
+    files.push(ValidatedFile { file: path.as_str().to_owned(), schema: schema_name.map(str::to_owned), problems });
+    Ok(())
+}

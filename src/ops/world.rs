@@ -1,0 +1,203 @@
+//! The project a verb works in, opened once per process.
+
+use camino::Utf8PathBuf;
+
+use super::OpError;
+use crate::dialect::DIALECTS;
+use crate::dialect::Dialect;
+use crate::dialect::Loaded;
+use crate::dialect::by_id;
+use crate::model::Candidate;
+use crate::model::Clock;
+use crate::model::Content;
+use crate::model::Evidence;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Mode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunHeader;
+use crate::model::Wanted;
+use crate::model::sha256_hex;
+use crate::store;
+use crate::store::Environment;
+use crate::store::Project;
+
+/// Is what the command line says about every verb.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) project: Option<String>,
+    pub(crate) now: Option<String>,
+    pub(crate) mode: Option<Mode>,
+    /// RUN: id, number, or path.
+    pub(crate) run: Option<String>,
+}
+
+/// Is the project, the clock and the settings.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) project: Project,
+    pub(crate) environment: Environment,
+    pub(crate) clock: Clock,
+    pub(crate) mode: Mode,
+    /// RUN, when it was given and is no path that `project` was opened at.
+    pub(crate) run: Option<String>,
+    /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
+    pub(crate) run_path: Option<Utf8PathBuf>,
+}
+
+/// Is a run found but not read.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot {
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) candidate: Candidate,
+}
+
+/// Is a run with everything that was read of it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) candidate: Candidate,
+    pub(crate) files: FileSet,
+    pub(crate) loaded: Loaded,
+}
+
+impl World {
+    /// Opens the project of a request. A RUN that is a path opens the project of that path.
+    pub(crate) fn open(request: &Request) -> Result<Self, OpError> {
+        let environment = Environment::read();
+        let clock = store::now(request.now.as_deref().or(environment.now.as_deref()))
+            .map_err(|error| OpError::Usage { message: format!("--now: {error}"), hints: Vec::new() })?;
+        let start = match &request.project {
+            Some(dir) => Utf8PathBuf::from(dir),
+            None => store::current_dir()?,
+        };
+        let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
+        let project = Project::open(run_path.as_deref().unwrap_or(&start), &environment)?;
+        let mode = match (request.mode, &environment.mode) {
+            (Some(mode), _) => mode,
+            (None, Some(text)) => parse_mode(text)?,
+            (None, None) => project.config.mode.unwrap_or_default(),
+        };
+        let run = request.run.clone().filter(|_| run_path.is_none());
+        Ok(Self { project, environment, clock, mode, run, run_path })
+    }
+
+    /// Walks the project once and returns every run in it, with what only looks like one.
+    pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
+        let listings = store::listings(&self.project, &marks);
+        let mut spots = Vec::new();
+        let mut findings = Vec::new();
+        for listing in &listings {
+            probe(listing, &mut spots, &mut findings);
+        }
+        (spots, findings)
+    }
+
+    /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
+    pub(crate) fn read(&self, spot: &Spot) -> Result<Opened, OpError> {
+        let files = store::file_set(&self.project, &spot.root, &spot.candidate, self.clock)?;
+        Ok(Opened::new(spot.candidate.clone(), files))
+    }
+
+    /// Returns where a run is after files were written: a change may have moved its state.
+    pub(crate) fn found_again(&self, spot: &Spot, written: &[RelPath]) -> Spot {
+        let is_gone = |spot: &Spot| matches!(store::read_file(&spot.root, &spot.candidate.state), Content::Problem(ReadProblem::Missing));
+        if written.len() < 2 || !is_gone(spot) {
+            return spot.clone();
+        }
+        let (spots, _) = self.spots();
+        let moved = spots.into_iter().find(|other| other.root == spot.root && written.contains(&other.candidate.state));
+        moved.unwrap_or_else(|| spot.clone())
+    }
+
+    /// Gathers the evidence a run wants. `with_git` is false where a process must not be started.
+    pub(crate) fn evidence(&self, opened: &Opened, with_git: bool) -> Evidence {
+        let wanted = &opened.loaded.wanted;
+        if with_git {
+            return store::gather(&self.project, &opened.files, wanted, &self.environment);
+        }
+        let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
+        store::gather(&self.project, &opened.files, &without, &self.environment)
+    }
+}
+
+/// Returns the format that the environment asks for.
+pub(crate) fn wanted_format() -> Option<String> {
+    Environment::read().format
+}
+
+fn probe(listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
+    for dialect in DIALECTS {
+        let mut probed = dialect.probe(listing);
+        findings.append(&mut probed.findings);
+        let found = probed.candidates.into_iter();
+        spots.extend(found.map(|candidate| Spot { root: listing.root.clone(), candidate }));
+    }
+}
+
+fn parse_mode(text: &str) -> Result<Mode, OpError> {
+    match text {
+        "autopilot" => Ok(Mode::Autopilot),
+        "interactive" => Ok(Mode::Interactive),
+        "preflight" => Ok(Mode::Preflight),
+        _ => Err(OpError::Usage {
+            message: format!("PITON_MODE is `{text}`; it is autopilot, interactive or preflight"),
+            hints: Vec::new(),
+        }),
+    }
+}
+
+impl Opened {
+    pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
+        let dialect = by_id(candidate.dialect);
+        let loaded = dialect.load(&files);
+        Self { dialect, candidate, files, loaded }
+    }
+
+    /// Returns the run, or why there is none to speak of.
+    pub(crate) fn run(&self) -> Result<&Run, OpError> {
+        self.loaded.run.as_ref().ok_or_else(|| {
+            let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
+            let why = why.map_or_else(|| "nothing could be read".to_owned(), |finding| finding.message.clone());
+            OpError::Unreadable {
+                message: format!("{}: {why}", self.candidate.state),
+                findings: self.loaded.findings.clone(),
+            }
+        })
+    }
+
+    /// Returns a short digest that changes with every change of the state files.
+    pub(crate) fn revision(&self) -> String {
+        let empty = Vec::new();
+        let state_files = self.loaded.run.as_ref().map_or(&empty, |run| &run.state_files);
+        let mut all = Vec::new();
+        for path in state_files {
+            all.extend_from_slice(path.as_str().as_bytes());
+            all.push(0);
+            all.extend_from_slice(self.files.bytes(path).unwrap_or_default());
+            all.push(0);
+        }
+        let mut digest = sha256_hex(&all);
+        digest.truncate(16);
+        digest
+    }
+
+    pub(crate) fn header(&self, run: &Run) -> RunHeader {
+        RunHeader {
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            root: self.files.root.as_str().to_owned(),
+            state_files: run.state_files.clone(),
+            branch: run.workspace.branch.clone(),
+            worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
+            plan_reference: run.workspace.plan_reference.clone(),
+            revision: self.revision(),
+        }
+    }
+}

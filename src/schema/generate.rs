@@ -1,0 +1,75 @@
+//! Derives the published schemas from the types. Compiled for tests only: the program carries the finished texts.
+
+use schemars::JsonSchema;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Published;
+use crate::model::Document;
+
+/// Where the schemas are published.
+pub(super) const BASE: &str = "https://raw.githubusercontent.com/piton-dev/piton/main/schemas/";
+
+/// Says where a schema comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The file itself is the source: it describes somebody else's format.
+    ByHand,
+    /// A type that is read or written as it is.
+    Type(fn() -> Schema),
+    /// A whole document, whose `schema` field has to say `NAME/MAJOR` and whose `ok` has this value.
+    Document { schema: fn() -> Schema, major: u32, ok: bool },
+}
+
+/// Publishes a type that Piton reads.
+pub(super) const fn input<T: JsonSchema>() -> Source {
+    Source::Type(|| SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>())
+}
+
+/// Publishes a type that Piton writes.
+pub(super) const fn output<T: JsonSchema>() -> Source {
+    Source::Type(written::<T>)
+}
+
+/// Publishes a type as the `data` of an answer.
+pub(super) const fn answer<T: JsonSchema>(major: u32) -> Source {
+    Source::Document { schema: written::<Document<T>>, major, ok: true }
+}
+
+/// Publishes the document that takes the place of an answer.
+pub(super) const fn error<T: JsonSchema>(major: u32) -> Source {
+    Source::Document { schema: written::<T>, major, ok: false }
+}
+
+fn written<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// Returns the text of the schema file; `None` for one that is written by hand.
+pub(super) fn text(published: &Published) -> Option<String> {
+    let name = published.name;
+    let generated = match &published.source {
+        Source::ByHand => return None,
+        Source::Type(schema) => schema().to_value(),
+        Source::Document { schema, major, ok } => {
+            let mut document = schema().to_value();
+            document["properties"]["schema"]["const"] = Value::from(format!("{name}/{major}"));
+            document["properties"]["ok"]["const"] = Value::from(*ok);
+            document
+        }
+    };
+    let mut file = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": format!("{BASE}{name}.schema.json"),
+        "title": format!("Piton {name}"),
+        "description": published.about,
+    });
+    for (key, value) in generated.as_object()? {
+        if file.get(key).is_none() {
+            file[key] = value.clone();
+        }
+    }
+    serde_json::to_string_pretty(&file).ok().map(|text| text + "\n")
+}

@@ -1,0 +1,109 @@
+//! Says in plain words what a schema objects to. Values are named by their kind and never quoted at length: they are a
+//! stranger's, and may be long or secret.
+
+use std::fmt::Write as _;
+
+use jsonschema::ValidationError;
+use jsonschema::error::TypeKind;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Returns one sentence without a full stop, such as ``/current_step is text, a number is needed``.
+pub(crate) fn describe(error: &ValidationError<'_>) -> String {
+    let pointer = error.instance_path().as_str();
+    let place = if pointer.is_empty() { "the top level" } else { pointer };
+    let found = kind_of(error.instance());
+    let text = match error.kind() {
+        ValidationErrorKind::Required { property } => match property.as_str() {
+            Some(property) => format!("{place} lacks the field `{property}`"),
+            None => format!("{place} lacks a field"),
+        },
+        ValidationErrorKind::Type { kind } => format!("{place} is {found}, {} is needed", types(kind)),
+        ValidationErrorKind::Enum { options } => {
+            format!("{place} is {}, one of {} is needed", shown(error.instance()), listed(options))
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("{place} is {}, {expected_value} is needed", shown(error.instance()))
+        }
+        ValidationErrorKind::Minimum { limit } => {
+            format!("{place} is {}, less than {limit}", shown(error.instance()))
+        }
+        ValidationErrorKind::MinLength { .. } => format!("{place} is empty"),
+        ValidationErrorKind::AnyOf { context } => match missing_fields(context) {
+            Some(fields) => format!("{place} needs one of the fields {fields}"),
+            None => format!("{place} has none of the accepted forms"),
+        },
+        ValidationErrorKind::OneOfNotValid { .. } => format!("{place} has none of the accepted forms"),
+        ValidationErrorKind::UnevaluatedProperties { unexpected }
+        | ValidationErrorKind::AdditionalProperties { unexpected } => {
+            format!("{place} has fields that are not known: {}", unexpected.join(", "))
+        }
+        _ => format!("{place}: {}", error.masked()),
+    };
+    clean_line(&mask_secrets(&text), 240)
+}
+
+/// Returns the fields when every alternative failed for want of one.
+fn missing_fields(alternatives: &[Vec<ValidationError<'static>>]) -> Option<String> {
+    let mut fields = String::new();
+    for errors in alternatives {
+        let property = errors.iter().find_map(|error| match error.kind() {
+            ValidationErrorKind::Required { property } => property.as_str(),
+            _ => None,
+        })?;
+        let separator = if fields.is_empty() { "" } else { ", " };
+        let _ = write!(fields, "{separator}`{property}`");
+    }
+    (!fields.is_empty()).then_some(fields)
+}
+
+fn types(kind: &TypeKind) -> String {
+    let wanted: Vec<&str> = match kind {
+        TypeKind::Single(one) => vec![named(one.as_str())],
+        TypeKind::Multiple(many) => {
+            many.iter().map(|one| one.as_str()).filter(|one| *one != "null").map(named).collect()
+        }
+    };
+    wanted.join(" or ")
+}
+
+fn named(json_type: &str) -> &str {
+    match json_type {
+        "object" => "an object",
+        "array" => "an array",
+        "string" => "text",
+        "number" => "a number",
+        "integer" => "a whole number",
+        "boolean" => "true or false",
+        other => other,
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("`{}`", clean_line(text, 40)),
+        Value::Array(_) | Value::Object(_) => kind_of(value).to_owned(),
+    }
+}
+
+fn listed(options: &Value) -> String {
+    match options {
+        Value::Array(options) => options.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => shown(options),
+    }
+}

@@ -1,0 +1,57 @@
+//! Every schema that `piton schema` prints, with what it is generated from.
+//!
+//! A new document is one line in the table. Its file has to be there before the crate builds: begin with `{}`, then run
+//! `UPDATE_SCHEMAS=1 cargo test --lib schema`.
+
+#[cfg(test)]
+use super::generate::Source;
+#[cfg(test)]
+use super::generate::Source::ByHand;
+#[cfg(test)]
+use super::generate::answer;
+#[cfg(test)]
+use super::generate::error;
+#[cfg(test)]
+use super::generate::input;
+#[cfg(test)]
+use super::generate::output;
+
+/// Is one published schema.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// What `piton schema NAME` takes.
+    pub(crate) name: &'static str,
+    /// One line for the list.
+    pub(crate) about: &'static str,
+    /// The schema, as in `schemas/NAME.schema.json`.
+    pub(crate) text: &'static str,
+    #[cfg(test)]
+    pub(super) source: Source,
+}
+
+macro_rules! published {
+    ($($name:literal $about:literal $source:expr;)*) => {
+        /// Lists them in the order in which they are shown.
+        pub(crate) static PUBLISHED: &[Published] = &[$(Published {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../schemas/", $name, ".schema.json")),
+            #[cfg(test)]
+            source: $source,
+        },)*];
+    };
+}
+
+// The types are named in tests only; `answer` wraps one as the `data` of a document of that major version.
+published! {
+    "plan" "The resume plan: where to go on, why, and what stands in the way." answer::<crate::model::Plan>(1);
+    "context" "What the next agent is handed." answer::<crate::model::Context>(1);
+    "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
+    "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
+    "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();
+    "change" "One state transition, as `--json -` takes it." input::<crate::model::Change>();
+    "config" "The settings in `piton.toml`." input::<crate::model::Config>();
+    "nine-step-state" "State file of a nine-step run." ByHand;
+    "ccw-session" "Session file of Claude-Code-Workflow." ByHand;
+    "ccw-task" "Task file of Claude-Code-Workflow." ByHand;
+}

@@ -1,0 +1,51 @@
+//! The clock. Everything else is handed the time.
+
+use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
+
+use chrono::Local;
+use chrono::Offset as _;
+use chrono::TimeZone as _;
+
+use crate::model::Clock;
+use crate::model::Timestamp;
+use crate::model::TimestampError;
+
+/// Reads the clock, or takes what the caller says instead, and asks how far local time is from UTC at that moment.
+///
+/// # Errors
+///
+/// When the caller's text is no time.
+pub(crate) fn now(override_rfc3339: Option<&str>) -> Result<Clock, TimestampError> {
+    let now = match override_rfc3339 {
+        Some(text) => Timestamp::parse(text, 0)?,
+        None => from_system(SystemTime::now()).unwrap_or_else(epoch),
+    };
+    let offset =
+        Local.timestamp_opt(now.unix_seconds(), 0).single().map_or(0, |time| time.offset().fix().local_minus_utc());
+    Ok(Clock { now, utc_offset_seconds: offset })
+}
+
+/// Converts the stamp of a file.
+pub(super) fn from_system(time: SystemTime) -> Option<Timestamp> {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => Timestamp::from_unix(i64::try_from(since.as_secs()).ok()?, since.subsec_nanos()),
+        Err(before) => Timestamp::from_unix(-i64::try_from(before.duration().as_secs()).ok()?, 0),
+    }
+}
+
+fn epoch() -> Timestamp {
+    Timestamp::from_unix(0, 0).expect("1970 is a time")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::now;
+
+    #[test]
+    fn a_given_time_is_taken_and_nonsense_is_refused() {
+        assert_eq!(now(Some("2026-01-31T12:00:00+02:00")).unwrap().now.to_string(), "2026-01-31T10:00:00Z");
+        assert!(now(Some("noon")).is_err());
+        assert!(now(None).unwrap().now.to_string().as_str() > "2026-01-01");
+    }
+}

@@ -1,0 +1,389 @@
+//! Writes one checkpoint: all edits or none, durable, never over somebody else's change.
+//!
+//! One file costs one flush of the file and one of its folder. Several files first become durable as a record (see `txn`), which
+//! is the moment when the change has happened; what a kill leaves undone after it, the next command does.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::history::Keeper;
+use super::history::Label;
+use super::history::Replaced;
+use super::lock::RunLock;
+use super::platform;
+use super::platform::Attributes;
+use super::stage;
+use super::stage::Staged;
+use super::txn;
+use super::txn::Record;
+use super::txn::RecordedFile;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::sha256_hex;
+
+/// Says what a checkpoint is called in the history.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckpointMeta {
+    pub(crate) at: Timestamp,
+    /// The word for the change (`ChangeKind::as_str`).
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    /// How many earlier checkpoints are kept.
+    pub(crate) history_limit: usize,
+    /// State files whose old version is also kept as a sibling, with the path of that sibling. List only those whose old bytes
+    /// are valid: a good backup is never replaced by a broken state.
+    pub(crate) backup: Vec<(RelPath, RelPath)>,
+}
+
+/// Is one committed set of edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// Names the entry in the history that holds what was replaced; `None` when nothing was.
+    pub(crate) replaced: Option<String>,
+    pub(crate) files: Vec<RelPath>,
+}
+
+/// Names the points between which a kill is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Checked,
+    Staged,
+    Flushed,
+    Kept,
+    Recorded,
+    BackedUp,
+    Renamed(usize),
+    Durable,
+    Dropped,
+}
+
+/// Is what a test makes happen at a stage.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The process ends here: nothing is tidied up.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests make it happen"))]
+    Kill,
+    /// The operating system refuses.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests make it happen"))]
+    Fail(io::Error),
+}
+
+type Hook<'a> = &'a mut dyn FnMut(Stage) -> Result<(), Fault>;
+
+/// Carries out the edits of one change as one checkpoint.
+///
+/// # Errors
+///
+/// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
+/// refuses. The old state is then intact and no temporary file is left.
+pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
+    commit_with(lock, edits, meta, &mut |_| Ok(()))
+}
+
+/// Moves the folder of a run, durably, and returns where it is now: a counter is added where the name is taken. Its own data
+/// moves with it.
+///
+/// # Errors
+///
+/// When a path may not be written, or the system refuses. Nothing has moved then.
+pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<RelPath, StoreError> {
+    let real_from = lock.root().target(from)?;
+    for attempt in 1..=999 {
+        let name = if attempt == 1 { to.as_str().to_owned() } else { format!("{to}-{attempt}") };
+        let Ok(to) = RelPath::parse(&name) else { break };
+        let real_to = lock.root().target(&to)?;
+        if fs::symlink_metadata(&real_to).is_ok() {
+            continue;
+        }
+        let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) else { break };
+        fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
+        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        stage::sync_dirs([old_parent, new_parent].into_iter())?;
+        return Ok(to);
+    }
+    Err(StoreError::UnsafePath { path: real_from, problem: "there is no free name to move it to" })
+}
+
+pub(super) fn commit_with(
+    lock: &RunLock,
+    edits: &[Edit],
+    meta: &CheckpointMeta,
+    hook: Hook<'_>,
+) -> Result<Checkpoint, StoreError> {
+    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let result = writing.run(hook);
+    writing.is_armed &= result.is_err();
+    result
+}
+
+/// Is one edit on its way.
+struct Target<'a> {
+    path: &'a RelPath,
+    /// Where it really lies, links followed.
+    real: Utf8PathBuf,
+    before: Option<&'a [u8]>,
+    before_sha256: Option<String>,
+    after: Option<&'a [u8]>,
+    like: Option<Attributes>,
+    mode: u32,
+    staged: Option<Staged>,
+}
+
+/// Is a checkpoint being written. Dropping it armed removes what was staged.
+struct Writing<'a> {
+    lock: &'a RunLock,
+    meta: &'a CheckpointMeta,
+    targets: Vec<Target<'a>>,
+    record: Option<Staged>,
+    is_armed: bool,
+}
+
+/// Resolves every path and compares every file with what its edit was computed from.
+fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, StoreError> {
+    let mut reals = BTreeSet::new();
+    let mut targets = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let real = lock.root().target(&edit.path)?;
+        if !reals.insert(real.clone()) {
+            return Err(StoreError::UnsafePath { path: real, problem: "one change edits it twice" });
+        }
+        let metadata = match fs::metadata(&real) {
+            Ok(metadata) if metadata.is_file() => Some(metadata),
+            Ok(_) => return Err(StoreError::UnsafePath { path: real, problem: "it is not a regular file" }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(StoreError::io(&real, source)),
+        };
+        let before: Option<&[u8]> = match &edit.kind {
+            EditKind::Create { .. } => None,
+            EditKind::Replace { before, .. } | EditKind::Remove { before } => Some(before),
+        };
+        let conflict = match (before, &metadata) {
+            (None, None) => None,
+            (None, Some(_)) => Some("was created by somebody else"),
+            (Some(_), None) => Some("was removed"),
+            (Some(before), Some(metadata)) if metadata.len() != before.len() as u64 => Some("was changed"),
+            (Some(before), Some(_)) => {
+                let now = fs::read(&real).map_err(|source| StoreError::io(&real, source))?;
+                (now != before).then_some("was changed")
+            }
+        };
+        if let Some(what) = conflict {
+            return Err(StoreError::Conflict { path: real, what });
+        }
+        let is_own = edit.path.starts_with(lock.own());
+        targets.push(Target {
+            path: &edit.path,
+            real,
+            before,
+            before_sha256: before.map(sha256_hex),
+            after: edit.after(),
+            like: metadata.as_ref().map(platform::attributes),
+            mode: if is_own { platform::OWN_FILE } else { platform::FOREIGN_FILE },
+            staged: None,
+        });
+    }
+    Ok(targets)
+}
+
+impl Writing<'_> {
+    fn run(&mut self, hook: Hook<'_>) -> Result<Checkpoint, StoreError> {
+        let backups = self.backups()?;
+        self.pass(Stage::Checked, hook)?;
+        let new_dirs = self.make_folders()?;
+        stage::remove_leftovers(
+            self.targets.iter().map(|target| target.real.as_path()).chain(backups.iter().map(|(_, to)| to.as_path())),
+        );
+        self.stage()?;
+        self.pass(Stage::Staged, hook)?;
+        let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
+        stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
+        self.pass(Stage::Flushed, hook)?;
+        let (keeper, replaced) = self.keep()?;
+        self.pass(Stage::Kept, hook)?;
+        if let Err(error) = self.take_effect(&backups, hook) {
+            return Err(self.undo(error));
+        }
+        let parents = self.targets.iter().filter_map(|target| target.real.parent());
+        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))?;
+        self.pass(Stage::Durable, hook)?;
+        if self.record.is_some() {
+            txn::drop_record(self.lock.own_dir())?;
+        }
+        self.pass(Stage::Dropped, hook)?;
+        keeper.prune(self.meta.history_limit, replaced.is_some());
+        Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
+    }
+
+    fn pass(&mut self, stage: Stage, hook: Hook<'_>) -> Result<(), StoreError> {
+        match hook(stage) {
+            Ok(()) => Ok(()),
+            Err(Fault::Kill) => {
+                self.is_armed = false;
+                Err(StoreError::io(self.lock.own_dir(), io::ErrorKind::Interrupted.into()))
+            }
+            Err(Fault::Fail(source)) => Err(StoreError::io(self.lock.own_dir(), source)),
+        }
+    }
+
+    /// Makes missing folders of new files. Returns those whose names are new in them.
+    fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
+        let mut grown = Vec::new();
+        for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
+            let missing: Vec<&Utf8Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
+            fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+            grown.extend(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned));
+        }
+        Ok(grown)
+    }
+
+    /// Writes all new contents under temporary names; the record first, since it says where the others are.
+    fn stage(&mut self) -> Result<(), StoreError> {
+        if self.targets.len() > 1 {
+            let files = self.targets.iter().map(|target| RecordedFile {
+                path: target.path.clone(),
+                before: target.before_sha256.clone(),
+                after: target.after.map(<[u8]>::to_vec),
+                mode: target.mode,
+            });
+            self.record = Some(txn::stage(self.lock.own_dir(), &Record { files: files.collect() })?);
+        }
+        for target in &mut self.targets {
+            if let Some(after) = target.after {
+                target.staged = Some(stage::write(&target.real, after, target.mode, target.like)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&self) -> Result<(Keeper, Option<String>), StoreError> {
+        let mut keeper = Keeper::open(self.lock)?;
+        let replaced: Vec<Replaced<'_>> = self
+            .targets
+            .iter()
+            .filter_map(|target| {
+                Some(Replaced {
+                    path: target.path,
+                    real: &target.real,
+                    bytes: target.before?,
+                    sha256: target.before_sha256.as_deref()?,
+                    may_link: target.like.is_some_and(|like| like.links == 1),
+                })
+            })
+            .collect();
+        if replaced.is_empty() || self.meta.history_limit == 0 {
+            return Ok((keeper, None));
+        }
+        let label = Label { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
+        keeper.keep(&label, &replaced)?;
+        let id = keeper.id();
+        Ok((keeper, Some(id)))
+    }
+
+    /// Resolves the backups of files that are about to be replaced: which target, and where to.
+    fn backups(&self) -> Result<Vec<(usize, Utf8PathBuf)>, StoreError> {
+        let mut backups = Vec::new();
+        for (state, backup) in &self.meta.backup {
+            let replaced = self.targets.iter().position(|target| target.path == state && target.before.is_some());
+            if let Some(from) = replaced {
+                backups.push((from, self.lock.root().target(backup)?));
+            }
+        }
+        Ok(backups)
+    }
+
+    fn back_up(&self, from: usize, to: &Utf8Path) -> Result<(), StoreError> {
+        let target = &self.targets[from];
+        let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
+        let temporary = stage::temporary_name(to);
+        let temporary = if like.links == 1 && fs::hard_link(&target.real, &temporary).is_ok() {
+            temporary
+        } else {
+            stage::write(to, before, target.mode, Some(like))?.path
+        };
+        fs::rename(&temporary, to).map_err(|source| {
+            let _ = fs::remove_file(&temporary);
+            StoreError::io(to, source)
+        })?;
+        // Renaming a link over another link to the same file does nothing at all (rename(2)).
+        let _ = fs::remove_file(&temporary);
+        Ok(())
+    }
+
+    /// Lets the change happen: the record first, then the files.
+    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], hook: Hook<'_>) -> Result<(), StoreError> {
+        if let Some(record) = &self.record {
+            txn::publish(self.lock.own_dir(), record)?;
+        }
+        self.pass(Stage::Recorded, hook)?;
+        for (from, to) in backups {
+            self.back_up(*from, to)?;
+        }
+        self.pass(Stage::BackedUp, hook)?;
+        self.switch(hook)
+    }
+
+    /// Puts the new contents in place. A failure leaves the place in the list where it happened to `undo`.
+    fn switch(&mut self, hook: Hook<'_>) -> Result<(), StoreError> {
+        for at in 0..self.targets.len() {
+            let target = &mut self.targets[at];
+            match &target.staged {
+                Some(staged) => fs::rename(&staged.path, &target.real),
+                None => fs::remove_file(&target.real),
+            }
+            .map_err(|source| StoreError::io(&target.real, source))?;
+            target.staged = None;
+            self.pass(Stage::Renamed(at), hook)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
+    /// next command goes forward instead.
+    fn undo(&mut self, error: StoreError) -> StoreError {
+        if !self.is_armed {
+            return error;
+        }
+        for target in &self.targets {
+            let restored = match target.before {
+                Some(before) if !is_at(&target.real, before) => txn::put(&target.real, before, target.mode),
+                None if target.staged.is_none() => {
+                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))
+                }
+                Some(_) | None => Ok(()),
+            };
+            if restored.is_err() {
+                return error;
+            }
+        }
+        if self.record.is_some() {
+            let _ = txn::drop_record(self.lock.own_dir());
+        }
+        error
+    }
+}
+
+fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {
+    fs::read(real).is_ok_and(|now| now == bytes)
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
+                let _ = fs::remove_file(&staged.path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "commit_tests.rs"]
+mod tests;

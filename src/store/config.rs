@@ -1,0 +1,144 @@
+//! `piton.toml` and the `PITON_*` variables that override it. An unknown key is an error that names the nearest valid one.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use serde_json::Value;
+use toml::de::DeTable;
+use toml::de::DeValue;
+
+use super::error::StoreError;
+use super::platform;
+use crate::model::Config;
+
+pub(super) const FILE_NAME: &str = "piton.toml";
+const SIZE_LIMIT: u64 = 1 << 20;
+/// Holds free keys, so that none of them is unknown.
+const FREE_TABLE: &str = "nine-step.agents";
+
+/// Reads the configuration at a root; a missing file is an empty one.
+pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
+    let path = root.join(FILE_NAME);
+    let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
+    let config = match bytes {
+        None => Config::default(),
+        Some(bytes) => {
+            let text = String::from_utf8(bytes).map_err(|_| StoreError::NotText { path: path.clone() })?;
+            parse(&text)?
+        }
+    };
+    if overrides.is_empty() { Ok(config) } else { overridden(&config, overrides) }
+}
+
+fn parse(text: &str) -> Result<Config, StoreError> {
+    let table = DeTable::parse(text).map_err(|error| invalid(text, error.span(), error.message()))?;
+    let known = known_keys(&Config::default());
+    check_keys(text, table.get_ref(), "", &known)?;
+    toml::from_str(text).map_err(|error| invalid(text, error.span(), error.message()))
+}
+
+fn invalid(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> StoreError {
+    let line = span.map(|span| {
+        let before = text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count();
+        u32::try_from(before + 1).unwrap_or(u32::MAX)
+    });
+    StoreError::Config { file: FILE_NAME.to_owned(), line, message: message.trim_end().to_owned() }
+}
+
+fn check_keys(
+    text: &str,
+    table: &DeTable<'_>,
+    prefix: &str,
+    known: &BTreeMap<String, Value>,
+) -> Result<(), StoreError> {
+    for (key, value) in table {
+        let dotted = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+        if !known.contains_key(&dotted) {
+            let nearest = nearest(&dotted, known.keys().map(String::as_str));
+            let message = format!("unknown key `{dotted}`; the nearest valid key is `{nearest}`");
+            return Err(invalid(text, Some(key.span()), &message));
+        }
+        if let DeValue::Table(inner) = value.get_ref()
+            && dotted != FREE_TABLE
+        {
+            check_keys(text, inner, &dotted, known)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns every valid key, dotted, with its value. Tables are keys too.
+fn known_keys(config: &Config) -> BTreeMap<String, Value> {
+    let mut known = BTreeMap::from([("mode".to_owned(), Value::Null)]);
+    let value = serde_json::to_value(config).expect("a configuration is plain data");
+    collect_keys("", &value, &mut known);
+    known
+}
+
+fn collect_keys(prefix: &str, value: &Value, known: &mut BTreeMap<String, Value>) {
+    let Value::Object(map) = value else { return };
+    for (key, value) in map {
+        let dotted = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        if dotted != FREE_TABLE {
+            collect_keys(&dotted, value, known);
+        }
+        known.insert(dotted, value.clone());
+    }
+}
+
+/// Finds the most similar key, here or in another table: `attempts` means `limits.attempts`.
+fn nearest<'a>(wrong: &str, keys: impl Iterator<Item = &'a str>) -> &'a str {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let wrong_last = last(wrong);
+    let score = |key: &&str| distance(wrong, key).min(distance(&wrong_last, &last(key)) + 1);
+    keys.min_by_key(score).unwrap_or_default()
+}
+
+/// Counts the letters to insert, remove or change.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+/// Applies `PITON_LIMITS_ATTEMPTS=5` and the like. A variable that names no key belongs to somebody else.
+fn overridden(config: &Config, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
+    let mut value = serde_json::to_value(config).expect("a configuration is plain data");
+    let defaults = known_keys(&Config::default());
+    let mut result = config.clone();
+    for (key, default) in &defaults {
+        let name = format!("PITON_{}", key.replace(['-', '.'], "_").to_uppercase());
+        let Some(text) = overrides.get(&name) else { continue };
+        let refuse = |message: String| StoreError::Config { file: name.clone(), line: None, message };
+        let new = match default {
+            Value::Object(_) => continue,
+            Value::Number(_) => text
+                .trim()
+                .parse::<i64>()
+                .map(Value::from)
+                .map_err(|_| refuse(format!("`{text}` is not a whole number")))?,
+            Value::Array(_) => text.split(',').map(|part| Value::from(part.trim())).collect(),
+            Value::Null | Value::Bool(_) | Value::String(_) => Value::from(text.as_str()),
+        };
+        let (table, last) = match key.rsplit_once('.') {
+            Some((table, last)) => (&mut value[table], last),
+            None => (&mut value, key.as_str()),
+        };
+        table[last] = new;
+        result = serde_json::from_value(value.clone()).map_err(|error| refuse(error.to_string()))?;
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

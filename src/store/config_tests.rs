@@ -1,0 +1,84 @@
+use std::collections::BTreeMap;
+use std::fs;
+
+use camino::Utf8Path;
+
+use super::load;
+use crate::model::Config;
+use crate::model::Mode;
+
+fn with(text: &str, overrides: &[(&str, &str)]) -> Result<Config, String> {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("piton.toml"), text).unwrap();
+    let overrides: BTreeMap<String, String> =
+        overrides.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    load(Utf8Path::from_path(dir.path()).unwrap(), &overrides).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_missing_file_means_defaults() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = load(Utf8Path::from_path(dir.path()).unwrap(), &BTreeMap::new()).unwrap();
+    assert_eq!(config, Config::default());
+}
+
+#[test]
+fn every_key_is_optional() {
+    let config =
+        with("mode = \"preflight\"\n[limits]\nattempts = 5\n[nine-step.agents]\nplanner = \"mine\"\n", &[]).unwrap();
+    assert_eq!(config.mode, Some(Mode::Preflight));
+    assert_eq!(config.limits.attempts, 5);
+    assert_eq!(config.limits.history, 20);
+    assert_eq!(config.nine_step.agents["planner"], "mine");
+    assert!(with("[nine-step]\nmain_branch = \"trunk\"\n", &[]).is_ok());
+}
+
+#[test]
+fn an_unknown_key_names_its_line_and_the_nearest_valid_one() {
+    for (text, expected) in [
+        ("mod = \"preflight\"\n", "piton.toml:1: unknown key `mod`; the nearest valid key is `mode`"),
+        (
+            "[limits]\n\nattemps = 5\n",
+            "piton.toml:3: unknown key `limits.attemps`; the nearest valid key is `limits.attempts`",
+        ),
+        ("attempts = 5\n", "piton.toml:1: unknown key `attempts`; the nearest valid key is `limits.attempts`"),
+        ("[nine_step]\n", "piton.toml:1: unknown key `nine_step`; the nearest valid key is `nine-step`"),
+        (
+            "[nine-step]\nmainbranch = \"x\"\n",
+            "piton.toml:2: unknown key `nine-step.mainbranch`; the nearest valid key is `nine-step.main_branch`",
+        ),
+    ] {
+        assert_eq!(with(text, &[]).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn wrong_types_and_broken_files_name_their_line() {
+    let wrong = with("[limits]\nattempts = \"many\"\n", &[]).unwrap_err();
+    assert!(wrong.starts_with("piton.toml:2: invalid type"), "{wrong}");
+    let broken = with("mode = \"preflight\"\n[limits\n", &[]).unwrap_err();
+    assert!(broken.starts_with("piton.toml:2: "), "{broken}");
+}
+
+#[test]
+fn variables_override_the_file() {
+    let config = with(
+        "[limits]\nattempts = 5\n",
+        &[
+            ("PITON_LIMITS_ATTEMPTS", "7"),
+            ("PITON_MODE", "autopilot"),
+            ("PITON_NINE_STEP_BRANCH_PREFIXES", "a, b"),
+            ("PITON_NINE_STEP_MAIN_BRANCH", "trunk"),
+            ("PITON_SOMETHING_ELSE", "x"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.limits.attempts, 7);
+    assert_eq!(config.mode, Some(Mode::Autopilot));
+    assert_eq!(config.nine_step.branch_prefixes, ["a", "b"]);
+    assert_eq!(config.nine_step.main_branch.as_deref(), Some("trunk"));
+    let error = with("", &[("PITON_LIMITS_ATTEMPTS", "many")]).unwrap_err();
+    assert_eq!(error, "PITON_LIMITS_ATTEMPTS: `many` is not a whole number");
+    let error = with("", &[("PITON_MODE", "fast")]).unwrap_err();
+    assert!(error.starts_with("PITON_MODE: unknown variant `fast`"), "{error}");
+}

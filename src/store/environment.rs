@@ -1,0 +1,125 @@
+//! The environment, read once. Nothing of it is ever written to a state, a history, a log or a context.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+
+/// Is what Piton wants to know of the environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Environment {
+    /// The name of the session that drives: `PITON_SESSION`, else that of Claude Code.
+    pub(crate) session: Option<String>,
+    /// Whether Claude Code started this process.
+    pub(crate) is_agent: bool,
+    /// `PITON_FORMAT`.
+    pub(crate) format: Option<String>,
+    /// `PITON_MODE`; also an override of `mode` in the configuration.
+    pub(crate) mode: Option<String>,
+    /// `PITON_NOW`, for tests and demonstrations.
+    pub(crate) now: Option<String>,
+    /// `PITON_HOME`, else the folder for state of this user.
+    pub(crate) state_home: Option<Utf8PathBuf>,
+    /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
+    pub(crate) lock_timeout: Duration,
+    /// All variables that begin with `PITON_`, for the configuration.
+    pub(crate) overrides: BTreeMap<String, String>,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self {
+            session: None,
+            is_agent: false,
+            format: None,
+            mode: None,
+            now: None,
+            state_home: None,
+            lock_timeout: Duration::from_secs(5),
+            overrides: BTreeMap::new(),
+        }
+    }
+}
+
+impl Environment {
+    /// Reads it. Variables that are empty or not UTF-8 count as unset.
+    pub(crate) fn read() -> Self {
+        Self::from_variables(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok().filter(|value| !value.is_empty())?))
+        }))
+    }
+
+    fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
+        let mut environment = Self::default();
+        let (mut piton_session, mut xdg_state, mut home, mut piton_home) = (None, None, None, None);
+        for (name, value) in variables {
+            match name.as_str() {
+                "PITON_SESSION" => piton_session = Some(value),
+                "CLAUDE_CODE_SESSION_ID" => {
+                    environment.session = Some(value);
+                    environment.is_agent = true;
+                }
+                "CLAUDECODE" => environment.is_agent = true,
+                "PITON_FORMAT" => environment.format = Some(value),
+                "PITON_NOW" => environment.now = Some(value),
+                "PITON_HOME" => piton_home = Some(Utf8PathBuf::from(value)),
+                "PITON_LOCK_TIMEOUT_MS" => {
+                    if let Ok(milliseconds) = value.parse::<u64>() {
+                        environment.lock_timeout = Duration::from_millis(milliseconds.min(600_000));
+                    }
+                }
+                "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
+                "HOME" => home = Some(Utf8PathBuf::from(value).join(".local/state/piton")),
+                _ if name.starts_with("PITON_") => {
+                    if name == "PITON_MODE" {
+                        environment.mode = Some(value.clone());
+                    }
+                    environment.overrides.insert(name, value);
+                }
+                _ => {}
+            }
+        }
+        environment.session = piton_session.or(environment.session);
+        // A relative path in these variables is to be ignored (XDG base directory specification).
+        environment.state_home = piton_home
+            .or_else(|| xdg_state.filter(|path| path.is_absolute()))
+            .or_else(|| home.filter(|path| path.is_absolute()));
+        environment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Environment;
+
+    fn read(pairs: &[(&str, &str)]) -> Environment {
+        Environment::from_variables(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn pitons_own_session_wins_over_the_clients() {
+        let both = read(&[("PITON_SESSION", "mine"), ("CLAUDE_CODE_SESSION_ID", "theirs")]);
+        assert_eq!(both.session.as_deref(), Some("mine"));
+        assert!(both.is_agent);
+        assert_eq!(read(&[("CLAUDE_CODE_SESSION_ID", "theirs")]).session.as_deref(), Some("theirs"));
+        assert_eq!(read(&[]), Environment::default());
+    }
+
+    #[test]
+    fn state_lives_in_the_first_usable_home() {
+        let home = |pairs| read(pairs).state_home.map(|path| path.to_string());
+        assert_eq!(home(&[("HOME", "/h")]).as_deref(), Some("/h/.local/state/piton"));
+        assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]).as_deref(), Some("/x/piton"));
+        assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "x")]).as_deref(), Some("/h/.local/state/piton"));
+        assert_eq!(home(&[("HOME", "/h"), ("PITON_HOME", "/p")]).as_deref(), Some("/p"));
+    }
+
+    #[test]
+    fn the_lock_timeout_is_bounded_and_nonsense_is_ignored() {
+        assert_eq!(read(&[("PITON_LOCK_TIMEOUT_MS", "50")]).lock_timeout, Duration::from_millis(50));
+        assert_eq!(read(&[("PITON_LOCK_TIMEOUT_MS", "soon")]).lock_timeout, Duration::from_secs(5));
+        assert_eq!(read(&[("PITON_LOCK_TIMEOUT_MS", "99999999999")]).lock_timeout, Duration::from_secs(600));
+    }
+}

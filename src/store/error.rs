@@ -1,0 +1,63 @@
+//! Why the store could not do what was asked. Problems in what files contain are findings, not errors.
+
+use std::io;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use crate::model::ReadProblem;
+
+/// Says what went wrong and where, for people; the command line maps the variants to exit codes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// The file is not what the change was computed from: plan again.
+    #[error("{path} {what} since the change was computed; nothing was written. Run the command again")]
+    Conflict { path: Utf8PathBuf, what: &'static str },
+    #[error(
+        "{path} is still locked by another piton after {} ms. Run the command again; when nobody else is at work, the lock may \
+         lie on a networked file system that does not support locks: `piton doctor` tells",
+        waited.as_millis()
+    )]
+    LockTimeout { path: Utf8PathBuf, waited: Duration },
+    #[error("{path} cannot be read: {problem}")]
+    Unreadable { path: Utf8PathBuf, problem: ReadProblem },
+    #[error("{path}: permission denied")]
+    Permission { path: Utf8PathBuf, source: io::Error },
+    #[error("{path}: no space is left on the device; the old state is intact")]
+    NoSpace { path: Utf8PathBuf, source: io::Error },
+    #[error("{path}: the file system is read-only")]
+    ReadOnly { path: Utf8PathBuf, source: io::Error },
+    /// The path leaves its root, or leads to where nothing is ever written.
+    #[error("{path} is refused: {problem}")]
+    UnsafePath { path: Utf8PathBuf, problem: &'static str },
+    #[error("{path}: {source}")]
+    Io { path: Utf8PathBuf, source: io::Error },
+    /// `file` is the configuration file, or the name of an environment variable.
+    #[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Config { file: String, line: Option<u32>, message: String },
+    #[error("no checkpoint `{id}` in {path}; `piton history` lists those that are kept")]
+    HistoryMissing { path: Utf8PathBuf, id: String },
+    #[error("{path} was changed after it was put into the history: its digest differs")]
+    HistoryCorrupt { path: Utf8PathBuf },
+    #[error("{path} is not UTF-8 text")]
+    NotText { path: Utf8PathBuf },
+}
+
+impl StoreError {
+    /// Sorts an error of the operating system by what a person can do about it.
+    pub(super) fn io(path: impl AsRef<Utf8Path>, source: io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::Permission { path, source },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path, source },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// Tells whether the cause is that this user may not write here.
+    pub(super) const fn is_write_refused(&self) -> bool {
+        matches!(self, Self::Permission { .. } | Self::ReadOnly { .. } | Self::NoSpace { .. })
+    }
+}

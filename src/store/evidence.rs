@@ -1,0 +1,183 @@
+//! What disk and git say now, gathered for `engine` to judge.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::clock;
+use super::environment::Environment;
+use super::error::StoreError;
+use super::git;
+use super::journal;
+use super::lease;
+use super::lock::RunLock;
+use super::path::Root;
+use super::project::Project;
+use super::read;
+use super::repository;
+use crate::model::CommitFact;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::FileFact;
+use crate::model::FileSet;
+use crate::model::OutputRecord;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::Wanted;
+use crate::model::Workspace;
+use crate::model::sha256_hex;
+
+const LOG: &str = "evidence.jsonl";
+const FILE_LIMIT: u64 = 64 << 20;
+/// Some file systems keep times in steps of two seconds.
+const TIME_STEP: i64 = 2;
+
+/// Looks at everything a run wants looked at. Starts git at most once: for commits that HEAD alone does not settle, else for
+/// uncommitted changes where a workspace is wanted.
+pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
+    let records = records(&files.root, &files.own);
+    let mut evidence = Evidence {
+        owner: lease::inspect(&files.root, &files.own, files.clock, environment),
+        modified_at: modified_at(files),
+        ..Evidence::default()
+    };
+    if let Ok(root) = Root::open(&files.root) {
+        let mut latest: BTreeMap<&RelPath, (&OutputRecord, Timestamp)> = BTreeMap::new();
+        for record in &records {
+            latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
+        }
+        for path in wanted.outputs.iter().map(|output| &output.path).chain(&wanted.documents) {
+            if !evidence.files.contains_key(path) {
+                let fact = look(&root, path, latest.get(path).copied());
+                evidence.files.insert(path.clone(), fact);
+            }
+        }
+    }
+    if project.git.is_some() {
+        let is_settled = look_at_commits(&files.root, wanted, &mut evidence);
+        look_at_workspace(files, wanted, is_settled, &mut evidence);
+    } else if wanted.workspace.is_some() {
+        let exists = workspace_folder(&files.root, wanted).is_dir();
+        evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
+    }
+    evidence.records = records;
+    evidence
+}
+
+fn workspace_folder(root: &Utf8Path, wanted: &Wanted) -> Utf8PathBuf {
+    wanted.workspace.as_ref().and_then(Option::as_ref).map_or_else(|| root.to_owned(), |folder| folder.under(root))
+}
+
+/// Asks where the work happens, since a linked worktree has a HEAD of its own. Returns false when git had to be started.
+fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) -> bool {
+    if wanted.commits.is_empty() {
+        return true;
+    }
+    let folder = Some(workspace_folder(root, wanted)).filter(|folder| folder.is_dir());
+    let folder = folder.as_deref().unwrap_or(root);
+    let head = repository::head_above(folder).and_then(|head| head.sha);
+    let (at_head, others): (Vec<&String>, Vec<&String>) =
+        wanted.commits.iter().partition(|sha| head.as_deref().is_some_and(|head| git::names(sha, head)));
+    evidence.commits.extend(at_head.into_iter().map(|sha| (sha.clone(), CommitFact::Reachable)));
+    if others.is_empty() {
+        return true;
+    }
+    evidence.commits.extend(git::commits(folder, &others));
+    false
+}
+
+fn look_at_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evidence: &mut Evidence) {
+    if wanted.workspace.is_none() {
+        return;
+    }
+    let top = workspace_folder(&files.root, wanted);
+    let exists = top.is_dir();
+    let head = if exists { repository::head_above(&top) } else { None };
+    let dirty = if may_start_git && head.is_some() { git::dirty(&top) } else { None };
+    let is_git = head.is_some();
+    let head = head.unwrap_or_default();
+    evidence.workspace =
+        Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty });
+}
+
+/// Returns when the state was changed on disk: its file, or the newest file where the state is a folder.
+fn modified_at(files: &FileSet) -> Option<Timestamp> {
+    let state = files.files.get(&files.state).and_then(|entry| entry.modified);
+    state.or_else(|| files.files.values().filter_map(|entry| entry.modified).max())
+}
+
+fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
+    let (file, metadata) = match root.open_file(path) {
+        Ok(opened) => opened,
+        Err(ReadProblem::Missing) => return FileFact::Missing,
+        Err(ReadProblem::Directory) => {
+            return FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None };
+        }
+        Err(problem) => return FileFact::Unreadable(problem.to_string()),
+    };
+    let bytes = metadata.len();
+    let modified = modified(&metadata);
+    let is_json = path.as_str().ends_with(".json");
+    let wants_digest = record.is_some_and(|(record, at)| may_have_changed(record, at, bytes, modified));
+    let content = if (is_json || wants_digest) && bytes <= FILE_LIMIT {
+        match read::bounded(file, bytes, FILE_LIMIT) {
+            Ok(content) => Some(content),
+            Err(problem) => return FileFact::Unreadable(problem.to_string()),
+        }
+    } else {
+        None
+    };
+    FileFact::Present {
+        bytes,
+        modified,
+        sha256: content.as_deref().filter(|_| wants_digest).map(sha256_hex),
+        parses: content.as_deref().filter(|_| is_json).map(is_json_text),
+    }
+}
+
+/// A file of the same size that was last written well before it was recorded is what was recorded.
+fn may_have_changed(record: &OutputRecord, recorded_at: Timestamp, bytes: u64, modified: Option<Timestamp>) -> bool {
+    record.bytes != bytes || modified.is_none_or(|modified| recorded_at.seconds_since(modified) <= TIME_STEP)
+}
+
+fn modified(metadata: &Metadata) -> Option<Timestamp> {
+    metadata.modified().ok().and_then(clock::from_system)
+}
+
+fn is_json_text(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Describes outputs as they are now, for a record. Those that are missing or no files are left out.
+pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord> {
+    let Ok(root) = Root::open(root) else { return Vec::new() };
+    let describe = |path: &RelPath| {
+        let (file, metadata) = root.open_file(path).ok()?;
+        let content = read::bounded(file, metadata.len(), FILE_LIMIT).ok()?;
+        Some(OutputRecord { path: path.clone(), sha256: sha256_hex(&content), bytes: content.len() as u64 })
+    };
+    outputs.iter().filter_map(describe).collect()
+}
+
+/// Adds what `finish` saw to the evidence log.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
+    journal::append(lock.own_dir(), LOG, record, limit)
+}
+
+/// Reads the evidence log, oldest first. Torn and foreign lines are left out.
+pub(crate) fn records(root: &Utf8Path, own: &RelPath) -> Vec<EvidenceRecord> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    own_dir.map(|own_dir| journal::read(&own_dir, LOG)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "evidence_tests.rs"]
+mod tests;

@@ -1,0 +1,280 @@
+//! Questions that only git itself can answer, each with one process, five seconds and no way to run anything else.
+//!
+//! No answer is an answer: without git, outside of a repository or after the time is over there is simply nothing to say.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
+use std::fs;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::process::Child;
+use std::process::ChildStdin;
+use std::process::ChildStdout;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use camino::Utf8Path;
+
+pub(crate) use super::repository::branch_exists;
+pub(crate) use super::repository::head;
+
+use super::error::StoreError;
+use super::platform;
+use super::stage;
+use super::txn;
+use crate::model::CommitFact;
+
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+const OUTPUT_LIMIT: u64 = 64 << 20;
+const OBJECT_LIMIT: u64 = 4 << 20;
+const WALK_LIMIT: usize = 100_000;
+/// How far the clocks of those who commit may be apart, in seconds.
+const CLOCK_SLOP: i64 = 7 * 86_400;
+
+/// What a hook or an alias of git sets would lead the questions astray.
+const REMOVED: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_TRACE",
+];
+
+fn command(worktree: &Utf8Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(worktree);
+    for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"] {
+        command.args(["-c", setting]);
+    }
+    for name in REMOVED {
+        command.env_remove(name);
+    }
+    command
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Lets a child be asked on a thread of its own and ends it when it takes too long.
+fn ask<T: Send + 'static>(
+    mut child: Child,
+    question: impl FnOnce(Option<ChildStdin>, ChildStdout) -> T + Send + 'static,
+) -> Option<(T, bool)> {
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
+    let (answer, answered) = mpsc::channel();
+    thread::spawn(move || answer.send(question(stdin, stdout)));
+    let answer = answered.recv_timeout(TIME_LIMIT).ok();
+    if answer.is_none() {
+        let _ = child.kill();
+    }
+    let is_success = child.wait().is_ok_and(|status| status.success());
+    answer.map(|answer| (answer, is_success))
+}
+
+/// Returns what git says of its own version; `None` where there is none.
+pub(crate) fn version() -> Option<String> {
+    let mut command = Command::new("git");
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut text = String::new();
+        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
+    })?;
+    if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
+}
+
+/// Counts the files with uncommitted changes, those git does not know included.
+pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+    let mut command = command(worktree);
+    command.args(["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"]);
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut bytes = Vec::new();
+        stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
+    })?;
+    if is_success { output.ok().map(|bytes| count_changes(&bytes)) } else { None }
+}
+
+fn count_changes(porcelain: &[u8]) -> usize {
+    let mut fields = porcelain.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+    let mut count = 0;
+    while let Some(field) = fields.next() {
+        count += 1;
+        // The old name of a renamed or copied file is a field of its own.
+        if field.iter().take(2).any(|byte| matches!(byte, b'R' | b'C')) {
+            fields.next();
+        }
+    }
+    count
+}
+
+/// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.
+fn is_sha(text: &str) -> bool {
+    (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Tells whether a full or shortened name stands for this commit.
+pub(super) fn names(text: &str, sha: &str) -> bool {
+    is_sha(text) && sha.starts_with(&text.to_ascii_lowercase())
+}
+
+/// Tells for each name whether it is in the history of HEAD. A name that git did not get to answer for is left out.
+pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMap<String, CommitFact> {
+    let (asked, nonsense): (BTreeSet<&str>, BTreeSet<&str>) =
+        shas.iter().map(AsRef::as_ref).partition(|sha| is_sha(sha));
+    let mut facts: BTreeMap<String, CommitFact> =
+        nonsense.into_iter().map(|text| (text.to_owned(), CommitFact::Unknown)).collect();
+    let asked: Vec<String> = asked.into_iter().map(str::to_owned).collect();
+    if asked.is_empty() {
+        return facts;
+    }
+    let mut command = command(worktree);
+    command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
+    let answer = command.spawn().ok().and_then(|child| {
+        ask(child, move |stdin, stdout| {
+            let mut objects = Objects { stdin: stdin?, stdout: BufReader::new(stdout) };
+            objects.facts(asked)
+        })
+    });
+    if let Some((Some(found), _)) = answer {
+        facts.extend(found);
+    }
+    facts
+}
+
+/// Is a running `git cat-file --batch`.
+struct Objects {
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+/// Is what matters of a commit.
+struct Commit {
+    sha: String,
+    time: i64,
+    parents: Vec<String>,
+}
+
+impl Objects {
+    /// Reads a commit by any of its names: the outer `None` when git is gone, the inner one when there is no such commit.
+    fn commit(&mut self, name: &str) -> Option<Option<Commit>> {
+        writeln!(self.stdin, "{name}^{{commit}}").and_then(|()| self.stdin.flush()).ok()?;
+        let mut header = String::new();
+        if self.stdout.read_line(&mut header).ok()? == 0 {
+            return None;
+        }
+        let mut fields = header.split_ascii_whitespace();
+        let (Some(sha), Some("commit"), Some(size)) = (fields.next(), fields.next(), fields.next()) else {
+            return Some(None);
+        };
+        let size = size.parse::<u64>().ok().filter(|size| *size <= OBJECT_LIMIT)?;
+        let mut body = vec![0; usize::try_from(size).ok()? + 1];
+        self.stdout.read_exact(&mut body).ok()?;
+        Some(Some(parse_commit(sha, &String::from_utf8_lossy(&body))))
+    }
+
+    /// Walks back from HEAD, newest first, until every name is found or all that is left is older.
+    fn facts(&mut self, asked: Vec<String>) -> Option<BTreeMap<String, CommitFact>> {
+        let mut facts = BTreeMap::new();
+        let mut wanted: BTreeMap<String, (Vec<String>, i64)> = BTreeMap::new();
+        for name in asked {
+            match self.commit(&name)? {
+                None => {
+                    facts.insert(name, CommitFact::Unknown);
+                }
+                Some(commit) => wanted.entry(commit.sha).or_insert_with(|| (Vec::new(), commit.time)).0.push(name),
+            }
+        }
+        let mut queue = BinaryHeap::new();
+        let mut seen = BTreeSet::new();
+        let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        if let Some(commit) = self.commit("HEAD")? {
+            seen.insert(commit.sha.clone());
+            queue.push((commit.time, commit.sha.clone()));
+            waiting.insert(commit.sha, commit.parents);
+        }
+        while let Some((time, sha)) = queue.pop() {
+            if let Some((names, _)) = wanted.remove(&sha) {
+                facts.extend(names.into_iter().map(|name| (name, CommitFact::Reachable)));
+            }
+            let Some(oldest) = wanted.values().map(|(_, time)| *time).min() else { break };
+            if time.saturating_add(CLOCK_SLOP) < oldest {
+                break;
+            }
+            if seen.len() > WALK_LIMIT {
+                return Some(facts);
+            }
+            for parent in waiting.remove(&sha).unwrap_or_default() {
+                if seen.insert(parent.clone())
+                    && let Some(commit) = self.commit(&parent)?
+                {
+                    queue.push((commit.time, commit.sha.clone()));
+                    waiting.insert(commit.sha, commit.parents);
+                }
+            }
+        }
+        let elsewhere = wanted.into_values().flat_map(|(names, _)| names);
+        facts.extend(elsewhere.map(|name| (name, CommitFact::Elsewhere)));
+        Some(facts)
+    }
+}
+
+fn parse_commit(sha: &str, body: &str) -> Commit {
+    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new() };
+    for line in body.lines().take_while(|line| !line.is_empty()) {
+        if let Some(parent) = line.strip_prefix("parent ").filter(|parent| is_sha(parent)) {
+            commit.parents.push(parent.to_owned());
+        } else if let Some(committer) = line.strip_prefix("committer ") {
+            commit.time = committer.rsplit(' ').nth(1).and_then(|time| time.parse().ok()).unwrap_or(0);
+        }
+    }
+    commit
+}
+
+/// Makes git ignore more paths in this clone only. Lines that are there already are not repeated. Returns whether it wrote.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool, StoreError> {
+    let path = common_dir.join("info/exclude");
+    let old = match fs::read(&path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(source) => return Err(StoreError::io(&path, source)),
+    };
+    let has = |line: &str| old.split(|byte| *byte == b'\n').any(|there| there.trim_ascii_end() == line.as_bytes());
+    let missing: Vec<&str> = lines.iter().copied().filter(|line| !has(line)).collect();
+    if missing.is_empty() {
+        return Ok(false);
+    }
+    let mut new = old.clone();
+    if !new.is_empty() && !new.ends_with(b"\n") {
+        new.push(b'\n');
+    }
+    for line in missing {
+        new.extend_from_slice(line.as_bytes());
+        new.push(b'\n');
+    }
+    txn::put(&path, &new, platform::FOREIGN_FILE)?;
+    stage::sync_dirs(path.parent().into_iter())?;
+    Ok(true)
+}
+
+#[cfg(test)]
+#[path = "git_tests.rs"]
+mod tests;

@@ -1,0 +1,352 @@
+//! Earlier versions. Each replaced file costs one link; all there is to know of it is in the name of that link.
+//!
+//! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete when it has as many files as its names
+//! say, and an incomplete one counts for nothing. A path that does not fit into a name is kept once under `paths/` by its digest.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::lock;
+use super::lock::RunLock;
+use super::path::Root;
+use super::platform;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::sha256_hex;
+
+const FOLDER: &str = "history";
+const PATHS: &str = "paths";
+const CORRUPT: &str = "corrupt";
+const NAME_LIMIT: usize = 255;
+const STEP_LIMIT: usize = 60;
+const SIZE_LIMIT: u64 = 64 << 20;
+const CORRUPT_LIMIT: usize = 20;
+/// Begins the field of a path that is kept elsewhere; no escaped path has it.
+const BY_DIGEST: &str = "@";
+
+/// Is one earlier checkpoint: the files as they were before it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HistoryEntry {
+    pub(crate) id: String,
+    pub(crate) at: Timestamp,
+    /// The word for the change that replaced these versions.
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    pub(crate) files: Vec<HistoryFile>,
+}
+
+/// Is one kept version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HistoryFile {
+    pub(crate) path: RelPath,
+    pub(crate) sha256: String,
+    pub(crate) bytes: u64,
+}
+
+/// Is one link, by its name alone.
+struct Kept {
+    name: String,
+    sequence: u64,
+    at: Timestamp,
+    change: String,
+    step: Option<StepId>,
+    of: usize,
+    sha256: String,
+    path: String,
+}
+
+/// Lists the checkpoints that can be gone back to, newest first.
+///
+/// # Errors
+///
+/// When the folder is there and cannot be read.
+pub(crate) fn list(root: &Utf8Path, own: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
+    let Some(folder) = existing_folder(root, own)? else { return Ok(Vec::new()) };
+    let mut entries = Vec::new();
+    for (_, kept) in complete(names(&folder)?).into_iter().rev() {
+        let Some(first) = kept.first() else { continue };
+        let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| described(&folder, one)).collect();
+        let Some(files) = files else { continue };
+        let (id, at) = (id(first.sequence), first.at);
+        entries.push(HistoryEntry { id, at, change: first.change.clone(), step: first.step.clone(), files });
+    }
+    Ok(entries)
+}
+
+fn described(folder: &Utf8Path, kept: &Kept) -> Option<HistoryFile> {
+    let metadata = fs::symlink_metadata(folder.join(&kept.name)).ok().filter(fs::Metadata::is_file)?;
+    Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
+}
+
+/// Reads the files of one checkpoint as they were before it.
+///
+/// # Errors
+///
+/// When there is no such checkpoint, or a kept version is not what it was.
+pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
+    let missing =
+        |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
+    let Some(folder) = existing_folder(root, own)? else { return Err(missing(&own.under(root))) };
+    let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
+    let kept = complete(names(&folder)?).remove(&wanted).ok_or_else(|| missing(&folder))?;
+    let mut files = Vec::new();
+    for one in &kept {
+        let file = folder.join(&one.name);
+        let bytes =
+            platform::read_own(file.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&file, source))?;
+        let bytes = bytes.ok_or_else(|| missing(&folder))?;
+        if sha256_hex(&bytes) != one.sha256 {
+            return Err(StoreError::HistoryCorrupt { path: file });
+        }
+        files.push((path_of(&folder, one).ok_or_else(|| missing(&folder))?, bytes));
+    }
+    Ok(files)
+}
+
+/// Sets a content aside that does not parse, before it is replaced. Returns where it is.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn keep_corrupt(
+    lock: &RunLock,
+    path: &RelPath,
+    at: Timestamp,
+    bytes: &[u8],
+) -> Result<Utf8PathBuf, StoreError> {
+    let folder = lock::folder(&lock.folder(FOLDER)?, CORRUPT)?;
+    let name: String = path.name().chars().take(60).collect();
+    let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
+    match write_new(&file, bytes) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(&file, source)),
+        Ok(()) | Err(_) => {}
+    }
+    let mut kept = file_names(&folder)?;
+    kept.sort_unstable();
+    for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
+        let _ = fs::remove_file(folder.join(oldest));
+    }
+    Ok(file)
+}
+
+/// Is a version about to be replaced.
+pub(super) struct Replaced<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) real: &'a Utf8Path,
+    pub(super) bytes: &'a [u8],
+    pub(super) sha256: &'a str,
+    /// Whether a link is as good as a copy: nobody else has the file under another name.
+    pub(super) may_link: bool,
+}
+
+/// Says what the replaced versions are kept as.
+pub(super) struct Label<'a> {
+    pub(super) at: Timestamp,
+    pub(super) change: &'a str,
+    pub(super) step: Option<&'a StepId>,
+}
+
+/// Is the history while a checkpoint is being written.
+pub(super) struct Keeper {
+    folder: Utf8PathBuf,
+    kept: BTreeMap<u64, Vec<Kept>>,
+    sequence: u64,
+}
+
+impl Keeper {
+    pub(super) fn open(lock: &RunLock) -> Result<Self, StoreError> {
+        let folder = lock.folder(FOLDER)?;
+        let mut kept: BTreeMap<u64, Vec<Kept>> = BTreeMap::new();
+        for one in names(&folder)? {
+            kept.entry(one.sequence).or_default().push(one);
+        }
+        let sequence = kept.keys().next_back().map_or(1, |last| last.saturating_add(1));
+        Ok(Self { folder, kept, sequence })
+    }
+
+    pub(super) fn id(&self) -> String {
+        id(self.sequence)
+    }
+
+    /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
+    pub(super) fn keep(&mut self, label: &Label<'_>, replaced: &[Replaced<'_>]) -> Result<(), StoreError> {
+        let stale = self.kept.last_entry().filter(|newest| {
+            let is_current = |one: &Kept| replaced.iter().any(|now| now.sha256 == one.sha256);
+            newest.get().iter().all(is_current)
+        });
+        let mut is_linked_already = false;
+        if let Some(stale) = stale {
+            is_linked_already = true;
+            for one in stale.remove() {
+                let _ = fs::remove_file(self.folder.join(one.name));
+            }
+        }
+        for one in replaced {
+            let name = self.name(label, replaced.len(), one)?;
+            let file = self.folder.join(name);
+            let linked = (one.may_link || is_linked_already) && fs::hard_link(one.real, &file).is_ok();
+            if !linked {
+                write_new(&file, one.bytes).map_err(|source| StoreError::io(&file, source))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets all but the newest; the one being written counts.
+    pub(super) fn prune(mut self, limit: usize, has_new: bool) {
+        let keep = limit.saturating_sub(usize::from(has_new));
+        while self.kept.len() > keep {
+            let Some((_, oldest)) = self.kept.pop_first() else { return };
+            for one in oldest {
+                let _ = fs::remove_file(self.folder.join(one.name));
+            }
+        }
+    }
+
+    fn name(&self, label: &Label<'_>, of: usize, one: &Replaced<'_>) -> Result<String, StoreError> {
+        let step = label.step.map(|step| escape(step.as_str(), STEP_LIMIT)).unwrap_or_default();
+        let change = escape(label.change, STEP_LIMIT);
+        let head = format!("{:06}-{}-{change}-{step}-{of}-{}-", self.sequence, label.at.compact(), one.sha256);
+        let path = escape(one.path.as_str(), usize::MAX);
+        if head.len() + path.len() <= NAME_LIMIT {
+            return Ok(head + &path);
+        }
+        let digest = sha256_hex(one.path.as_str().as_bytes())[..16].to_owned();
+        let file = lock::folder(&self.folder, PATHS)?.join(&digest);
+        if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
+            != Some(one.path.as_str().as_bytes())
+        {
+            let _ = fs::remove_file(&file);
+            write_new(&file, one.path.as_str().as_bytes()).map_err(|source| StoreError::io(&file, source))?;
+        }
+        Ok(format!("{head}{BY_DIGEST}{digest}"))
+    }
+}
+
+fn id(sequence: u64) -> String {
+    format!("{sequence:06}")
+}
+
+fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    platform::create_new(path.as_std_path(), platform::OWN_FILE)?.write_all(bytes).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+fn existing_folder(root: &Utf8Path, own: &RelPath) -> Result<Option<Utf8PathBuf>, StoreError> {
+    let folder = Root::open(root)?.target(own)?.join(FOLDER);
+    match fs::symlink_metadata(&folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(Some(folder)),
+        Ok(_) => {
+            Err(StoreError::UnsafePath { path: folder, problem: "a link or a file stands where Piton keeps a folder" })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(StoreError::io(&folder, source)),
+    }
+}
+
+fn file_names(folder: &Utf8Path) -> Result<Vec<String>, StoreError> {
+    let entries = fs::read_dir(folder).map_err(|source| StoreError::io(folder, source))?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+}
+
+fn names(folder: &Utf8Path) -> Result<Vec<Kept>, StoreError> {
+    Ok(file_names(folder)?.into_iter().filter_map(parse).collect())
+}
+
+fn complete(names: Vec<Kept>) -> BTreeMap<u64, Vec<Kept>> {
+    let mut entries: BTreeMap<u64, Vec<Kept>> = BTreeMap::new();
+    for one in names {
+        entries.entry(one.sequence).or_default().push(one);
+    }
+    entries.retain(|_, kept| kept.iter().all(|one| one.of == kept.len()));
+    for kept in entries.values_mut() {
+        kept.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    }
+    entries
+}
+
+fn parse(name: String) -> Option<Kept> {
+    let fields: Vec<&str> = name.splitn(7, '-').collect();
+    let [sequence, at, change, step, of, sha256, path] = fields[..] else { return None };
+    let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some(Kept {
+        sequence: sequence.parse().ok()?,
+        at: stamp(at)?,
+        change: unescape(change)?,
+        step: Some(unescape(step)?).filter(|step| !step.is_empty()).map(StepId::new),
+        of: of.parse().ok()?,
+        sha256: is_digest.then(|| sha256.to_owned())?,
+        path: path.to_owned(),
+        name,
+    })
+}
+
+/// Reads what `Timestamp::compact` writes.
+fn stamp(text: &str) -> Option<Timestamp> {
+    if text.len() != 16 || !text.is_ascii() {
+        return None;
+    }
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let parts = [date.get(..4)?, date.get(4..6)?, date.get(6..8)?, time.get(..2)?, time.get(2..4)?, time.get(4..6)?];
+    let [year, month, day, hour, minute, second] = parts;
+    Timestamp::parse(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z"), 0).ok()
+}
+
+fn path_of(folder: &Utf8Path, kept: &Kept) -> Option<RelPath> {
+    let Some(digest) = kept.path.strip_prefix(BY_DIGEST) else { return RelPath::parse(&unescape(&kept.path)?).ok() };
+    if !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let bytes = platform::read_own(folder.join(PATHS).join(digest).as_std_path(), 8 << 10).ok()??;
+    let is_it = sha256_hex(&bytes).starts_with(digest);
+    is_it.then(|| RelPath::parse(std::str::from_utf8(&bytes).ok()?).ok()).flatten()
+}
+
+/// Leaves letters, digits, `.` and `_`; everything else becomes `%` and two digits. Stops before it gets longer than `limit`.
+fn escape(text: &str, limit: usize) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        let mut piece = String::new();
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
+            piece.push(c);
+        } else {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(piece, "%{byte:02X}");
+            }
+        }
+        if escaped.len() + piece.len() > limit {
+            break;
+        }
+        escaped.push_str(&piece);
+    }
+    escaped
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        if *first == b'%' {
+            let (digits, tail) = tail.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = tail;
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+use std::fs;
+
+use super::HistoryFile;
+use super::keep_corrupt;
+use super::list;
+use super::read;
+use crate::model::StepId;
+use crate::model::sha256_hex;
+use crate::store::StoreError;
+use crate::store::commit;
+use crate::store::testing::Scratch;
+use crate::store::testing::clock;
+use crate::store::testing::create;
+use crate::store::testing::meta;
+use crate::store::testing::own;
+use crate::store::testing::rel;
+use crate::store::testing::replace;
+
+#[test]
+fn an_entry_says_what_when_and_which_files() {
+    let scratch = Scratch::new();
+    scratch.write("run/a-b.json", "1");
+    scratch.write("run/ü 50%.json", "22");
+    let mut meta = meta();
+    meta.step = Some(StepId::new("IMPL-1.1/ä%"));
+    let edits = [replace("run/a-b.json", "1", "x"), replace("run/ü 50%.json", "22", "x"), create("run/new", "x")];
+    commit(&scratch.lock(), &edits, &meta).unwrap();
+    let listed = list(&scratch.root, &own()).unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].id, "000001");
+    assert_eq!(listed[0].at, clock().now);
+    assert_eq!(listed[0].change, "begin");
+    assert_eq!(listed[0].step, Some(StepId::new("IMPL-1.1/ä%")));
+    let file = |path, text: &str| HistoryFile {
+        path: rel(path),
+        sha256: sha256_hex(text.as_bytes()),
+        bytes: text.len() as u64,
+    };
+    assert_eq!(listed[0].files, [file("run/ü 50%.json", "22"), file("run/a-b.json", "1")]);
+}
+
+#[test]
+fn long_paths_and_long_step_ids_are_kept() {
+    let scratch = Scratch::new();
+    let path = format!("run/{}/{}.json", "d".repeat(200), "ü".repeat(100));
+    scratch.write(&path, "old");
+    let mut meta = meta();
+    meta.step = Some(StepId::new("-".repeat(300)));
+    commit(&scratch.lock(), &[replace(&path, "old", "new")], &meta).unwrap();
+    assert_eq!(read(&scratch.root, &own(), "000001").unwrap(), [(rel(&path), b"old".to_vec())]);
+    assert_eq!(list(&scratch.root, &own()).unwrap()[0].step, Some(StepId::new("-".repeat(20))));
+}
+
+#[test]
+fn only_the_newest_are_kept() {
+    let scratch = Scratch::new();
+    scratch.write("run/state", "0");
+    let lock = scratch.lock();
+    let mut meta = meta();
+    meta.history_limit = 3;
+    for count in 0..6 {
+        commit(&lock, &[replace("run/state", &count.to_string(), &(count + 1).to_string())], &meta).unwrap();
+    }
+    let ids: Vec<String> = list(&scratch.root, &own()).unwrap().into_iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, ["000006", "000005", "000004"]);
+    assert_eq!(read(&scratch.root, &own(), "000004").unwrap()[0].1, b"3");
+    assert!(matches!(read(&scratch.root, &own(), "000003"), Err(StoreError::HistoryMissing { .. })));
+    assert!(matches!(read(&scratch.root, &own(), "../x"), Err(StoreError::HistoryMissing { .. })));
+    meta.history_limit = 0;
+    commit(&lock, &[replace("run/state", "6", "7")], &meta).unwrap();
+    assert!(list(&scratch.root, &own()).unwrap().is_empty());
+}
+
+#[test]
+fn incomplete_foreign_and_changed_entries_count_for_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("run/a", "1");
+    scratch.write("run/b", "2");
+    let lock = scratch.lock();
+    commit(&lock, &[replace("run/a", "1", "x"), replace("run/b", "2", "x")], &meta()).unwrap();
+    commit(&lock, &[replace("run/a", "x", "y")], &meta()).unwrap();
+    let folder = scratch.root.join("run/.piton/history");
+    fs::write(folder.join("notes.txt"), "").unwrap();
+    let of = |id: &str| scratch.files("run/.piton/history").into_iter().find(|name| name.starts_with(id)).unwrap();
+    fs::write(folder.join(of("000002")), "scribbled").unwrap();
+    fs::remove_file(folder.join(of("000001"))).unwrap();
+    let ids: Vec<String> = list(&scratch.root, &own()).unwrap().into_iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, ["000002"]);
+    assert!(matches!(read(&scratch.root, &own(), "000002"), Err(StoreError::HistoryCorrupt { .. })));
+    assert!(matches!(read(&scratch.root, &own(), "000001"), Err(StoreError::HistoryMissing { .. })));
+}
+
+#[test]
+fn a_broken_file_is_set_aside_once() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    let first = keep_corrupt(&lock, &rel("run/state.json"), clock().now, b"{").unwrap();
+    let second = keep_corrupt(&lock, &rel("run/state.json"), clock().now, b"{").unwrap();
+    assert_eq!(first, second);
+    let digest = &sha256_hex(b"{")[..16];
+    assert_eq!(scratch.files("run/.piton/history/corrupt"), [format!("20260131T120000Z-{digest}-state.json")]);
+}
+
+#[test]
+fn no_history_is_an_empty_one() {
+    let scratch = Scratch::new();
+    assert!(list(&scratch.root, &own()).unwrap().is_empty());
+    assert!(matches!(read(&scratch.root, &own(), "000001"), Err(StoreError::HistoryMissing { .. })));
+}

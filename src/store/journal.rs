@@ -1,0 +1,78 @@
+//! Files that only grow: one JSON value in each line. A line torn by a kill is skipped by its readers and closed by the next writer.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::io::Seek as _;
+use std::io::SeekFrom;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::StoreError;
+use super::lock::RunLock;
+use super::platform;
+
+const LOG: &str = "log.jsonl";
+const READ_LIMIT: u64 = 64 << 20;
+
+/// Notes what was done, for people who look for a reason later. Keep environment, secrets and home paths out of it.
+///
+/// # Errors
+///
+/// When it cannot be written; callers go on all the same.
+pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
+    append(lock.own_dir(), LOG, line, limit)
+}
+
+/// Adds a line. Before the file grows beyond `limit` it becomes the previous one, which is then forgotten.
+pub(super) fn append<T: Serialize>(own_dir: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
+    let path = own_dir.join(name);
+    try_append(&path, line, limit).map_err(|source| StoreError::io(&path, source))
+}
+
+fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    let mut file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > 0 && size + bytes.len() as u64 > limit {
+        fs::rename(path, previous(path))?;
+        file = open(path)?;
+    } else if size > 0 && !ends_a_line(&mut file, size)? {
+        bytes.insert(0, b'\n');
+    }
+    file.write_all(&bytes)
+}
+
+fn open(path: &Utf8Path) -> io::Result<File> {
+    let mut options = platform::careful();
+    options.read(true).append(true).create(true);
+    let file = platform::with_mode(&mut options, platform::OWN_FILE).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::Start(size - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
+    path.with_extension("previous.jsonl")
+}
+
+/// Reads all lines that parse, oldest first. What is missing or cannot be read is no line.
+pub(super) fn read<T: DeserializeOwned>(own_dir: &Utf8Path, name: &str) -> Vec<T> {
+    let path = own_dir.join(name);
+    let mut lines = Vec::new();
+    for file in [previous(&path), path] {
+        let bytes = platform::read_own(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();
+        lines.extend(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<T>(line).ok()));
+    }
+    lines
+}

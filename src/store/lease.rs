@@ -1,0 +1,174 @@
+//! Who drives a run now. A lease informs; it never locks anybody out for longer than its holder lives.
+//!
+//! It has one fixed size and is overwritten in place, which costs a checkpoint next to nothing. Torn, it counts for nothing.
+
+use std::fs;
+use std::io;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::environment::Environment;
+use super::error::StoreError;
+use super::lock::RunLock;
+use super::path::Root;
+use super::platform;
+use super::process;
+use super::process::Caller;
+use super::process::Process;
+use crate::model::Clock;
+use crate::model::Owner;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+const FILE: &str = "lease.json";
+const SIZE: usize = 1_024;
+const READ_LIMIT: u64 = 64 << 10;
+/// For how long the word of a process that cannot be looked at counts, in seconds.
+const HEARTBEAT_WINDOW: i64 = 900;
+/// A younger heartbeat is not renewed, in seconds.
+const HEARTBEAT_STEP: i64 = 60;
+
+/// Is the content of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Lease {
+    session: Option<String>,
+    pid: u32,
+    process_start: Option<u64>,
+    boot_id: Option<String>,
+    host: String,
+    /// The verb that took it, for people.
+    command: String,
+    taken_at: Timestamp,
+    heartbeat: Timestamp,
+}
+
+/// Says who drives the run, as seen by this process.
+pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment: &Environment) -> Owner {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    match own_dir.map(|own_dir| read(&own_dir)) {
+        None | Some(Found::Nothing) => Owner::None,
+        Some(Found::Torn) => Owner::Dead { since: None, session: None },
+        Some(Found::Lease(lease)) => judge(&lease, clock, &Caller::find(environment)),
+    }
+}
+
+fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
+    let holder = Process { pid: lease.pid, start: lease.process_start };
+    let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
+    let is_same_session = lease.session.is_some() && lease.session == caller.session;
+    if is_same_session || (is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder)) {
+        return Owner::Ours;
+    }
+    let age = clock.now.seconds_since(lease.heartbeat);
+    let is_fresh = (-HEARTBEAT_WINDOW..=HEARTBEAT_WINDOW).contains(&age);
+    let is_alive = if lease.host != caller.host {
+        is_fresh
+    } else if !is_this_machine {
+        false
+    } else {
+        process::is_alive(holder).unwrap_or(is_fresh)
+    };
+    if is_alive {
+        let place =
+            if lease.host == caller.host { String::new() } else { format!(" on host {}", clean_line(&lease.host, 64)) };
+        let command = clean_line(&lease.command, 80);
+        let description = format!("process {}{place} (`{command}`), last heard of at {}", lease.pid, lease.heartbeat);
+        Owner::Live { description }
+    } else {
+        Owner::Dead { since: Some(lease.heartbeat), session: lease.session.as_deref().map(|id| clean_line(id, 80)) }
+    }
+}
+
+/// Makes the caller the one who drives. Whether that is fair is the planner's question.
+///
+/// # Errors
+///
+/// When the lease cannot be written.
+pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str) -> Result<(), StoreError> {
+    let lease = Lease {
+        session: caller.session.as_deref().map(|id| clean_line(id, 128)),
+        pid: caller.owner.pid,
+        process_start: caller.owner.start,
+        boot_id: caller.boot_id.clone(),
+        host: caller.host.clone(),
+        command: clean_line(command, 80),
+        taken_at: clock.now,
+        heartbeat: clock.now,
+    };
+    write(lock, &lease)
+}
+
+/// Says that the caller is still at work. Does nothing when it said so a moment ago, or when the lease is somebody else's.
+/// Returns whether the caller holds it.
+///
+/// # Errors
+///
+/// When the lease cannot be written.
+pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<bool, StoreError> {
+    let Found::Lease(mut lease) = read(lock.own_dir()) else { return Ok(false) };
+    if judge(&lease, clock, caller) != Owner::Ours {
+        return Ok(false);
+    }
+    if (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) && lease.pid == caller.owner.pid {
+        return Ok(true);
+    }
+    lease.heartbeat = clock.now;
+    lease.pid = caller.owner.pid;
+    lease.process_start = caller.owner.start;
+    lease.boot_id.clone_from(&caller.boot_id);
+    lease.host.clone_from(&caller.host);
+    write(lock, &lease).map(|()| true)
+}
+
+/// Ends the caller's lease; one that is somebody else's stays.
+///
+/// # Errors
+///
+/// When the lease cannot be removed.
+pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(), StoreError> {
+    match read(lock.own_dir()) {
+        Found::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
+            let path = lock.own_dir().join(FILE);
+            fs::remove_file(&path).map_err(|source| StoreError::io(&path, source))
+        }
+        Found::Lease(_) | Found::Nothing | Found::Torn => Ok(()),
+    }
+}
+
+enum Found {
+    Nothing,
+    Torn,
+    Lease(Lease),
+}
+
+fn read(own_dir: &Utf8Path) -> Found {
+    match platform::read_own(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
+        Ok(None) => Found::Nothing,
+        Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(Found::Torn, Found::Lease),
+        Err(_) => Found::Torn,
+    }
+}
+
+fn write(lock: &RunLock, lease: &Lease) -> Result<(), StoreError> {
+    let path = lock.own_dir().join(FILE);
+    try_write(&path, lease).map_err(|source| StoreError::io(&path, source))
+}
+
+fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(lease)?;
+    bytes.resize(bytes.len().max(SIZE - 1), b' ');
+    bytes.push(b'\n');
+    let mut options = platform::careful();
+    options.write(true).create(true).truncate(false);
+    let mut file = platform::with_mode(&mut options, platform::OWN_FILE).open(path)?;
+    file.write_all(&bytes)?;
+    if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
+}
+
+#[cfg(test)]
+#[path = "lease_tests.rs"]
+mod tests;

@@ -1,0 +1,171 @@
+//! One writer at a time for each run. Holding a [`RunLock`] is the permission to write.
+//!
+//! The lock file is never deleted: a lock on a file that has lost its name would exclude nobody. The operating system drops the
+//! lock with its holder, so a killed process leaves nothing to clean up.
+
+use std::fs;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::path::Root;
+use super::platform;
+use super::txn;
+use crate::model::RelPath;
+
+const LOCK_FILE: &str = "lock";
+const FIRST_PAUSE: Duration = Duration::from_micros(500);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Is the right to change one run, held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct RunLock {
+    /// The operating system unlocks it when it is closed.
+    _file: File,
+    root: Root,
+    own: RelPath,
+    own_dir: Utf8PathBuf,
+}
+
+impl RunLock {
+    /// Waits for the run to be free, then brings to its end what a killed writer left. Makes Piton's own folder when needed.
+    ///
+    /// # Errors
+    ///
+    /// When somebody else holds it for longer than `timeout`, or the folder cannot be written.
+    pub(crate) fn acquire(root: &Utf8Path, own: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
+        let root = Root::open(root)?;
+        let own_dir = root.target(own)?;
+        let path = own_dir.join(LOCK_FILE);
+        let started = Instant::now();
+        let file = loop {
+            let file = open_or_create(&own_dir, &path)?;
+            wait(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
+            // Somebody may have removed the whole folder while we waited.
+            if !platform::is_unlinked(&file) {
+                break file;
+            }
+        };
+        let lock = Self { _file: file, root, own: own.clone(), own_dir };
+        txn::recover(&lock.root, &lock.own_dir)?;
+        Ok(lock)
+    }
+
+    pub(super) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(super) fn own(&self) -> &RelPath {
+        &self.own
+    }
+
+    pub(super) fn own_dir(&self) -> &Utf8Path {
+        &self.own_dir
+    }
+
+    /// Returns a folder below Piton's own, made when needed. A link in its place is refused.
+    pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
+        folder(&self.own_dir, name)
+    }
+}
+
+pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
+    let path = own_dir.join(name);
+    match platform::create_private_dir(path.as_std_path()) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
+    }
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => Ok(path),
+        Ok(_) => Err(StoreError::UnsafePath { path, problem: "a link or a file stands where Piton keeps a folder" }),
+        Err(source) => Err(StoreError::io(&path, source)),
+    }
+}
+
+fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
+    let mut options = platform::careful();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened.map_err(|source| StoreError::io(path, source)),
+    }
+    if let Some(parent) = own_dir.parent() {
+        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    match platform::create_private_dir(own_dir.as_std_path()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
+        Ok(()) | Err(_) => {}
+    }
+    // Before the lock file, so that where there is a lock, there is the other.
+    let ignore = own_dir.join(".gitignore");
+    match platform::create_new(ignore.as_std_path(), platform::OWN_FILE) {
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source))?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(source) => return Err(StoreError::io(&ignore, source)),
+    }
+    options.create(true).truncate(false);
+    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
+}
+
+/// Finds out whether a run could be locked now, without making anything that is not there.
+///
+/// # Errors
+///
+/// When somebody holds it, or the file system does not support locks.
+pub(crate) fn try_lock(root: &Utf8Path, own: &RelPath) -> Result<(), StoreError> {
+    let own_dir = own.under(root);
+    share(&own_dir, Duration::from_millis(200)).map(drop)
+}
+
+/// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
+/// user may not look.
+pub(super) fn share(own_dir: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
+    let path = own_dir.join(LOCK_FILE);
+    let file = match platform::careful().read(true).open(&path) {
+        Ok(file) => file,
+        Err(_) => return Ok(None),
+    };
+    wait(&path, timeout, timeout, || file.try_lock_shared())?;
+    Ok(Some(file))
+}
+
+/// Tells whether somebody ever wrote this run.
+pub(super) fn exists(own_dir: &Utf8Path) -> bool {
+    own_dir.join(LOCK_FILE).symlink_metadata().is_ok()
+}
+
+/// Polls, since a wait in the kernel has no end.
+fn wait(
+    path: &Utf8Path,
+    left: Duration,
+    timeout: Duration,
+    mut attempt: impl FnMut() -> Result<(), TryLockError>,
+) -> Result<(), StoreError> {
+    let started = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(source)) if source.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(source)) => return Err(StoreError::io(path, source)),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= left => {
+                return Err(StoreError::LockTimeout { path: path.to_owned(), waited: timeout });
+            }
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(pause.min(left.saturating_sub(started.elapsed())));
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "lock_tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! From checked relative paths to files below a root, whatever links lie in between.
+//!
+//! A link may lead to another place below the root. One that leaves it is refused, and so is every way into a `.git` folder
+//! for writing: a planted record or link must not reach a hook.
+
+use std::fs;
+use std::fs::File;
+use std::fs::Metadata;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::platform;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+
+/// Is a folder that nothing leaves.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// Absolute, without links.
+    path: Utf8PathBuf,
+    #[cfg(target_os = "linux")]
+    handle: Option<File>,
+}
+
+impl Root {
+    pub(super) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
+        let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            handle: File::open(&real).ok(),
+            path: real,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Returns where a path really leads, for reading: a place below the root, or the reason against it.
+    pub(super) fn locate(&self, path: &RelPath) -> Result<Utf8PathBuf, ReadProblem> {
+        let real = path.under(&self.path).canonicalize_utf8().map_err(|error| problem_of(&error))?;
+        if real.starts_with(&self.path) { Ok(real) } else { Err(ReadProblem::LinkLeavesRoot) }
+    }
+
+    /// Returns where a path really leads, for writing. It need not exist; its missing folders neither.
+    pub(super) fn target(&self, path: &RelPath) -> Result<Utf8PathBuf, StoreError> {
+        let full = path.under(&self.path);
+        let refuse = |problem| StoreError::UnsafePath { path: full.clone(), problem };
+        let mut existing = full.as_path();
+        let real = loop {
+            match existing.canonicalize_utf8() {
+                Ok(real) => break real,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if fs::symlink_metadata(existing).is_ok() {
+                        return Err(refuse("it goes through a link that leads nowhere"));
+                    }
+                    existing = existing.parent().ok_or_else(|| refuse("its root is gone"))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Err(refuse("it goes through a name that is not UTF-8"));
+                }
+                Err(error) => return Err(StoreError::io(&full, error)),
+            }
+        };
+        if !real.starts_with(&self.path) {
+            return Err(refuse("it is or goes through a link that leaves the project"));
+        }
+        let missing = full.strip_prefix(existing).map_err(|_| refuse("it leaves the project"))?;
+        let target = if missing.as_str().is_empty() { real } else { real.join(missing) };
+        let below = target.strip_prefix(&self.path).unwrap_or(&target);
+        if below.components().any(|part| part.as_str().eq_ignore_ascii_case(".git")) {
+            return Err(refuse("nothing is ever written into a `.git` folder"));
+        }
+        Ok(target)
+    }
+
+    /// Opens a regular file below the root. Never hangs and never leaves the root, not even when links change meanwhile.
+    pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
+        let file = match self.open_beneath(path) {
+            Some(opened) => opened.map_err(|error| problem_of(&error))?,
+            None => {
+                let real = self.locate(path)?;
+                let mut options = platform::careful();
+                options.read(true).open(&real).map_err(|error| problem_of(&error))?
+            }
+        };
+        let metadata = file.metadata().map_err(|error| problem_of(&error))?;
+        if metadata.is_dir() {
+            Err(ReadProblem::Directory)
+        } else if metadata.is_file() {
+            Ok((file, metadata))
+        } else {
+            Err(ReadProblem::NotRegular)
+        }
+    }
+
+    /// Lets the kernel check the way, in one call; `None` where it cannot or where only `locate` can tell why it refuses.
+    #[cfg(target_os = "linux")]
+    fn open_beneath(&self, path: &RelPath) -> Option<io::Result<File>> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        use rustix::fs::ResolveFlags;
+        use rustix::io::Errno;
+        let flags = OFlags::RDONLY | (platform::careful_flags() - OFlags::NOFOLLOW);
+        let handle = self.handle.as_ref()?;
+        match rustix::fs::openat2(handle, path.as_str(), flags, Mode::empty(), ResolveFlags::BENEATH) {
+            Ok(file) => Some(Ok(File::from(file))),
+            Err(errno @ (Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::ISDIR)) => Some(Err(errno.into())),
+            Err(_) => None,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_beneath(&self, _path: &RelPath) -> Option<io::Result<File>> {
+        None
+    }
+}
+
+/// Says in the words of the model why a file could not be opened or read.
+pub(super) fn problem_of(error: &io::Error) -> ReadProblem {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadProblem::Missing,
+        io::ErrorKind::PermissionDenied => ReadProblem::Permission,
+        io::ErrorKind::IsADirectory => ReadProblem::Directory,
+        io::ErrorKind::InvalidData => ReadProblem::Other("its path has a name that is not UTF-8".to_owned()),
+        // Opening a socket, or a device without a driver.
+        _ if matches!(error.raw_os_error(), Some(6 | 19)) => ReadProblem::NotRegular,
+        _ => ReadProblem::Other(error.to_string()),
+    }
+}

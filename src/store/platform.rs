@@ -1,0 +1,159 @@
+//! What differs between operating systems: modes, links that must not be followed, flushing a folder.
+
+use std::fs::File;
+use std::fs::Metadata;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt as _;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt as _;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Is the mode of Piton's own files.
+pub(super) const OWN_FILE: u32 = 0o600;
+/// Is the mode of a new file among foreign ones, before the umask.
+pub(super) const FOREIGN_FILE: u32 = 0o644;
+
+/// Returns options that neither follow a link in the last place nor hang on a pipe.
+pub(super) fn careful() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no such flags"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    options.custom_flags(careful_flags().bits().cast_signed());
+    options
+}
+
+#[cfg(unix)]
+pub(super) fn careful_flags() -> rustix::fs::OFlags {
+    use rustix::fs::OFlags;
+    OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+/// Opens a file that must not be there yet.
+pub(super) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = careful();
+    options.write(true).create_new(true);
+    with_mode(&mut options, mode).open(path)
+}
+
+#[cfg(unix)]
+pub(super) fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
+    options.mode(mode)
+}
+
+#[cfg(not(unix))]
+pub(super) fn with_mode(options: &mut OpenOptions, _mode: u32) -> &mut OpenOptions {
+    options
+}
+
+/// Makes a folder that only its owner may enter.
+pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no modes"))]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Reads one of Piton's own files; `None` when it is missing. More than `limit` bytes are an error.
+pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match careful().read(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than anything Piton writes"));
+    }
+    Ok(Some(bytes))
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// Is what a replacement keeps of the file it replaces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes {
+    pub(super) mode: Option<u32>,
+    owner: Option<(u32, u32)>,
+    pub(super) links: u64,
+}
+
+#[cfg(unix)]
+pub(super) fn attributes(metadata: &Metadata) -> Attributes {
+    Attributes {
+        mode: Some(metadata.mode() & 0o7777),
+        owner: Some((metadata.uid(), metadata.gid())),
+        links: metadata.nlink(),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn attributes(_metadata: &Metadata) -> Attributes {
+    Attributes { mode: None, owner: None, links: 1 }
+}
+
+/// Gives a file the mode of another and, where this user may, its owner.
+#[cfg(unix)]
+pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
+    let now = file.metadata()?;
+    if let Some((uid, gid)) = attributes.owner
+        && (now.uid(), now.gid()) != (uid, gid)
+    {
+        let _ = rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
+    }
+    match attributes.mode {
+        Some(mode) if now.mode() & 0o7777 != mode => file.set_permissions(std::fs::Permissions::from_mode(mode)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
+    Ok(())
+}
+
+/// Tells whether only the owner may touch the file, as is so for all that Piton writes for itself.
+#[cfg(unix)]
+pub(super) fn is_private(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_private(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// Tells whether the open file has no name any more.
+#[cfg(unix)]
+pub(super) fn is_unlinked(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_unlinked(_file: &File) -> bool {
+    false
+}
+
+/// Returns a token that no other process and no other call has.
+pub(super) fn unique() -> String {
+    use std::hash::BuildHasher as _;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering;
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let random = std::hash::RandomState::new().hash_one(call);
+    format!("{}.{random:016x}", std::process::id())
+}

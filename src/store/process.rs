@@ -1,0 +1,196 @@
+//! Who calls, and who is still alive. A process is known by its number and the moment it started, since numbers come back.
+
+use super::environment::Environment;
+
+/// How far up the caller's ancestors are looked at.
+const ANCESTORS_LIMIT: usize = 32;
+
+/// Starts others and ends with them: no owner of a run.
+#[cfg(target_os = "linux")]
+const SHELLS: [&str; 15] = [
+    "sh", "bash", "dash", "ash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "busybox", "env", "timeout", "nohup",
+    "sudo",
+];
+
+/// Is one process, for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    /// In ticks since the machine was started; `None` where the system does not tell.
+    pub(crate) start: Option<u64>,
+}
+
+/// Is who runs this command, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub(crate) session: Option<String>,
+    /// The process whose end means that nobody drives the run any more.
+    pub(crate) owner: Process,
+    /// All processes that this one descends from, nearest first.
+    pub(crate) ancestors: Vec<Process>,
+    pub(crate) boot_id: Option<String>,
+    pub(crate) host: String,
+}
+
+impl Caller {
+    /// Looks it up. Under an agent the owner is the nearest ancestor that is no shell, else the parent process.
+    pub(crate) fn find(environment: &Environment) -> Self {
+        let lineage = lineage();
+        let parent = lineage.first().map_or(Process { pid: std::process::id(), start: None }, |(process, _)| *process);
+        let agent = lineage.iter().find(|(_, name)| !is_shell(name)).map(|(process, _)| *process);
+        Self {
+            session: environment.session.clone(),
+            owner: agent.filter(|_| environment.is_agent).unwrap_or(parent),
+            ancestors: lineage.into_iter().map(|(process, _)| process).collect(),
+            boot_id: boot_id(),
+            host: host(),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_shell(_name: &str) -> bool {
+    false
+}
+
+/// Is what `/proc` says of a process.
+#[cfg(target_os = "linux")]
+struct Stat {
+    name: String,
+    state: char,
+    parent: u32,
+    start: u64,
+}
+
+#[cfg(target_os = "linux")]
+fn stat(pid: u32) -> Option<Stat> {
+    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(&String::from_utf8_lossy(&bytes))
+}
+
+/// The name stands in brackets and may hold brackets and spaces itself, so the last closing one ends it.
+#[cfg(target_os = "linux")]
+fn parse_stat(text: &str) -> Option<Stat> {
+    let (head, tail) = text.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut fields = tail.split_ascii_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // The 22nd field of proc(5).
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(Stat { name: name.to_owned(), state, parent, start })
+}
+
+#[cfg(target_os = "linux")]
+fn lineage() -> Vec<(Process, String)> {
+    let mut lineage = Vec::new();
+    let mut next = stat(std::process::id()).map(|own| own.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && lineage.len() < ANCESTORS_LIMIT) {
+        let Some(found) = stat(pid) else { break };
+        lineage.push((Process { pid, start: Some(found.start) }, found.name));
+        next = Some(found.parent);
+    }
+    lineage
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn lineage() -> Vec<(Process, String)> {
+    const { assert!(ANCESTORS_LIMIT > 0) };
+    let parent = rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+    parent.map(|pid| (Process { pid, start: None }, String::new())).into_iter().collect()
+}
+
+#[cfg(not(unix))]
+fn lineage() -> Vec<(Process, String)> {
+    const { assert!(ANCESTORS_LIMIT > 0) };
+    Vec::new()
+}
+
+/// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only
+/// the number is known, and some process has it.
+#[cfg(target_os = "linux")]
+pub(super) fn is_alive(process: Process) -> Option<bool> {
+    let Some(found) = stat(process.pid) else { return Some(false) };
+    if matches!(found.state, 'Z' | 'X' | 'x') {
+        return Some(false);
+    }
+    process.start.map(|start| start == found.start)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(super) fn is_alive(process: Process) -> Option<bool> {
+    let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let Some(pid) = pid else { return Some(false) };
+    match rustix::process::test_kill_process(pid) {
+        Err(rustix::io::Errno::SRCH) => Some(false),
+        Ok(()) | Err(_) => None,
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_alive(_process: Process) -> Option<bool> {
+    None
+}
+
+fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::Caller;
+    use super::Process;
+    use super::is_alive;
+    use super::parse_stat;
+    use super::stat;
+    use crate::store::Environment;
+
+    #[test]
+    fn names_with_brackets_and_spaces_are_read() {
+        let rest = "0 ".repeat(16);
+        let found = parse_stat(&format!("42 (a) b (c) S 7 0 {rest}991 1 2")).unwrap();
+        assert_eq!((found.name.as_str(), found.state, found.parent, found.start), ("a) b (c", 'S', 7, 991));
+        assert!(parse_stat("42 torn").is_none());
+    }
+
+    #[test]
+    fn this_process_descends_from_living_ones() {
+        let caller = Caller::find(&Environment::default());
+        assert_eq!(caller.owner, caller.ancestors[0]);
+        assert_eq!(is_alive(caller.owner), Some(true));
+        assert!(!caller.host.is_empty());
+    }
+
+    #[test]
+    fn a_recycled_number_and_a_zombie_are_not_alive() {
+        let pid = std::process::id();
+        let start = stat(pid).unwrap().start;
+        assert_eq!(is_alive(Process { pid, start: Some(start) }), Some(true));
+        assert_eq!(is_alive(Process { pid, start: Some(start + 1) }), Some(false));
+        assert_eq!(is_alive(Process { pid, start: None }), None);
+
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let start = stat(child.id()).map(|found| found.start);
+        while stat(child.id()).unwrap().state != 'Z' {
+            std::thread::yield_now();
+        }
+        assert_eq!(is_alive(Process { pid: child.id(), start }), Some(false));
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,60 @@
+//! Which project the caller stands in. Found by looking upwards, without starting git.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::config;
+use super::environment::Environment;
+use super::error::StoreError;
+use super::repository::GitPaths;
+use crate::model::Config;
+
+/// Marks the top of a project that is not in git.
+const MARKERS: [&str; 8] =
+    [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
+
+/// Is the folder that everything is looked for in.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    /// Absolute and without links: the main worktree, also for a caller in a linked one.
+    pub(crate) root: Utf8PathBuf,
+    /// Where the caller stands.
+    pub(crate) cwd: Utf8PathBuf,
+    pub(crate) git: Option<GitPaths>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) lock_timeout: Duration,
+}
+
+impl Project {
+    /// Finds the project of a folder. A folder strictly below a repository's top that has a `piton.toml` is a project of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the folder does not exist or the configuration is wrong. Never because of git.
+    pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
+        let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
+        let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
+        let found = cwd.ancestors().find_map(|top| Some((top, GitPaths::at(top)?)));
+        let (root, git) = match found {
+            Some((top, git)) => {
+                let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
+                let own_project = inside.find(|folder| folder.join(config::FILE_NAME).is_file());
+                (own_project.map_or_else(|| git.main_root.clone(), Utf8Path::to_owned), Some(git))
+            }
+            None => {
+                let marked = cwd.ancestors().find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));
+                (marked.unwrap_or(&cwd).to_owned(), None)
+            }
+        };
+        let config = Arc::new(config::load(&root, &environment.overrides)?);
+        Ok(Self { root, cwd, git, config, lock_timeout: environment.lock_timeout })
+    }
+
+    /// Returns the linked worktrees, absolute.
+    pub(crate) fn worktrees(&self) -> &[Utf8PathBuf] {
+        self.git.as_ref().map_or(&[], |git| &git.worktrees)
+    }
+}

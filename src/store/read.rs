@@ -1,0 +1,280 @@
+//! Reads what a run is made of. Whatever is wrong with a file becomes a value; only the store's own troubles are errors.
+//!
+//! Nobody sees half of a change to several files: where a writer of Piton ever was, reading takes the shared lock and first
+//! finishes what a killed writer left. Where this user may not finish it, the pending contents are shown instead.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::clock;
+use super::error::StoreError;
+use super::lock;
+use super::lock::RunLock;
+use super::path::Root;
+use super::path::problem_of;
+use super::project::Project;
+use super::txn;
+use super::txn::Record;
+use crate::model::Candidate;
+use crate::model::Clock;
+use crate::model::Content;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::ReadProblem;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+
+const FILE_LIMIT: u64 = 64 << 20;
+const SET_LIMIT: u64 = 256 << 20;
+const FILES_LIMIT: usize = 20_000;
+const INPUT_LIMIT: u64 = 16 << 20;
+
+/// Reads the files of a run as one consistent whole.
+///
+/// # Errors
+///
+/// When a writer holds the run for too long, or the root itself cannot be read.
+pub(crate) fn file_set(
+    project: &Project,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    clock: Clock,
+) -> Result<FileSet, StoreError> {
+    let checked = Root::open(root)?;
+    let has_writers = || checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let files = if has_writers() {
+        read_locked(project, &checked, candidate)?
+    } else {
+        let files = read_all(&checked, &candidate.reads, None);
+        // The first writer may have come while we read.
+        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
+    };
+    Ok(set_of(project, root, candidate, files, clock))
+}
+
+/// Reads the files of a run whose lock the caller holds.
+pub(crate) fn file_set_locked(
+    project: &Project,
+    lock: &RunLock,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    clock: Clock,
+) -> FileSet {
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+}
+
+fn set_of(
+    project: &Project,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    files: BTreeMap<RelPath, FileEntry>,
+    clock: Clock,
+) -> FileSet {
+    let is_linked = root != project.root && project.worktrees().iter().any(|worktree| worktree == root);
+    FileSet {
+        root: root.to_owned(),
+        name: candidate.name.clone(),
+        state: candidate.state.clone(),
+        own: candidate.own.clone(),
+        files,
+        worktrees: project
+            .worktrees()
+            .iter()
+            .filter_map(|worktree| RelPath::parse(worktree.strip_prefix(root).ok()?.as_str()).ok())
+            .collect(),
+        main_root: is_linked.then(|| project.root.clone()),
+        clock,
+        config: Arc::clone(&project.config),
+    }
+}
+
+/// Reads one file below a root.
+pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
+    match Root::open(root) {
+        Ok(root) => read_entry(&root, path, FILE_LIMIT).content,
+        Err(error) => Content::Problem(ReadProblem::Other(error.to_string())),
+    }
+}
+
+/// Reads text that the caller names: a file, or the standard input for `-`.
+///
+/// # Errors
+///
+/// When it cannot be read, is larger than 16 MiB or not UTF-8.
+pub(crate) fn text_input(path: &str) -> Result<String, StoreError> {
+    let shown = Utf8PathBuf::from(if path == "-" { "the standard input" } else { path });
+    let mut bytes = Vec::new();
+    let read = if path == "-" {
+        io::stdin().lock().take(INPUT_LIMIT + 1).read_to_end(&mut bytes)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| StoreError::Unreadable { path: shown.clone(), problem: problem_of(&error) })?;
+    if bytes.len() as u64 > INPUT_LIMIT {
+        let problem = ReadProblem::TooLarge { bytes: bytes.len() as u64, limit: INPUT_LIMIT };
+        return Err(StoreError::Unreadable { path: shown, problem });
+    }
+    String::from_utf8(bytes).map_err(|_| StoreError::NotText { path: shown })
+}
+
+fn read_locked(
+    project: &Project,
+    root: &Root,
+    candidate: &Candidate,
+) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
+    let own_dir = match root.locate(&candidate.own) {
+        Ok(own_dir) => own_dir,
+        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
+    };
+    if txn::is_pending(&own_dir) {
+        // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
+        match RunLock::acquire(root.path(), &candidate.own, project.lock_timeout) {
+            Ok(_) => {}
+            Err(error) if error.is_write_refused() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let _shared = lock::share(&own_dir, project.lock_timeout)?;
+    let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
+    Ok(read_all(root, &candidate.reads, pending.as_ref()))
+}
+
+fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
+    let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
+    for read in reads {
+        match read {
+            ReadSpec::File(path) => set.read(path),
+            ReadSpec::Contents { dir, suffix } => {
+                for path in set.names(dir, suffix) {
+                    set.read(&path);
+                }
+            }
+            ReadSpec::Names { dir } => {
+                for path in set.names(dir, "") {
+                    let entry = FileEntry { content: Content::NameOnly, modified: None };
+                    set.files.entry(path).or_insert(entry);
+                }
+            }
+        }
+    }
+    if let Some(record) = pending {
+        lay_over(&mut set.files, reads, record);
+    }
+    set.files
+}
+
+/// Shows the files as they will be once the record is finished.
+fn lay_over(files: &mut BTreeMap<RelPath, FileEntry>, reads: &[ReadSpec], record: &Record) {
+    for file in &record.files {
+        let has_content = reads.iter().filter_map(|read| is_wanted(read, &file.path)).max();
+        match (&file.after, has_content) {
+            (None, _) => {
+                files.remove(&file.path);
+            }
+            (Some(bytes), Some(true)) => {
+                let modified = files.get(&file.path).and_then(|entry| entry.modified);
+                let content = Content::Bytes(bytes.as_slice().into());
+                files.insert(file.path.clone(), FileEntry { content, modified });
+            }
+            (Some(_), Some(false)) => {
+                files.entry(file.path.clone()).or_insert(FileEntry { content: Content::NameOnly, modified: None });
+            }
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// Tells whether a spec asks for a path, and if so whether with its content.
+fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
+    match read {
+        ReadSpec::File(wanted) => (wanted == path).then_some(true),
+        ReadSpec::Contents { dir, suffix } => {
+            (path.parent().as_ref() == Some(dir) && path.name().ends_with(suffix)).then_some(true)
+        }
+        ReadSpec::Names { dir } => (path.parent().as_ref() == Some(dir)).then_some(false),
+    }
+}
+
+/// Is a set being read.
+struct Reading<'a> {
+    root: &'a Root,
+    files: BTreeMap<RelPath, FileEntry>,
+    /// How many bytes may still be read.
+    left: u64,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, path: &RelPath) {
+        if self.files.get(path).is_some_and(|entry| entry.content != Content::NameOnly) {
+            return;
+        }
+        let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
+        match &entry.content {
+            Content::Problem(ReadProblem::Missing) => return,
+            Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
+            Content::NameOnly | Content::Problem(_) => {}
+        }
+        self.files.insert(path.clone(), entry);
+    }
+
+    /// Returns the files directly in a folder; what is wrong with the folder itself is noted under its own path.
+    fn names(&mut self, dir: &RelPath, suffix: &str) -> Vec<RelPath> {
+        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(ReadProblem::Missing) => return Vec::new(),
+            Err(problem) => {
+                let entry = FileEntry { content: Content::Problem(problem), modified: None };
+                self.files.insert(dir.clone(), entry);
+                return Vec::new();
+            }
+        };
+        let mut paths: Vec<RelPath> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.ends_with(suffix) && !super::stage::is_temporary(name.as_ref()))
+            .filter_map(|name| dir.join(&name).ok())
+            .take(FILES_LIMIT)
+            .collect();
+        paths.sort_unstable();
+        paths
+    }
+}
+
+fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
+    let problem = |problem| FileEntry { content: Content::Problem(problem), modified: None };
+    let (file, metadata) = match root.open_file(path) {
+        Ok(opened) => opened,
+        Err(found) => return problem(found),
+    };
+    let modified = metadata.modified().ok().and_then(clock::from_system);
+    let content = match bounded(file, metadata.len(), limit) {
+        Ok(bytes) => Content::Bytes(bytes.into()),
+        Err(found) => Content::Problem(found),
+    };
+    FileEntry { content, modified }
+}
+
+/// Reads an open file to its end, but not more than `limit` bytes.
+pub(super) fn bounded(file: fs::File, size: u64, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+    if size > limit {
+        return Err(ReadProblem::TooLarge { bytes: size, limit });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| problem_of(&error))?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadProblem::TooLarge { bytes: bytes.len() as u64, limit });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -1,0 +1,153 @@
+//! What the files in `.git` say, read without starting git. A broken repository is no repository; it is never an error.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::platform;
+
+const POINTER_LIMIT: u64 = 64 << 10;
+const PACKED_REFS_LIMIT: u64 = 64 << 20;
+const WORKTREES_LIMIT: usize = 1_000;
+
+/// Says where a repository keeps what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitPaths {
+    /// Shared by all worktrees.
+    pub(crate) common_dir: Utf8PathBuf,
+    /// Of the worktree that the caller stands in.
+    pub(crate) git_dir: Utf8PathBuf,
+    /// The main worktree, or the worktree itself where the repository is bare.
+    pub(crate) main_root: Utf8PathBuf,
+    /// Linked worktrees that are there, in the order of their paths.
+    pub(crate) worktrees: Vec<Utf8PathBuf>,
+}
+
+/// Is what HEAD of one worktree says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// `None` when detached.
+    pub(crate) branch: Option<String>,
+    /// `None` before the first commit.
+    pub(crate) sha: Option<String>,
+}
+
+impl GitPaths {
+    /// Finds the repository whose worktree begins exactly at `top`.
+    pub(crate) fn at(top: &Utf8Path) -> Option<Self> {
+        let git_dir = git_dir(top)?;
+        let common_dir = common_dir(&git_dir);
+        let linked = common_dir != git_dir;
+        let main_root = match common_dir.parent() {
+            Some(parent) if linked && common_dir.file_name() == Some(".git") => parent.to_owned(),
+            Some(_) | None => top.to_owned(),
+        };
+        let worktrees = worktrees(&common_dir);
+        Some(Self { common_dir, git_dir, main_root, worktrees })
+    }
+}
+
+/// Returns the folder that holds HEAD for the worktree at `top`.
+fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
+    let dot_git = top.join(".git");
+    let metadata = std::fs::metadata(&dot_git).ok()?;
+    let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir:", top)? };
+    dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
+}
+
+fn common_dir(git_dir: &Utf8Path) -> Utf8PathBuf {
+    pointer(&git_dir.join("commondir"), "", git_dir).filter(|dir| dir.is_dir()).unwrap_or_else(|| git_dir.to_owned())
+}
+
+/// Reads a file that holds one path, relative to `base`.
+fn pointer(file: &Utf8Path, label: &str, base: &Utf8Path) -> Option<Utf8PathBuf> {
+    let text = read_text(file, POINTER_LIMIT)?;
+    let target = text.strip_prefix(label)?.trim();
+    if target.is_empty() || target.contains('\0') {
+        return None;
+    }
+    base.join(target).canonicalize_utf8().ok()
+}
+
+fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Ok(entries) = common_dir.join("worktrees").read_dir_utf8() else { return Vec::new() };
+    let mut worktrees: Vec<Utf8PathBuf> = entries
+        .take(WORKTREES_LIMIT)
+        .filter_map(|entry| {
+            let admin = entry.ok()?.path().to_owned();
+            // The way back must lead here, else the folder was moved away or belongs to another repository by now.
+            let dot_git = pointer(&admin.join("gitdir"), "", &admin)?;
+            let top = dot_git.parent()?.to_owned();
+            (git_dir(&top)? == admin.canonicalize_utf8().ok()?).then_some(top)
+        })
+        .collect();
+    worktrees.sort_unstable();
+    worktrees.dedup();
+    worktrees
+}
+
+fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
+    String::from_utf8(platform::read_own(path.as_std_path(), limit).ok()??).ok()
+}
+
+/// Reads which branch and commit a worktree stands on; `None` outside of git.
+pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
+    let git_dir = git_dir(worktree)?;
+    let common_dir = common_dir(&git_dir);
+    let text = read_text(&git_dir.join("HEAD"), POINTER_LIMIT)?;
+    let Some(reference) = text.trim_end().strip_prefix("ref:").map(str::trim) else {
+        return Some(Head { branch: None, sha: sha_in(&text) });
+    };
+    let branch = reference.strip_prefix("refs/heads/").filter(|name| is_ref_name(name)).map(str::to_owned);
+    let sha = is_ref_name(reference).then(|| resolve(&git_dir, &common_dir, reference)).flatten();
+    Some(Head { branch, sha })
+}
+
+/// Does the same for a folder anywhere in a worktree.
+pub(super) fn head_above(folder: &Utf8Path) -> Option<Head> {
+    folder.ancestors().find(|top| git_dir(top).is_some()).and_then(head)
+}
+
+/// Tells whether the repository of a worktree has a branch; `None` outside of git or for a name no branch can have.
+pub(crate) fn branch_exists(worktree: &Utf8Path, branch: &str) -> Option<bool> {
+    let git_dir = git_dir(worktree)?;
+    let reference = format!("refs/heads/{branch}");
+    is_ref_name(&reference).then(|| resolve(&git_dir, &common_dir(&git_dir), &reference).is_some())
+}
+
+fn resolve(git_dir: &Utf8Path, common_dir: &Utf8Path, reference: &str) -> Option<String> {
+    let mut reference = reference.to_owned();
+    for _ in 0..5 {
+        let loose = [git_dir, common_dir].iter().find_map(|dir| read_text(&dir.join(&reference), POINTER_LIMIT));
+        let Some(text) = loose else { return packed(common_dir, &reference) };
+        match text.trim_end().strip_prefix("ref:").map(str::trim) {
+            Some(next) if is_ref_name(next) => reference = next.to_owned(),
+            Some(_) => return None,
+            None => return sha_in(&text),
+        }
+    }
+    None
+}
+
+fn packed(common_dir: &Utf8Path, reference: &str) -> Option<String> {
+    let text = read_text(&common_dir.join("packed-refs"), PACKED_REFS_LIMIT)?;
+    text.lines().find_map(|line| {
+        let (sha, name) = line.split_once(' ')?;
+        (name == reference).then(|| sha_in(sha)).flatten()
+    })
+}
+
+/// Is strict enough that the name can be joined to a path.
+fn is_ref_name(name: &str) -> bool {
+    name.len() < 1_000
+        && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(".."))
+        && !name.chars().any(|c| c.is_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\'))
+}
+
+fn sha_in(text: &str) -> Option<String> {
+    let sha = text.trim();
+    (matches!(sha.len(), 40 | 64) && sha.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| sha.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+#[path = "repository_tests.rs"]
+mod tests;

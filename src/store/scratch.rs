@@ -1,0 +1,113 @@
+//! A project for a demonstration: a folder that goes away again, and this very program run in it.
+
+use std::fs;
+use std::process::Command;
+use std::process::Stdio;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use tempfile::TempDir;
+
+use super::error::StoreError;
+use crate::model::RelPath;
+
+/// Is a folder that is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: TempDir,
+    path: Utf8PathBuf,
+}
+
+/// Is what one command printed, on both streams.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) output: String,
+    /// `None` when a signal ended it.
+    pub(crate) exit: Option<i32>,
+}
+
+impl Scratch {
+    /// Makes one in the folder for temporary files.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(crate) fn new() -> Result<Self, StoreError> {
+        let folder = tempfile::Builder::new().prefix("piton-demo-").tempdir();
+        let folder = folder.map_err(|source| StoreError::io("the folder for temporary files", source))?;
+        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned())
+            .map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })?;
+        Ok(Self { folder, path })
+    }
+
+    /// Writes a file, with the folders that it needs.
+    ///
+    /// # Errors
+    ///
+    /// When the path leaves the folder or cannot be written.
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), StoreError> {
+        let checked = RelPath::parse(path)
+            .map_err(|_| StoreError::UnsafePath { path: path.into(), problem: "it leaves the scratch folder" })?;
+        let full = checked.under(&self.path);
+        let parent = full.parent().unwrap_or(&self.path);
+        fs::create_dir_all(parent).and_then(|()| fs::write(&full, text)).map_err(|source| StoreError::io(&full, source))
+    }
+
+    /// Runs this program in a folder of the scratch project, at a time, for a person, in an environment without any session.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub(crate) fn run_self(&self, folder: &str, now: &str, arguments: &[&str]) -> Result<Outcome, StoreError> {
+        let place = self.path.join(folder);
+        let program = current_exe().ok_or_else(|| StoreError::UnsafePath {
+            path: place.clone(),
+            problem: "the path of this program is unknown",
+        })?;
+        let output = Command::new(&program)
+            .args(arguments)
+            .current_dir(&place)
+            .env_clear()
+            .env("PITON_NOW", now)
+            .env("PITON_FORMAT", "text")
+            .env("PITON_SESSION", "demo")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| StoreError::io(&program, source))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Outcome { output: text(&output.stdout) + &text(&output.stderr), exit: output.status.code() })
+    }
+
+    /// Lets the folder stay and returns where it is.
+    pub(crate) fn keep(self) -> Utf8PathBuf {
+        let Self { folder, path } = self;
+        let _ = folder.keep();
+        path
+    }
+}
+
+/// Returns the path of this program.
+pub(crate) fn current_exe() -> Option<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(std::env::current_exe().ok()?).ok()
+}
+
+/// Returns the folder the caller stands in.
+///
+/// # Errors
+///
+/// When it is gone, or its path is not UTF-8.
+pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
+    let dir = std::env::current_dir().map_err(|source| StoreError::io("the current folder", source))?;
+    Utf8PathBuf::from_path_buf(dir).map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })
+}
+
+/// Returns the absolute path, without links, of what a person named, when there is such a file or folder.
+pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
+    // A bare word names a run; `./word` names a folder.
+    let looks_like_path = text.contains('/') || text == "." || text == ".." || text.ends_with(".json");
+    if !looks_like_path {
+        return None;
+    }
+    start.join(text).canonicalize_utf8().ok()
+}

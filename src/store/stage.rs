@@ -1,0 +1,121 @@
+//! New content on its way: temporary files beside their target, which nobody but the rename ever makes visible.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Write as _;
+use std::thread;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::platform;
+use super::platform::Attributes;
+
+const SUFFIX: &str = ".piton-tmp";
+/// Leaves room in 255 bytes for the process, the random part and the suffix.
+const NAME_LIMIT: usize = 180;
+const SYNC_THREADS: usize = 8;
+
+/// Is one complete file under a temporary name.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) path: Utf8PathBuf,
+    file: File,
+}
+
+/// Tells whether a name is that of a temporary file of a write that may have been cut off.
+pub(super) fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") && name.as_encoded_bytes().ends_with(SUFFIX.as_bytes())
+}
+
+fn prefix(target: &Utf8Path) -> String {
+    let name = target.file_name().unwrap_or_default();
+    let end = (0..=NAME_LIMIT.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    format!(".{}.", &name[..end])
+}
+
+/// Tells whether this is what comes after the name of the target, so that `.a.` does not stand for `a.json` as well.
+fn is_token(rest: &str) -> bool {
+    let parts: Vec<&str> = rest.strip_suffix(SUFFIX).unwrap_or_default().split('.').collect();
+    matches!(parts[..], [process, random]
+        if process.bytes().all(|byte| byte.is_ascii_digit()) && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Returns a name beside the target that nobody else uses.
+pub(super) fn temporary_name(target: &Utf8Path) -> Utf8PathBuf {
+    target.with_file_name(format!("{}{}{SUFFIX}", prefix(target), platform::unique()))
+}
+
+/// Writes the content under a temporary name, with the mode and owner of the file it is to replace. Leaves nothing on failure.
+pub(super) fn write(
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Staged, StoreError> {
+    let path = temporary_name(target);
+    let created = if like.is_some() { platform::OWN_FILE } else { mode };
+    let mut file =
+        platform::create_new(path.as_std_path(), created).map_err(|source| StoreError::io(target, source))?;
+    let written = file.write_all(bytes).and_then(|()| like.map_or(Ok(()), |like| platform::apply(&file, like)));
+    match written {
+        Ok(()) => Ok(Staged { path, file }),
+        Err(source) => {
+            let _ = fs::remove_file(&path);
+            Err(StoreError::io(target, source))
+        }
+    }
+}
+
+/// Makes the content of all files durable. Several are flushed side by side: the file system does it in one go.
+pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
+    let sync = |one: &Staged| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source));
+    match staged {
+        [] => Ok(()),
+        [one] => sync(one),
+        _ => thread::scope(|scope| {
+            let chunk = staged.len().div_ceil(SYNC_THREADS);
+            let threads: Vec<_> = staged
+                .chunks(chunk)
+                .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|one| sync(one))))
+                .collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(lost_thread())))
+        }),
+    }
+}
+
+fn lost_thread() -> StoreError {
+    StoreError::io("fsync", io::Error::other("a thread ended early"))
+}
+
+/// Makes names durable, each folder once.
+pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
+    let dirs: BTreeSet<&Utf8Path> = dirs.collect();
+    dirs.into_iter()
+        .try_for_each(|dir| platform::sync_dir(dir.as_std_path()).map_err(|source| StoreError::io(dir, source)))
+}
+
+/// Removes what earlier writes to these targets left when they were cut off. The caller holds the lock, so none of it is in use.
+pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) {
+    let mut wanted: Vec<(&Utf8Path, String)> =
+        targets.filter_map(|target| Some((target.parent()?, prefix(target)))).collect();
+    wanted.sort_unstable();
+    let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
+    for dir in dirs {
+        let Ok(entries) = fs::read_dir(dir) else { continue };
+        for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
+            let name = entry.file_name();
+            let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
+                *folder == dir
+                    && name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())).is_some_and(is_token)
+            };
+            if wanted.iter().any(is_ours) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}

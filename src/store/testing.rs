@@ -1,0 +1,116 @@
+//! A scratch folder for the tests of this room.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use tempfile::TempDir;
+
+use super::commit::CheckpointMeta;
+use super::lock::RunLock;
+use super::project::Project;
+use crate::model::Candidate;
+use crate::model::Clock;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+
+pub(super) struct Scratch {
+    _dir: TempDir,
+    pub(super) root: Utf8PathBuf,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8PathBuf::from_path_buf(dir.path().canonicalize().unwrap()).unwrap();
+        Self { _dir: dir, root }
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    pub(super) fn lock(&self) -> RunLock {
+        RunLock::acquire(&self.root, &own(), Duration::from_secs(5)).unwrap()
+    }
+
+    pub(super) fn project(&self) -> Project {
+        Project {
+            root: self.root.clone(),
+            cwd: self.root.clone(),
+            git: None,
+            config: Arc::new(Config::default()),
+            lock_timeout: Duration::from_millis(50),
+        }
+    }
+
+    /// Lists all files below a folder but for the lock and the ignore file, as a person would see them.
+    pub(super) fn files(&self, folder: &str) -> Vec<String> {
+        let top = self.root.join(folder);
+        let mut files: Vec<String> = walkdir::WalkDir::new(&top)
+            .into_iter()
+            .filter_map(Result::ok)
+            .filter(|entry| !entry.file_type().is_dir())
+            .map(|entry| Utf8Path::from_path(entry.path()).unwrap().strip_prefix(&top).unwrap().to_string())
+            .filter(|path| !path.ends_with(".piton/lock") && !path.ends_with(".gitignore"))
+            .collect();
+        files.sort_unstable();
+        files
+    }
+}
+
+pub(super) fn rel(path: &str) -> RelPath {
+    RelPath::parse(path).unwrap()
+}
+
+pub(super) fn own() -> RelPath {
+    rel("run/.piton")
+}
+
+pub(super) fn clock() -> Clock {
+    Clock { now: time("2026-01-31T12:00:00Z"), utc_offset_seconds: 0 }
+}
+
+pub(super) fn time(text: &str) -> Timestamp {
+    Timestamp::parse(text, 0).unwrap()
+}
+
+pub(super) fn meta() -> CheckpointMeta {
+    CheckpointMeta {
+        at: clock().now,
+        change: "begin".to_owned(),
+        step: Some(StepId::new("2:4")),
+        history_limit: 20,
+        backup: Vec::new(),
+    }
+}
+
+pub(super) fn create(path: &str, after: &str) -> Edit {
+    Edit { path: rel(path), kind: EditKind::Create { after: after.into() } }
+}
+
+pub(super) fn replace(path: &str, before: &str, after: &str) -> Edit {
+    Edit { path: rel(path), kind: EditKind::Replace { before: before.as_bytes().into(), after: after.into() } }
+}
+
+pub(super) fn remove(path: &str, before: &str) -> Edit {
+    Edit { path: rel(path), kind: EditKind::Remove { before: before.as_bytes().into() } }
+}
+
+pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
+    Candidate { dialect: DialectId::Ccw, name: "run".to_owned(), state: rel("run/state.json"), own: own(), reads }
+}

@@ -1,0 +1,234 @@
+//! The roll-forward record of a change to several files. Once it is durable, the change has happened.
+//!
+//! It carries the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
+//! overwrites what somebody else wrote in the meantime. A record that lost its way back from a power loss is harmless: it
+//! fits no file any more and is dropped.
+
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::error::StoreError;
+use super::lock;
+use super::path::Root;
+use super::platform;
+use super::stage;
+use super::stage::Staged;
+use crate::model::RelPath;
+use crate::model::sha256_hex;
+
+const FOLDER: &str = "txn";
+const PENDING: &str = "pending";
+const MAGIC: &str = "piton-transaction/1";
+const SIZE_LIMIT: u64 = 256 << 20;
+
+/// Is the whole of a change to several files.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) files: Vec<RecordedFile>,
+}
+
+/// Is what happens to one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RecordedFile {
+    pub(super) path: RelPath,
+    /// The digest of the old content; `None` for a file that must not be there.
+    pub(super) before: Option<String>,
+    /// The new content; `None` for a file that goes.
+    pub(super) after: Option<Vec<u8>>,
+    pub(super) mode: u32,
+}
+
+/// Precedes the contents, which follow each other without separator.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    path: RelPath,
+    before: Option<String>,
+    after: Option<String>,
+    bytes: usize,
+    mode: u32,
+}
+
+impl Record {
+    fn encode(&self) -> Vec<u8> {
+        let lines: Vec<Line> = self
+            .files
+            .iter()
+            .map(|file| Line {
+                path: file.path.clone(),
+                before: file.before.clone(),
+                after: file.after.as_deref().map(sha256_hex),
+                bytes: file.after.as_ref().map_or(0, Vec::len),
+                mode: file.mode,
+            })
+            .collect();
+        let header = serde_json::to_string(&lines).expect("a record is plain data");
+        let mut bytes = format!("{MAGIC} {}\n{header}\n", sha256_hex(header.as_bytes())).into_bytes();
+        for file in &self.files {
+            bytes.extend_from_slice(file.after.as_deref().unwrap_or_default());
+        }
+        bytes
+    }
+
+    /// Returns `None` for what is torn or was written by somebody else.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
+        let first = std::str::from_utf8(parts.next()?).ok()?;
+        let header = parts.next()?;
+        let mut rest = parts.next()?;
+        if first.strip_prefix(MAGIC)?.trim() != sha256_hex(header) {
+            return None;
+        }
+        let lines: Vec<Line> = serde_json::from_slice(header).ok()?;
+        let mut files = Vec::with_capacity(lines.len());
+        for line in lines {
+            let (content, tail) = rest.split_at_checked(line.bytes)?;
+            rest = tail;
+            let after = match line.after {
+                Some(digest) if sha256_hex(content) == digest => Some(content.to_vec()),
+                Some(_) => return None,
+                None => None,
+            };
+            files.push(RecordedFile { path: line.path, before: line.before, after, mode: line.mode & 0o777 });
+        }
+        rest.is_empty().then_some(Self { files })
+    }
+}
+
+/// Writes the record under a temporary name; [`publish`] makes it count.
+pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
+    let is_new = own_dir.join(FOLDER).symlink_metadata().is_err();
+    let folder = lock::folder(own_dir, FOLDER)?;
+    if is_new {
+        stage::sync_dirs([Some(own_dir), own_dir.parent()].into_iter().flatten())?;
+    }
+    stage::write(&folder.join(PENDING), &record.encode(), platform::OWN_FILE, None)
+}
+
+/// Makes a durable record count, durably.
+pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
+    let folder = own_dir.join(FOLDER);
+    let pending = folder.join(PENDING);
+    fs::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
+    stage::sync_dirs(std::iter::once(folder.as_path()))
+}
+
+/// Drops the record. Its end need not be durable: see the top of this file.
+pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
+    let pending = own_dir.join(FOLDER).join(PENDING);
+    match fs::remove_file(&pending) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Tells whether some change is not at its end.
+pub(super) fn is_pending(own_dir: &Utf8Path) -> bool {
+    own_dir.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
+}
+
+/// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
+pub(super) fn pending(root: &Root, own_dir: &Utf8Path) -> Option<Record> {
+    let record = read(&own_dir.join(FOLDER).join(PENDING)).ok()??;
+    standings(root, &record).map(|_| record)
+}
+
+/// Returns `Ok(None)` for a missing, torn or foreign record.
+fn read(path: &Utf8Path) -> Result<Option<Record>, StoreError> {
+    // A repository can ship a record, but not one that only its owner may read.
+    let is_own = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && platform::is_private(&metadata));
+    if !is_own {
+        return Ok(None);
+    }
+    let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
+    Ok(bytes.as_deref().and_then(Record::decode))
+}
+
+/// Is how far one file has come.
+enum Standing {
+    Old(Utf8PathBuf),
+    New(Utf8PathBuf),
+}
+
+/// Looks where each file stands; `None` when one of them is neither old nor new, or lies where nothing may be written.
+fn standings(root: &Root, record: &Record) -> Option<Vec<Standing>> {
+    let standing = |file: &RecordedFile| {
+        let real = root.target(&file.path).ok()?;
+        let now = platform::read_own(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
+        if now == file.after.as_deref().map(sha256_hex) {
+            Some(Standing::New(real))
+        } else {
+            (now == file.before).then_some(Standing::Old(real))
+        }
+    };
+    record.files.iter().map(standing).collect()
+}
+
+/// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
+pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError> {
+    let Ok(entries) = own_dir.join(FOLDER).read_dir_utf8() else { return Ok(()) };
+    let folder = lock::folder(own_dir, FOLDER)?;
+    for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
+        if let Some(record) = read(entry.path())? {
+            remove_temporaries(root, &record);
+        }
+        fs::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
+    }
+    if !is_pending(own_dir) {
+        return Ok(());
+    }
+    if let Some(record) = read(&folder.join(PENDING))? {
+        remove_temporaries(root, &record);
+        if let Some(standings) = standings(root, &record) {
+            roll_forward(&record, &standings)?;
+        }
+    }
+    drop_record(own_dir)
+}
+
+fn remove_temporaries(root: &Root, record: &Record) {
+    let targets: Vec<Utf8PathBuf> = record.files.iter().filter_map(|file| root.target(&file.path).ok()).collect();
+    stage::remove_leftovers(targets.iter().map(Utf8PathBuf::as_path));
+}
+
+fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreError> {
+    let mut reached = Vec::new();
+    for (file, standing) in record.files.iter().zip(standings) {
+        let (real, is_old) = match standing {
+            Standing::Old(real) => (real, true),
+            Standing::New(real) => (real, false),
+        };
+        reached.push(real.as_path());
+        match &file.after {
+            Some(bytes) if is_old => put(real, bytes, file.mode)?,
+            None if is_old => fs::remove_file(real).map_err(|source| StoreError::io(real, source))?,
+            Some(_) | None => {}
+        }
+    }
+    let dirs = reached.iter().filter_map(|real| real.parent()).filter(|dir| dir.is_dir());
+    stage::sync_dirs(dirs)
+}
+
+/// Replaces one file by itself, durably but for its name.
+pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    if let Some(parent) = real.parent() {
+        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    let like = fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata));
+    let staged = stage::write(real, bytes, mode, like)?;
+    let put = stage::sync_files(&[&staged])
+        .and_then(|()| fs::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
+    if put.is_err() {
+        let _ = fs::remove_file(&staged.path);
+    }
+    put
+}
+
+#[cfg(test)]
+#[path = "txn_tests.rs"]
+mod tests;

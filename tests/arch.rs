@@ -1,0 +1,166 @@
+//! Holds the direction of the imports, the homes of the crates and the size of the files. A wrong import breaks the build here.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+
+use crate::support;
+
+/// Which rooms of the crate a room may name as `crate::ROOM`, besides itself.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("engine", &["model"]),
+    ("dialect", &["model"]),
+    ("schema", &["model"]),
+    ("store", &["model"]),
+    ("ops", &["model", "engine", "dialect", "schema", "store"]),
+    ("hook", &["model", "engine", "dialect", "schema", "store", "ops"]),
+    ("runner", &["model", "engine", "dialect", "schema", "store"]),
+    ("cli", &["model", "ops", "hook", "runner"]),
+];
+
+/// Files that may name more: the file below `src/`, and what.
+const EXCEPTIONS: &[(&str, &[&str])] = &[
+    // Names the types of the reports, for the generator that runs in tests only.
+    ("schema/published.rs", &["ops"]),
+];
+
+/// Which rooms a crate is used in.
+const CRATES: &[(&str, &[&str])] = &[
+    ("anyhow", &["cli"]),
+    ("anstream", &["cli"]),
+    ("anstyle", &["cli"]),
+    ("chrono", &["model"]),
+    ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("jsonschema", &["schema"]),
+    ("rustix", &["store", "runner", "cli"]),
+    ("serde_saphyr", &["dialect"]),
+    ("tempfile", &["store"]),
+    ("toml", &["store"]),
+    ("walkdir", &["store"]),
+];
+
+const FILE_LINES: usize = 600;
+
+/// Calls `check` with the path below `src/`, the room and the code of every file, comments left out.
+fn each_file(mut check: impl FnMut(&Utf8Path, &str, &str)) {
+    let source = support::repository().join("src");
+    for path in support::files_below(&source, "rs") {
+        let relative = path.strip_prefix(&source).expect("it was found below");
+        if relative == "main.rs" || relative == "lib.rs" {
+            continue;
+        }
+        let room = relative.components().next().expect("a path has a part").as_str().trim_end_matches(".rs");
+        let text = support::read(&path);
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        check(relative, room, &code.join("\n"));
+    }
+}
+
+/// Returns the first name after each place where `prefix` stands as a whole path segment.
+fn names_after<'a>(code: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    code.match_indices(prefix).filter_map(move |(at, _)| {
+        let starts = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+        let rest = &code[at + prefix.len()..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        starts.then_some(&rest[..end])
+    })
+}
+
+#[test]
+fn rooms_import_only_what_they_may() {
+    let mut wrong = Vec::new();
+    each_file(|path, room, code| {
+        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
+            wrong.push(format!("{path}: `{room}` is not in the table of tests/arch.rs"));
+            return;
+        };
+        let more = EXCEPTIONS.iter().filter(|(file, _)| path == *file).flat_map(|(_, rooms)| *rooms);
+        let allowed: BTreeSet<&str> = allowed.iter().chain(more).copied().chain([room]).collect();
+        for name in names_after(code, "crate::") {
+            if name.is_empty() {
+                wrong.push(format!("{path}: `crate::{{...}}`; one import per line"));
+            } else if !allowed.contains(name) {
+                wrong.push(format!("{path}: `{room}` may not know `crate::{name}`"));
+            }
+        }
+        // The way out of a room without the word `crate`.
+        for (other, _) in ROOMS.iter().filter(|(other, _)| *other != room) {
+            if code.contains(&format!("super::{other}::")) || code.contains(&format!("super::{other};")) {
+                wrong.push(format!("{path}: `super::{other}`; name other rooms as `crate::{other}`"));
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn imports_stand_one_to_a_line() {
+    let mut wrong = Vec::new();
+    each_file(|path, _, code| {
+        for line in code.lines().map(str::trim_start) {
+            if line.starts_with("use crate::") && line.contains('{') {
+                wrong.push(format!("{path}: {line}"));
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn crates_stay_in_their_rooms() {
+    let mut wrong = Vec::new();
+    each_file(|path, room, code| {
+        for (name, rooms) in CRATES.iter().filter(|(_, rooms)| !rooms.contains(&room)) {
+            if names_after(code, &format!("{name}::")).next().is_some() {
+                wrong.push(format!("{path}: `{name}` belongs to {}", rooms.join(", ")));
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_engine_knows_no_dialect() {
+    let mut wrong = Vec::new();
+    each_file(|path, room, code| {
+        let is_test = path.as_str().ends_with("tests.rs");
+        if room == "engine" && !is_test && code.contains("DialectId::") {
+            wrong.push(format!("{path}: what a dialect wants reaches the engine as data on the steps"));
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_are_short_enough_to_read() {
+    let source = support::repository().join("src");
+    let mut wrong = Vec::new();
+    for path in support::files_below(&source, "rs") {
+        let lines = support::read(&path).lines().count();
+        if lines > FILE_LINES && !path.as_str().ends_with("tests.rs") {
+            wrong.push(format!("{path}: {lines} lines, more than {FILE_LINES}; split it by concept"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_room_says_what_it_is_for() {
+    let mut wrong = Vec::new();
+    for path in support::files_below(&support::repository().join("src"), "rs") {
+        let is_test = path.as_str().ends_with("tests.rs");
+        if !is_test && !support::read(&path).starts_with("//! ") {
+            wrong.push(format!("{path}: begin with a `//!` line: purpose, and what it may not do"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_guard_sees_what_it_is_for() {
+    let code = "use crate::store::Lock;\nlet x = crate::{a, b};\nmycrate::c; other::crate::d";
+    assert_eq!(names_after(code, "crate::").collect::<Vec<_>>(), ["store", ""]);
+}

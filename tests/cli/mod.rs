@@ -1,0 +1,3 @@
+//! Black-box tests, one file per verb.
+
+mod version;

@@ -1,0 +1,183 @@
+//! `bin/piton` finds the program wherever the plugin was put, and stays out of the way when there is none.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// Is a plugin as it was installed: manifests and launcher, without a program, in a folder with a space in its name.
+struct Installed {
+    _folder: TempDir,
+    top: Utf8PathBuf,
+}
+
+/// What the launcher printed and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+struct Answer {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Installed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let top = Utf8PathBuf::from_path_buf(folder.path().canonicalize().expect("it was just made")).expect("UTF-8");
+        let installed = Self { _folder: folder, top };
+        for file in ["bin/piton", ".claude-plugin/plugin.json", "Cargo.toml"] {
+            let to = installed.root().join(file);
+            std::fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("a fresh folder");
+            std::fs::copy(support::repository().join(file), &to).expect("a file of the plugin");
+        }
+        installed
+    }
+
+    fn root(&self) -> Utf8PathBuf {
+        self.top.join("a plugin's home")
+    }
+
+    /// Puts a program there that says its name and its arguments.
+    fn program(&self, path: impl AsRef<Utf8Path>, name: &str) -> Utf8PathBuf {
+        let path = self.top.join(path);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder of ours");
+        std::fs::write(&path, format!("#!/bin/sh\nprintf '%s' {name}\nprintf ' <%s>' \"$@\"\n"))
+            .expect("a file of ours");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+        path
+    }
+
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        self.run_as(self.root().join("bin/piton").as_std_path(), arguments, variables)
+    }
+
+    fn run_as(&self, launcher: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let home = self.top.join("home");
+        let mut all = vec![("HOME", home.as_str()), ("PATH", "/usr/bin:/bin")];
+        all.extend(variables);
+        let output = support::run_tool(launcher, arguments, &all);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(self.top.as_str(), "$TOP");
+        Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+fn ran(stdout: &str) -> Answer {
+    Answer { code: Some(0), stdout: stdout.to_owned(), stderr: String::new() }
+}
+
+/// The folder of a cached program: the version is part of it, so that an update never runs a stale one.
+fn cached(cache: &str) -> String {
+    format!("{cache}/{}/piton", env!("CARGO_PKG_VERSION"))
+}
+
+#[test]
+fn it_is_executable_and_posix() {
+    let launcher = support::repository().join("bin/piton");
+    let mode = launcher.metadata().expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o100, 0o100, "it has to be committed as 100755");
+    let checked = support::run_tool(Path::new("/bin/sh"), &["-n", launcher.as_str()], &[]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    assert!(support::read(&launcher).starts_with("#!/bin/sh\n"));
+    assert!(!support::read(&launcher).contains('\r'));
+}
+
+#[test]
+fn candidates_are_tried_in_their_order() {
+    let installed = Installed::new();
+    let arguments = ["plan", "a b", "", "$(x)"];
+    let said = |name: &str| ran(&format!("{name} <plan> <a b> <> <$(x)>"));
+
+    installed.program("a plugin's home/target/release/piton", "built");
+    assert_eq!(installed.run(&arguments, &[]), said("built"));
+    installed.program(cached("home/.cache/piton"), "cached");
+    assert_eq!(installed.run(&arguments, &[]), said("cached"));
+    let triples =
+        ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "aarch64-apple-darwin", "x86_64-apple-darwin"];
+    for triple in triples {
+        installed.program(format!("a plugin's home/bin/prebuilt/{triple}/piton"), "prebuilt");
+    }
+    assert_eq!(installed.run(&arguments, &[]), said("prebuilt"));
+    let own = installed.program("my own/piton", "mine");
+    assert_eq!(installed.run(&arguments, &[("PITON_BIN", own.as_str())]), said("mine"));
+}
+
+#[test]
+fn the_cache_can_be_elsewhere() {
+    let installed = Installed::new();
+    let top = installed.top.clone();
+    installed.program(cached("xdg/piton"), "xdg");
+    installed.program(cached("own cache"), "own");
+    let xdg = top.join("xdg");
+    let own = top.join("own cache");
+    let both = [("XDG_CACHE_HOME", xdg.as_str()), ("PITON_CACHE", own.as_str())];
+    assert_eq!(installed.run(&["list"], &both[..1]), ran("xdg <list>"));
+    assert_eq!(installed.run(&["list"], &both), ran("own <list>"));
+}
+
+#[test]
+fn a_program_of_another_version_is_not_run() {
+    let installed = Installed::new();
+    installed.program("home/.cache/piton/0.0.0/piton", "stale");
+    assert_eq!(installed.run(&["list"], &[]).code, Some(127));
+}
+
+#[test]
+fn the_version_is_read_without_the_manifest_too() {
+    let installed = Installed::new();
+    installed.program(cached("home/.cache/piton"), "cached");
+    std::fs::remove_file(installed.root().join(".claude-plugin/plugin.json")).expect("it was copied");
+    assert_eq!(installed.run(&["list"], &[]), ran("cached <list>"));
+}
+
+#[test]
+fn it_is_found_through_links_and_through_sh() {
+    let installed = Installed::new();
+    installed.program("a plugin's home/target/release/piton", "built");
+    let links = installed.top.join("links");
+    std::fs::create_dir(&links).expect("a fresh folder");
+    for (target, link) in [("../a plugin's home/bin/piton", "relative"), ("relative", "twice")] {
+        std::os::unix::fs::symlink(target, links.join(link)).expect("a fresh folder");
+    }
+    std::os::unix::fs::symlink(installed.root().join("bin/piton"), links.join("absolute")).expect("a fresh folder");
+    for link in ["relative", "twice", "absolute"] {
+        assert_eq!(installed.run_as(links.join(link).as_std_path(), &["list"], &[]), ran("built <list>"), "{link}");
+    }
+    let launcher = installed.root().join("bin/piton");
+    assert_eq!(
+        installed.run_as(&PathBuf::from("/bin/sh"), &[launcher.as_str(), "list"], &[]),
+        ran("built <list>"),
+        "sh PATH"
+    );
+}
+
+#[test]
+fn without_a_program_it_says_how_to_get_one() {
+    let installed = Installed::new();
+    let answer = installed.run(&["plan"], &[]);
+    assert_eq!(answer.code, Some(127));
+    assert_eq!(answer.stdout, "");
+    assert_eq!(
+        answer.stderr,
+        "piton: not built yet; run: cargo build --release --locked --manifest-path \"$TOP/a plugin's home/Cargo.toml\"\n"
+    );
+}
+
+#[test]
+fn a_hook_without_a_program_is_silent() {
+    let installed = Installed::new();
+    assert_eq!(installed.run(&["hook", "session-start"], &[]), ran(""));
+    assert_eq!(installed.run(&["hook", "stop"], &[("PITON_BIN", "/nowhere")]), ran(""));
+}
+
+#[test]
+fn a_wrong_program_is_named_and_nothing_else_is_run() {
+    let installed = Installed::new();
+    installed.program("a plugin's home/target/release/piton", "built");
+    let answer = installed.run(&["plan"], &[("PITON_BIN", "/nowhere")]);
+    assert_eq!(answer.code, Some(127));
+    assert_eq!(answer.stderr, "piton: PITON_BIN names no program: /nowhere\n");
+}

@@ -1,0 +1,232 @@
+//! The plugin agrees with the program: versions, frontmatter, and every verb, flag and link its texts name.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use crate::support;
+
+/// Flags that every verb takes, without a value and with one.
+const SWITCHES: &[&str] = &["--help", "--version", "-q", "-v"];
+const SETTINGS: &[&str] = &["--project", "--format", "--mode", "--now"];
+
+/// What chooses the step, for `plan` and `resume`.
+const PLAN: &[&str] = &[
+    "--patch",
+    "--from",
+    "--retry",
+    "--skip",
+    "--to-step",
+    "--force",
+    "--parallel",
+    "--if-dependencies-met",
+    "--refresh-analysis",
+    "--from-step",
+    "--retry-step",
+    "--skip-step",
+];
+
+/// What every write takes.
+const WRITE: &[&str] = &["--run", "--part", "--set", "--json", "--if-revision"];
+
+/// The verbs of design.md 4 with the flags of their own.
+const VERBS: &[(&str, &[&[&str]])] = &[
+    ("list", &[&["--all"]]),
+    ("plan", &[PLAN]),
+    ("context", &[&["--step", "--budget"]]),
+    ("status", &[]),
+    ("validate", &[]),
+    ("schema", &[]),
+    ("start", &[&["--feature", "--phases", "--issue", "--archive"]]),
+    ("begin", &[&["--agent"], WRITE]),
+    ("finish", &[&["--status", "--verdict", "--summary", "--error", "--output", "--commit"], WRITE]),
+    ("approve", &[WRITE]),
+    ("skip", &[&["--reason"], WRITE]),
+    ("pause", &[WRITE]),
+    ("abort", &[WRITE]),
+    ("resume", &[PLAN, &["--yes"]]),
+    ("run", &[]),
+    ("sessions", &[]),
+    ("history", &[]),
+    ("rollback", &[&["--to"]]),
+    ("restore", &[]),
+    ("repair", &[]),
+    ("archive", &[]),
+    ("hook", &[]),
+    ("statusline", &[]),
+    ("setup", &[]),
+    ("doctor", &[]),
+    ("demo", &[]),
+];
+
+/// Tools that a skill may pre-approve: reading, and this program by its bare name.
+const ALLOWED_TOOLS: &[&str] = &["Bash(piton:*)", "Read", "Glob", "Grep"];
+
+fn json(path: &str) -> Value {
+    serde_json::from_str(&support::read(&support::repository().join(path)))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn skills() -> Vec<Utf8PathBuf> {
+    let skills = support::files_below(&support::repository().join("skills"), "md");
+    skills.into_iter().filter(|path| path.file_name() == Some("SKILL.md")).collect()
+}
+
+/// Reads the lines between the two `---` as `key: value`, and what comes after them.
+fn frontmatter(text: &str) -> Result<(BTreeMap<&str, &str>, &str), String> {
+    let rest = text.strip_prefix("---\n").ok_or("no `---` on the first line")?;
+    let (head, body) = rest.split_once("\n---\n").ok_or("no closing `---`")?;
+    let mut fields = BTreeMap::new();
+    for line in head.lines() {
+        let (key, value) = line.split_once(": ").ok_or_else(|| format!("no `key: value`: {line}"))?;
+        let quoted = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
+        // What YAML would read as something else than plain text.
+        if !quoted
+            && (value.contains(": ")
+                || value.contains(" #")
+                || value.starts_with(['[', '{', '"', '&', '*', '!', '|', '>']))
+        {
+            return Err(format!("`{key}` needs quotes"));
+        }
+        if fields.insert(key, value.trim_matches('"')).is_some() {
+            return Err(format!("`{key}` twice"));
+        }
+    }
+    Ok((fields, body))
+}
+
+/// Returns every piece of code of a Markdown text: the lines of fenced blocks, and what stands between backticks.
+fn code(markdown: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut fenced = false;
+    for line in markdown.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            pieces.push(line.trim());
+        } else {
+            pieces.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    pieces
+}
+
+/// Says what is wrong with a command line, as far as its verb and its flags go.
+fn check_command(command: &str) -> Result<(), String> {
+    let mut words = command.split_whitespace().skip(1);
+    let verb = loop {
+        match words.next() {
+            None => return Ok(()),
+            Some(word) if SWITCHES.contains(&word) => {}
+            Some(word) if SETTINGS.contains(&word) => drop(words.next()),
+            Some(word) => break word,
+        }
+    };
+    let Some((_, groups)) = VERBS.iter().find(|(name, _)| *name == verb) else {
+        return Err(format!("`{command}`: no verb `{verb}`"));
+    };
+    for word in words.map(|word| word.trim_start_matches('[')).filter(|word| word.starts_with('-') && *word != "-") {
+        let flag = word.split(['=', ']']).next().unwrap_or(word);
+        let known = groups.iter().copied().chain([SWITCHES, SETTINGS]).any(|flags| flags.contains(&flag));
+        if !known {
+            return Err(format!("`{command}`: `{verb}` has no flag `{flag}`"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn one_version_everywhere() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(json(".claude-plugin/plugin.json")["version"], version);
+    let marketplace = json(".claude-plugin/marketplace.json");
+    assert_eq!(marketplace["plugins"][0]["version"], version);
+    assert_eq!(marketplace["plugins"][0]["name"], json(".claude-plugin/plugin.json")["name"]);
+    assert_eq!(marketplace["plugins"][0]["source"], "./");
+}
+
+#[test]
+fn manifests_have_the_types_that_the_client_wants() {
+    let plugin = json(".claude-plugin/plugin.json");
+    assert_eq!(plugin["name"], "piton");
+    assert!(plugin["author"]["name"].is_string(), "claude-code.md 1.1: a string for author is an error");
+    assert!(plugin["repository"].is_string());
+    assert!(plugin["keywords"].as_array().is_some_and(|words| words.iter().all(Value::is_string)));
+    assert!(json(".claude-plugin/marketplace.json")["owner"]["name"].is_string());
+    assert!(!support::repository().join("CLAUDE.md").exists(), "claude-code.md 1.1: it would fail validation");
+}
+
+#[test]
+fn skills_answer_to_the_name_of_their_folder() {
+    let skills = skills();
+    assert!(skills.iter().any(|path| path.ends_with("workflow-resume/SKILL.md")));
+    for path in skills {
+        let text = support::read(&path);
+        let (fields, body) = frontmatter(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let folder = path.parent().and_then(|folder| folder.file_name());
+        assert_eq!(fields.get("name").copied(), folder, "{path}");
+        let description = fields.get("description").copied().unwrap_or_default();
+        assert!(description.contains("Use when"), "{path}: the description has no triggers");
+        assert!(description.chars().count() <= 1024, "{path}: the listing cuts long descriptions");
+        let tools = fields.get("allowed-tools").copied().unwrap_or_default();
+        for tool in tools.split(", ") {
+            assert!(ALLOWED_TOOLS.contains(&tool), "{path}: `{tool}` is not to be pre-approved");
+        }
+        assert!(text.lines().count() <= 200, "{path}: move details to references/");
+        assert!(
+            !body.contains("!`") && !body.contains("```!"),
+            "{path}: nothing is run before the model has read the text"
+        );
+    }
+}
+
+#[test]
+fn texts_name_only_verbs_and_flags_that_exist() {
+    let mut wrong = Vec::new();
+    for path in support::files_below(&support::repository().join("skills"), "md") {
+        let text = support::read(&path);
+        let commands = code(&text).into_iter().filter(|code| code.starts_with("piton "));
+        wrong.extend(
+            commands.filter_map(|command| check_command(command).err()).map(|error| format!("{path}: {error}")),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_link_is_dead() {
+    let repository = support::repository();
+    let mut wrong = Vec::new();
+    for path in support::files_below(repository, "md") {
+        let text = support::read(&path);
+        let folder = path.parent().expect("a file is in a folder");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            let elsewhere = target.contains("://") || target.starts_with("mailto:") || file.is_empty();
+            if !elsewhere && !folder.join(file).exists() {
+                wrong.push(format!("{path}: {target}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_guard_knows_a_wrong_command_when_it_sees_one() {
+    for right in [
+        "piton",
+        "piton --format json",
+        "piton plan --from ID",
+        "piton --format json finish 4 --json -",
+        "piton plan [RUN] [--retry [ID]]",
+    ] {
+        assert_eq!(check_command(right), Ok(()));
+    }
+    for wrong in ["piton explode", "piton begin STEP --yes", "piton status -x"] {
+        assert!(check_command(wrong).is_err(), "{wrong}");
+    }
+    assert!(frontmatter("---\nname: a: b\n---\n").is_err());
+    assert!(frontmatter("name: a\n").is_err());
+    assert_eq!(code("a `piton plan` b\n```\npiton list\n```\n"), ["piton plan", "piton list"]);
+}

@@ -1,0 +1,53 @@
+//! What the tests stand on: a sealed-off project, the program run in it, and the bytes on disk before and after.
+#![expect(dead_code, reason = "the tests of the verbs use the rest")]
+
+mod output;
+mod program;
+mod sandbox;
+mod tests;
+mod tree;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+pub(crate) use output::Output;
+pub(crate) use program::Program;
+pub(crate) use program::run_tool;
+pub(crate) use sandbox::Sandbox;
+pub(crate) use tree::Tree;
+pub(crate) use tree::changed_lines;
+
+/// The moment at which every test takes place, unless it says otherwise.
+pub(crate) const NOW: &str = "2026-01-31T12:00:00Z";
+
+/// Returns the root of this repository.
+pub(crate) fn repository() -> &'static Utf8Path {
+    Utf8Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Reads a text file; a test cannot go on without it.
+pub(crate) fn read(path: &Utf8Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Returns the files below a folder whose names end in `.extension`, in the order of their paths. Build outputs and hidden
+/// folders are left out.
+pub(crate) fn files_below(folder: &Utf8Path, extension: &str) -> Vec<Utf8PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir_utf8().unwrap_or_else(|error| panic!("{folder}: {error}")) {
+            let path = entry.expect("a readable folder").into_path();
+            let name = path.file_name().unwrap_or_default();
+            if path.is_dir() {
+                if name != "target" && !name.starts_with('.') {
+                    open.push(path);
+                }
+            } else if path.extension() == Some(extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}

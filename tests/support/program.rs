@@ -1,0 +1,124 @@
+//! One call of a program in a sandbox.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::Output;
+use super::Sandbox;
+
+/// Is a call that is being prepared. Nothing of the environment of the tests reaches it.
+#[must_use = "nothing runs before `run` or `spawn`"]
+pub(crate) struct Program<'a> {
+    sandbox: &'a Sandbox,
+    program: PathBuf,
+    now: Option<String>,
+    arguments: Vec<String>,
+    folder: Utf8PathBuf,
+    variables: BTreeMap<String, String>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn new(sandbox: &'a Sandbox, program: PathBuf) -> Self {
+        let variables = sandbox.environment().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { sandbox, program, now: None, arguments: Vec::new(), folder: sandbox.root(), variables, stdin: None }
+    }
+
+    /// Appends arguments.
+    pub(crate) fn arguments<'b>(mut self, arguments: impl IntoIterator<Item = &'b str>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Runs piton at this moment (`--now`).
+    pub(crate) fn now(mut self, time: &str) -> Self {
+        self.now = Some(time.to_owned());
+        self
+    }
+
+    /// Runs piton at the real time, for tests of the clock itself and for calls without a verb.
+    pub(crate) fn real_clock(mut self) -> Self {
+        self.now = None;
+        self
+    }
+
+    /// Runs it as from a session of the client with this id.
+    pub(crate) fn session(self, id: &str) -> Self {
+        self.env("CLAUDE_CODE_SESSION_ID", id)
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs it with a PATH on which nothing is found.
+    pub(crate) fn without_git(self) -> Self {
+        let empty = self.sandbox.top().join("empty").into_string();
+        self.env("PATH", &empty)
+    }
+
+    /// Runs it in this folder: absolute, or relative to the project.
+    pub(crate) fn folder(mut self, folder: &Utf8Path) -> Self {
+        self.folder = self.sandbox.root().join(folder);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, text: impl AsRef<[u8]>) -> Self {
+        self.stdin = Some(text.as_ref().to_vec());
+        self
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(mut self) -> Output {
+        let stdin = self.stdin.take();
+        let sandbox = self.sandbox;
+        let mut child = self.spawn();
+        let pipe = child.stdin.take();
+        let writer = std::thread::spawn(move || {
+            if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
+                // A program may end before it has read everything.
+                let _ = pipe.write_all(&bytes);
+            }
+        });
+        let output = child.wait_with_output().expect("a child of our own");
+        writer.join().expect("a writer without assertions");
+        Output::new(sandbox, &output)
+    }
+
+    /// Starts it and lets it run; for tests that kill it or run several at once.
+    pub(crate) fn spawn(self) -> Child {
+        let mut command = Command::new(&self.program);
+        if let Some(now) = &self.now {
+            command.args(["--now", now]);
+        }
+        command
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(&self.variables)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+    }
+}
+
+/// Runs a tool of the machine, such as `sh`, with nothing in its environment but the variables given.
+pub(crate) fn run_tool(tool: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> std::process::Output {
+    Command::new(tool)
+        .args(arguments)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", tool.display()))
+}

@@ -1,0 +1,217 @@
+//! A project of its own in a temporary folder, with its own home and an environment that is the same everywhere.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use tempfile::TempDir;
+
+use super::NOW;
+use super::Program;
+use super::Tree;
+
+/// Is a temporary project. Everything in it goes when it is dropped.
+pub(crate) struct Sandbox {
+    /// Holds the folder; dropping it removes the folder.
+    _folder: TempDir,
+    top: Utf8PathBuf,
+}
+
+impl Sandbox {
+    /// Makes an empty project outside of any git repository.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("piton-test-").tempdir().expect("a temporary folder");
+        let top = folder.path().canonicalize().expect("it was just made");
+        let top = Utf8PathBuf::from_path_buf(top).expect("a temporary folder in UTF-8");
+        for name in ["project", "home", "bin", "empty", "tmp"] {
+            std::fs::create_dir(top.join(name)).expect("a folder in a fresh one");
+        }
+        if let Some(git) = git() {
+            std::os::unix::fs::symlink(git, top.join("bin/git")).expect("a link in a fresh folder");
+        }
+        Self { _folder: folder, top }
+    }
+
+    /// Makes an empty project that is a git repository on branch `main` with one commit.
+    pub(crate) fn with_git() -> Self {
+        let sandbox = Self::new();
+        sandbox.git_init();
+        sandbox
+    }
+
+    /// Returns the folder of the project, absolute and without links.
+    pub(crate) fn root(&self) -> Utf8PathBuf {
+        self.top.join("project")
+    }
+
+    pub(crate) fn home(&self) -> Utf8PathBuf {
+        self.top.join("home")
+    }
+
+    /// Returns the folder that holds the project, the home and the rest.
+    pub(crate) fn top(&self) -> &Utf8Path {
+        &self.top
+    }
+
+    /// Writes a file of the project, with the folders above it.
+    pub(crate) fn file(&self, path: &str, text: &str) -> &Self {
+        self.bytes(path, text.as_bytes())
+    }
+
+    /// Writes a file byte for byte.
+    pub(crate) fn bytes(&self, path: &str, bytes: &[u8]) -> &Self {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder in the sandbox");
+        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{path}: {error}"));
+        self
+    }
+
+    /// Makes a folder of the project.
+    pub(crate) fn dir(&self, path: &str) -> &Self {
+        std::fs::create_dir_all(self.root().join(path)).expect("a folder in the sandbox");
+        self
+    }
+
+    /// Copies `tests/fixtures/NAME` into the project.
+    pub(crate) fn fixture(&self, name: &str) -> &Self {
+        let from = super::repository().join("tests/fixtures").join(name);
+        Tree::of(&from).write_to(&self.root());
+        self
+    }
+
+    /// Removes a file or a folder of the project.
+    pub(crate) fn remove(&self, path: &str) -> &Self {
+        let path = self.root().join(path);
+        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.unwrap_or_else(|error| panic!("{path}: {error}"));
+        self
+    }
+
+    /// Sets the permission bits of a file or folder of the project.
+    pub(crate) fn mode(&self, path: &str, mode: u32) -> &Self {
+        let path = self.root().join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode))
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        self
+    }
+
+    /// Sets the time of the last change of a file of the project.
+    pub(crate) fn modified(&self, path: &str, unix_seconds: u64) -> &Self {
+        let path = self.root().join(path);
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(unix_seconds);
+        let file = std::fs::File::options().write(true).open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        file.set_modified(time).expect("a file of our own");
+        self
+    }
+
+    /// Reads a text file of the project.
+    pub(crate) fn read(&self, path: &str) -> String {
+        super::read(&self.root().join(path))
+    }
+
+    /// Reads a file of the project as JSON.
+    pub(crate) fn read_json(&self, path: &str) -> serde_json::Value {
+        serde_json::from_str(&self.read(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.root().join(path).exists()
+    }
+
+    /// Takes down every byte of the project as it is now.
+    pub(crate) fn tree(&self) -> Tree {
+        Tree::of(&self.root())
+    }
+
+    /// Makes the project a git repository on branch `main` with one commit of what is there.
+    pub(crate) fn git_init(&self) -> &Self {
+        self.git(["init", "--quiet", "--initial-branch=main"]);
+        self.commit("start");
+        self
+    }
+
+    /// Commits everything, at [`NOW`], and returns the id of the commit. Equal content gives equal ids.
+    pub(crate) fn commit(&self, message: &str) -> String {
+        self.git(["add", "--all"]);
+        self.git(["commit", "--quiet", "--allow-empty", "--message", message]);
+        self.git(["rev-parse", "HEAD"])
+    }
+
+    /// Adds a linked worktree on a new branch.
+    pub(crate) fn worktree(&self, path: &str, branch: &str) -> &Self {
+        self.git(["worktree", "add", "--quiet", "-b", branch, path]);
+        self
+    }
+
+    /// Runs git in the project and returns what it printed, trimmed; any failure fails the test.
+    pub(crate) fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
+        self.git_in("", arguments)
+    }
+
+    /// Runs git in a folder of the project.
+    pub(crate) fn git_in<const N: usize>(&self, folder: &str, arguments: [&str; N]) -> String {
+        let output = Program::new(self, git().expect("git is on the PATH of the tests"))
+            .arguments(arguments)
+            .folder(&self.root().join(folder))
+            .run();
+        assert_eq!(output.code, 0, "git {}:\n{output}", arguments.join(" "));
+        output.stdout.trim_end().to_owned()
+    }
+
+    /// Prepares a call of piton in the project, at [`NOW`].
+    pub(crate) fn piton<'a>(&'a self, arguments: impl IntoIterator<Item = &'a str>) -> Program<'a> {
+        Program::new(self, env!("CARGO_BIN_EXE_piton").into()).arguments(arguments).now(NOW)
+    }
+
+    /// Returns the whole environment of everything that runs in the sandbox.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        let below = |name: &str| self.top.join(name).into_string();
+        let mut variables: Vec<(&'static str, String)> = [
+            ("HOME", "home"),
+            ("XDG_CONFIG_HOME", "home/.config"),
+            ("XDG_CACHE_HOME", "home/.cache"),
+            ("XDG_DATA_HOME", "home/.local/share"),
+            ("XDG_STATE_HOME", "home/.local/state"),
+            ("XDG_RUNTIME_DIR", "tmp"),
+            ("TMPDIR", "tmp"),
+            ("PATH", "bin"),
+            ("GIT_CEILING_DIRECTORIES", ""),
+        ]
+        .map(|(name, path)| (name, below(path)))
+        .to_vec();
+        let fixed = [
+            ("LANG", "C.UTF-8"),
+            ("TZ", "UTC"),
+            ("RUST_BACKTRACE", "0"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "Test"),
+            ("GIT_AUTHOR_EMAIL", "test@example.test"),
+            ("GIT_AUTHOR_DATE", NOW),
+            ("GIT_COMMITTER_NAME", "Test"),
+            ("GIT_COMMITTER_EMAIL", "test@example.test"),
+            ("GIT_COMMITTER_DATE", NOW),
+        ];
+        variables.extend(fixed.map(|(name, value)| (name, value.to_owned())));
+        variables
+    }
+
+    /// Puts `$ROOT`, `$HOME` and `$TOP` for the paths of this sandbox.
+    pub(super) fn normalise(&self, text: &str) -> String {
+        text.replace(self.root().as_str(), "$ROOT")
+            .replace(self.home().as_str(), "$HOME")
+            .replace(self.top.as_str(), "$TOP")
+    }
+}
+
+/// Finds git on the PATH of the tests, once.
+fn git() -> Option<PathBuf> {
+    static GIT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file())
+    };
+    GIT.get_or_init(find).clone()
+}

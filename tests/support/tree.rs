@@ -1,0 +1,110 @@
+//! Every byte below a folder at one moment, to prove what a call changed and what it left alone.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+/// Is what was below a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    entries: BTreeMap<Utf8PathBuf, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Folder,
+    Link(Utf8PathBuf),
+    File { mode: u32, bytes: Vec<u8> },
+}
+
+impl Tree {
+    /// Takes down everything below a folder. Links are not followed.
+    pub(crate) fn of(folder: &Utf8Path) -> Self {
+        let mut entries = BTreeMap::new();
+        let mut open = vec![folder.to_owned()];
+        while let Some(next) = open.pop() {
+            for entry in next.read_dir_utf8().unwrap_or_else(|error| panic!("{next}: {error}")) {
+                let path = entry.expect("a readable folder").into_path();
+                let metadata = path.symlink_metadata().unwrap_or_else(|error| panic!("{path}: {error}"));
+                let entry = if metadata.is_symlink() {
+                    Entry::Link(path.read_link_utf8().expect("a link in UTF-8"))
+                } else if metadata.is_dir() {
+                    open.push(path.clone());
+                    Entry::Folder
+                } else {
+                    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+                    Entry::File { mode: metadata.permissions().mode() & 0o777, bytes }
+                };
+                entries.insert(path.strip_prefix(folder).expect("it was found below").to_owned(), entry);
+            }
+        }
+        Self { entries }
+    }
+
+    /// Leaves out what lies in folders of this name, at any depth: `.git`, `.piton`.
+    pub(crate) fn without(mut self, folder: &str) -> Self {
+        self.entries.retain(|path, _| path.components().all(|part| part.as_str() != folder));
+        self
+    }
+
+    /// Lists what is different in `after`, in the order of the paths: `+ new`, `- gone`, `~ changed`,
+    /// `m mode 644 -> 600`. Empty when not a byte moved.
+    pub(crate) fn changes(&self, after: &Self) -> Vec<String> {
+        let mut paths: Vec<&Utf8PathBuf> = self.entries.keys().chain(after.entries.keys()).collect();
+        paths.sort();
+        paths.dedup();
+        let mut changes = Vec::new();
+        for path in paths {
+            match (self.entries.get(path), after.entries.get(path)) {
+                (None, _) => changes.push(format!("+ {path}")),
+                (_, None) => changes.push(format!("- {path}")),
+                (
+                    Some(Entry::File { mode: old_mode, bytes: old }),
+                    Some(Entry::File { mode: new_mode, bytes: new }),
+                ) => {
+                    if old != new {
+                        changes.push(format!("~ {path}"));
+                    }
+                    if old_mode != new_mode {
+                        changes.push(format!("m {path} {old_mode:o} -> {new_mode:o}"));
+                    }
+                }
+                (Some(old), Some(new)) if old != new => changes.push(format!("~ {path}")),
+                (Some(_), Some(_)) => {}
+            }
+        }
+        changes
+    }
+
+    /// Writes all of it below another folder.
+    pub(crate) fn write_to(&self, folder: &Utf8Path) {
+        for (path, entry) in &self.entries {
+            let path = folder.join(path);
+            match entry {
+                Entry::Folder => std::fs::create_dir_all(&path).expect("a folder in the sandbox"),
+                Entry::Link(target) => std::os::unix::fs::symlink(target, &path).expect("a link in the sandbox"),
+                Entry::File { bytes, .. } => std::fs::write(&path, bytes).expect("a file in the sandbox"),
+            }
+        }
+    }
+}
+
+/// Lists the lines that differ between two texts: `-12 old`, `+12 new`. Lines are compared one by one, line ends included, so
+/// a test that expects an edit in place sees exactly what moved.
+pub(crate) fn changed_lines(before: &str, after: &str) -> Vec<String> {
+    let before: Vec<&str> = before.split_inclusive('\n').collect();
+    let after: Vec<&str> = after.split_inclusive('\n').collect();
+    let head = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
+    let tail = before[head..].iter().rev().zip(after[head..].iter().rev()).take_while(|(old, new)| old == new).count();
+    let numbered = |sign: char, lines: &[&str]| -> Vec<String> {
+        let changed = &lines[head..lines.len() - tail];
+        changed
+            .iter()
+            .enumerate()
+            .map(|(at, line)| format!("{sign}{} {}", head + at + 1, line.escape_debug()))
+            .collect()
+    };
+    [numbered('-', &before), numbered('+', &after)].concat()
+}
