@@ -205,8 +205,15 @@ fn workspace(run: &Run, evidence: &Evidence) -> Vec<Finding> {
             && found.branch.as_ref() != Some(expected)
         {
             let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
-            let message = format!("{place} should be on branch {expected} and is on {actual}");
-            let fix = format!("git -C {} checkout {}", quoted(place_or_dot(run)), quoted(expected));
+            let message = format!(
+                "Worktree state doesn't match workflow state. Expected branch: {expected}. Actual branch: {actual} (in {place})"
+            );
+            let fix = format!(
+                "git -C {} checkout {}; or recreate the worktree, which loses what is uncommitted; or `piton abort {}`",
+                quoted(place_or_dot(run)),
+                quoted(expected),
+                quoted(run.id.as_str())
+            );
             findings.push(Finding::new(FindingCode::BranchMismatch, message).fix(fix));
         }
         if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {

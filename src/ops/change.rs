@@ -33,6 +33,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
@@ -209,7 +210,7 @@ impl<'a> Desk<'a> {
         edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
         self.commit(&edits, &change)?;
         self.record(run, &change)?;
-        written.message = message(&change.kind);
+        written.message = message(run, &change.kind);
         written.files = edits.into_iter().map(|edit| edit.path).collect();
         Ok(written)
     }
@@ -219,6 +220,7 @@ impl<'a> Desk<'a> {
         for edit in edits {
             self.check_schema(edit)?;
         }
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
@@ -384,7 +386,7 @@ fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpE
     })
 }
 
-fn message(kind: &ChangeKind) -> String {
+fn message(run: &Run, kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -394,7 +396,10 @@ fn message(kind: &ChangeKind) -> String {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
-        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some(_) | None => format!("{step} is approved"),
+        },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),

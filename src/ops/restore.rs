@@ -102,8 +102,8 @@ fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
         }
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| OpError::Unreadable {
-        message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
-        findings: opened.loaded.findings.clone(),
+        message: format!("{} has no earlier checkpoint that can be read: mend it by hand", spot.candidate.state),
+        findings: Vec::new(),
     })
 }
 

@@ -172,8 +172,9 @@ impl Opened {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
             let why = why.map_or_else(|| "nothing could be read".to_owned(), |finding| finding.message.clone());
+            let state = self.candidate.state.as_str();
             OpError::Unreadable {
-                message: format!("{}: {why}", self.candidate.state),
+                message: if why.contains(state) { why } else { format!("{state}: {why}") },
                 findings: self.loaded.findings.clone(),
             }
         })

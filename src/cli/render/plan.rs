@@ -43,6 +43,10 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
+        let default = question.default.as_deref().unwrap_or("none");
+        if question.options.len() > 2 {
+            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        }
     }
 }
 

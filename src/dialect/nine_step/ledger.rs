@@ -21,6 +21,8 @@ pub(super) struct Tally {
     pub(super) finished_at: Option<Timestamp>,
     pub(super) commit: Option<String>,
     pub(super) error: Option<String>,
+    /// What each failure since the last success said, oldest first.
+    pub(super) errors: Vec<String>,
     pub(super) verdict: Option<ReviewVerdict>,
     pub(super) skipped: Option<Skip>,
     /// An attempt was begun and has no end yet.
@@ -126,6 +128,7 @@ impl Ledger {
             Word::Completed | Word::Failed | Word::Verdict(_) if passed => {
                 tally.end(entry);
                 (tally.failures, tally.error) = (0, None);
+                tally.errors.clear();
                 tally.verdict = verdict;
                 tally.finished_at = entry.timestamp.or(tally.finished_at);
             }
@@ -133,11 +136,15 @@ impl Ledger {
                 tally.end(entry);
                 tally.failures = tally.failures.saturating_add(1).max(entry.failures.unwrap_or(0));
                 tally.error = (!entry.findings.is_empty()).then(|| entry.findings.join("\n"));
+                tally.errors.push(tally.error.clone().unwrap_or_default());
                 tally.verdict = verdict;
             }
             Word::Skipped => tally.skipped = Some(Skip { at: entry.timestamp }),
             Word::Interrupted => tally.open = false,
-            Word::Decided => tally.failures = 0,
+            Word::Decided => {
+                tally.failures = 0;
+                tally.errors.clear();
+            }
         }
     }
 

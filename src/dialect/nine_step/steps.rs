@@ -172,6 +172,7 @@ impl<'a> Layout<'a> {
             step.finished_at = tally.finished_at.filter(|_| step.status == Status::Completed);
             step.commit.clone_from(&tally.commit);
             step.error.clone_from(&tally.error);
+            step.past_errors.clone_from(&tally.errors);
         }
         if is_here {
             step.error = self.stand.error.clone().or(step.error);
