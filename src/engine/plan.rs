@@ -42,6 +42,8 @@ use crate::model::StepGroups;
 use crate::model::StepId;
 use crate::model::Strategy;
 use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 
 /// Is a plan with everything there is to say about the data behind it.
 #[derive(Debug)]
@@ -507,8 +509,8 @@ impl Planner<'_> {
             .as_ref()
             .filter(|recorded| recorded.step.is_none() || recorded.step.as_ref() == Some(&self.run.steps[at].id));
         let reason = match (recorded, &self.run.steps[at].error, &evidence.owner) {
-            (Some(recorded), _, _) => recorded.reason.clone(),
-            (None, Some(error), _) => error.clone(),
+            (Some(recorded), _, _) => mask_secrets(&clean_line(&recorded.reason, 400)).into_owned(),
+            (None, Some(error), _) => mask_secrets(&clean_line(error, 400)).into_owned(),
             (None, None, Owner::Dead { .. }) => "the process that drove it is gone".to_owned(),
             (None, None, Owner::None | Owner::Ours | Owner::Live { .. }) => choice.reason.clone(),
         };
