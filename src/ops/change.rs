@@ -106,7 +106,21 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     desk.hold_lease(written.change)?;
     // Reading again takes the lock for itself.
     drop(desk);
-    report(world, &spot, written)
+    let now = world.found_again(&spot, &written.files);
+    carry_evidence(world, &spot, &now)?;
+    report(world, &now, written)
+}
+
+/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
+    if from.candidate.own == to.candidate.own {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.own) {
+        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+    }
+    Ok(())
 }
 
 /// Is what one change did.
@@ -411,7 +425,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let opened = world.read(&world.found_again(spot, &written.files))?;
+    let opened = world.read(spot)?;
     let (next, findings) = next_command(world, &opened, &written);
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),

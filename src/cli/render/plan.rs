@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Page;
+use super::plural;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
@@ -138,8 +139,15 @@ fn one_next(page: &mut Page, next: &Next) {
     if let Some(strategy) = next.strategy {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
-    if next.cost.steps_again > 0 || next.cost.minutes_again > 0 {
-        extra.push(format!("{} steps and {} minutes are paid again", next.cost.steps_again, next.cost.minutes_again));
+    match (next.cost.steps_again, next.cost.minutes_again) {
+        (0, 0) => {}
+        (1, 0) => extra.push("1 step is done again".to_owned()),
+        (steps, 0) => extra.push(format!("{steps} steps are done again")),
+        (steps, minutes) => {
+            let (steps, minutes) =
+                (plural(steps, "step"), plural(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"));
+            extra.push(format!("{steps} and {minutes} are paid again"));
+        }
     }
     if page.verbose {
         extra.push(format!("rule {}", next.rule));

@@ -24,16 +24,11 @@ pub(super) struct Tally {
     /// What each failure since the last success said, oldest first.
     pub(super) errors: Vec<String>,
     pub(super) verdict: Option<ReviewVerdict>,
-    pub(super) skipped: Option<Skip>,
+    /// It was left out.
+    pub(super) skipped: bool,
     /// An attempt was begun and has no end yet.
     open: bool,
     in_history: bool,
-}
-
-/// Is the record that a step was left out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Skip {
-    pub(super) at: Option<Timestamp>,
 }
 
 /// Holds the tallies of all steps that any record names.
@@ -139,7 +134,7 @@ impl Ledger {
                 tally.errors.push(tally.error.clone().unwrap_or_default());
                 tally.verdict = verdict;
             }
-            Word::Skipped => tally.skipped = Some(Skip { at: entry.timestamp }),
+            Word::Skipped => tally.skipped = true,
             Word::Interrupted => tally.open = false,
             Word::Decided => {
                 tally.failures = 0;
@@ -172,7 +167,7 @@ impl Ledger {
             let Some(place) = entry.place() else { continue };
             let tally = self.tallies.entry(place).or_default();
             if !tally.in_history {
-                tally.skipped = Some(Skip { at: entry.timestamp });
+                tally.skipped = true;
             }
         }
     }
@@ -210,7 +205,7 @@ impl Tally {
             self.attempts = 0;
         }
         if !matches!(word, Word::Skipped | Word::Decided) {
-            self.skipped = None;
+            self.skipped = false;
         }
     }
 

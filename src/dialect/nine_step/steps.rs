@@ -186,7 +186,7 @@ impl<'a> Layout<'a> {
 
     /// Says where a step stands: `last_execution` speaks for its own, what lies before it is done, what lies behind is not.
     fn status_of(&self, place: Place) -> Status {
-        if self.ledger.get(place).is_some_and(|tally| tally.skipped.is_some()) {
+        if self.ledger.get(place).is_some_and(|tally| tally.skipped) {
             return Status::Skipped;
         }
         let (at, status) = (self.stand.at, self.stand.status);
