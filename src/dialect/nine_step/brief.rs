@@ -89,10 +89,7 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
 fn previous(last: &Entry) -> Previous {
     let status = last.status.get().map_or_else(String::new, |status| clean_line(status, 60));
     let stated = last.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
-    let worded = match Word::parse(&status) {
-        Some(Word::Verdict(verdict)) => Some(verdict),
-        _ => None,
-    };
+    let worded = Word::parse(&status).and_then(Word::verdict);
     Previous {
         place: last.place(),
         agent: last.agent.clone(),

@@ -90,9 +90,10 @@ fn open(files: &FileSet) -> Result<Opened, EditError> {
         Some(ReadProblem::Missing) => EditError::Missing { file },
         Some(_) | None => {
             let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            let problem = match finding.code {
-                FindingCode::StateWrongType => "no JSON object".to_owned(),
-                _ => finding.message.rsplit("JSON: ").next().unwrap_or(&finding.message).to_owned(),
+            let problem = if finding.code == FindingCode::StateWrongType {
+                "no JSON object"
+            } else {
+                finding.message.rsplit("JSON: ").next().unwrap_or(&finding.message)
             };
             EditError::Unreadable { file, problem: format!("{place}{problem}") }
         }
