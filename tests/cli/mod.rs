@@ -1,4 +1,5 @@
-//! Black-box tests, one file per verb, one folder per dialect.
+//! Black-box tests, one file per verb.
 
+mod ccw;
 mod nine_step;
 mod version;
