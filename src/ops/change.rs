@@ -1,5 +1,6 @@
 //! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Exit;
@@ -30,7 +31,9 @@ use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -97,7 +100,7 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
-    let kind = resolve_ids(run, request.kind)?;
+    let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
     // Reading again takes the lock for itself.
@@ -292,8 +295,13 @@ impl<'a> Desk<'a> {
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
     fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+        let limit = self.world.project.config.limits.log_bytes;
+        let (kind, step) = (change.kind.as_str(), change.kind.step());
+        let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
+        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+        let _ = store::journal::log(&self.lock, &line, limit);
         let ChangeKind::Finish(outcome) = &change.kind else { return Ok(()) };
-        if outcome.status != Status::Completed {
+        if outcome.status != Status::Completed || outcome.part.is_some() {
             return Ok(());
         }
         let files = &self.opened.files;
@@ -310,10 +318,22 @@ impl<'a> Desk<'a> {
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(&files.root, &paths),
             summary: outcome.summary.clone(),
+            definition: run.step(&outcome.step).and_then(Step::definition_digest),
         };
-        store::record(&self.lock, &record, self.world.project.config.limits.log_bytes)?;
+        store::record(&self.lock, &record, limit)?;
         Ok(())
     }
+}
+
+/// Is one line of the log of a run.
+#[derive(Debug, Serialize)]
+struct LogLine<'a> {
+    at: Timestamp,
+    change: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a StepId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
 }
 
 fn strip_bom(bytes: &[u8]) -> &[u8] {
@@ -321,7 +341,7 @@ fn strip_bom(bytes: &[u8]) -> &[u8] {
 }
 
 /// Resolves what a person typed to the ids of the run.
-fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
         let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
@@ -334,7 +354,8 @@ fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, ..*outcome }))
+            let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
         ChangeKind::Skip { step, part, reason } => {
@@ -346,6 +367,20 @@ fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Start(_) => kind,
+    })
+}
+
+/// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
+/// nothing could be proved by it later.
+fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpError> {
+    let root = &opened.files.root;
+    let here = world.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
+    let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
+    let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
+    let found = from_here.into_iter().chain([path.clone()]).find(is_there);
+    found.ok_or_else(|| OpError::Usage {
+        message: format!("the output {path} is not there; nothing was recorded"),
+        hints: vec!["name files below the project, relative to the current folder or to its root".to_owned()],
     })
 }
 

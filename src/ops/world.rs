@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::OpError;
+use super::restore;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Loaded;
@@ -100,7 +101,8 @@ impl World {
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
     pub(crate) fn read(&self, spot: &Spot) -> Result<Opened, OpError> {
         let files = store::file_set(&self.project, &spot.root, &spot.candidate, self.clock)?;
-        Ok(Opened::new(spot.candidate.clone(), files))
+        let opened = Opened::new(spot.candidate.clone(), files);
+        Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
     }
 
     /// Returns where a run is after files were written: a change may have moved its state.
@@ -120,7 +122,12 @@ impl World {
     pub(crate) fn evidence(&self, opened: &Opened, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
         if with_git {
-            return store::gather(&self.project, &opened.files, wanted, &self.environment);
+            let mut evidence = store::gather(&self.project, &opened.files, wanted, &self.environment);
+            let unstamped = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none());
+            if unstamped && self.project.git.is_some() {
+                evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
+            }
+            return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
         store::gather(&self.project, &opened.files, &without, &self.environment)
