@@ -34,7 +34,7 @@ pub(super) fn run(cli: &Cli) -> Exit {
             Ok(()) => report.exit,
             Err(error) => error::report(&CliError::unprinted(error), Format::Text),
         },
-        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or(Format::Text)),
+        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
     }
 }
 
@@ -53,9 +53,13 @@ pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError
             Err(CliError::usage("--format yaml is for `context` and `resume`".to_owned()))
         }
         Some(format) => Ok(format),
-        None if output::is_terminal() => Ok(Format::Text),
-        None => Ok(Format::Json),
+        None => Ok(usual_format()),
     }
+}
+
+/// Text for a person, JSON for a program.
+pub(super) fn usual_format() -> Format {
+    if output::is_terminal() { Format::Text } else { Format::Json }
 }
 
 /// The format that a command line asks for which could not be understood as a whole.
@@ -67,11 +71,7 @@ pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -
         None => None,
     });
     let asked = asked.next().map(str::to_owned).or_else(ops::wanted_format);
-    match asked.and_then(|text| <Format as clap::ValueEnum>::from_str(&text, true).ok()) {
-        Some(format) => format,
-        None if output::is_terminal() => Format::Text,
-        None => Format::Json,
-    }
+    asked.and_then(|text| <Format as clap::ValueEnum>::from_str(&text, true).ok()).unwrap_or_else(usual_format)
 }
 
 fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {

@@ -26,7 +26,7 @@ pub fn main() -> ExitCode {
         Err(error) => return ExitCode::from(not_run(&error).code()),
     };
     let exit = panic::catch_unwind(|| dispatch::run(&cli)).unwrap_or_else(|_| {
-        let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or(Format::Text);
+        let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
         error::report(&error::CliError::bug(), format)
     });
     ExitCode::from(exit.code())

@@ -18,7 +18,10 @@ enum Entry {
     /// A pipe or a socket: nothing that could be read to its end.
     Special,
     Link(Utf8PathBuf),
-    File { mode: u32, bytes: Vec<u8> },
+    File {
+        mode: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 impl Tree {
