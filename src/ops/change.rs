@@ -355,7 +355,10 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
             let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, ..*outcome }))
+            // A reviewer's summary is what the next agent has to address when nothing else was said.
+            let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
+            let error = outcome.error.clone().or(findings);
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
         ChangeKind::Skip { step, part, reason } => {

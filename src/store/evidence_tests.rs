@@ -31,6 +31,7 @@ fn line(summary: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
         head: None,
         outputs,
         summary: Some(summary.to_owned()),
+        definition: None,
     }
 }
 

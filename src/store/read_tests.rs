@@ -152,7 +152,7 @@ fn a_linked_worktree_knows_the_main_one() {
     let linked = Scratch::new();
     linked.write("run/state.json", "s");
     let mut project = scratch.project();
-    project.git = Some(crate::store::GitPaths {
+    project.git = Some(crate::store::repository::GitPaths {
         common_dir: scratch.root.join(".git"),
         git_dir: scratch.root.join(".git"),
         main_root: scratch.root.clone(),
