@@ -99,7 +99,7 @@ fn text(error: &CliError, message: &str) -> Text {
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
     text.put(tone, format!("{mark}{message}")).end();
-    for finding in &error.findings {
+    for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {
         let place = finding.file.as_ref().map_or_else(String::new, |file| match finding.line {
             Some(line) => format!("{file}:{line}: "),
             None => format!("{file}: "),
