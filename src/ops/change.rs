@@ -13,6 +13,7 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use super::world::located;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -24,6 +25,7 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -217,6 +219,7 @@ impl<'a> Desk<'a> {
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
+            self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
@@ -267,6 +270,20 @@ impl<'a> Desk<'a> {
         }
         self.commit_as("archive", None, &edits)?;
         Ok(folder)
+    }
+
+    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
+        let is_of_edit = |finding: &&Finding| {
+            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
+        };
+        match self.opened.loaded.findings.iter().find(is_of_edit) {
+            None => Ok(()),
+            Some(finding) => Err(OpError::Unreadable {
+                message: format!("{}; nothing was written", located(finding)),
+                findings: self.opened.loaded.findings.clone(),
+            }),
+        }
     }
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
