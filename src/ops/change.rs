@@ -13,6 +13,7 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use super::world::located;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -24,6 +25,7 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -232,6 +234,7 @@ impl<'a> Desk<'a> {
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
+            self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
         super::start::hide_from_git(self.world, self.opened.dialect)?;
@@ -283,6 +286,20 @@ impl<'a> Desk<'a> {
         }
         self.commit_as("archive", None, &edits)?;
         Ok(folder)
+    }
+
+    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
+        let is_of_edit = |finding: &&Finding| {
+            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
+        };
+        match self.opened.loaded.findings.iter().find(is_of_edit) {
+            None => Ok(()),
+            Some(finding) => Err(OpError::Unreadable {
+                message: format!("{}; nothing was written", located(finding)),
+                findings: self.opened.loaded.findings.clone(),
+            }),
+        }
     }
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
@@ -371,7 +388,10 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
             let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, ..*outcome }))
+            // A reviewer's summary is what the next agent has to address when nothing else was said.
+            let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
+            let error = outcome.error.clone().or(findings);
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
         ChangeKind::Skip { step, part, reason } => {

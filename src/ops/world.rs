@@ -171,12 +171,8 @@ impl Opened {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let why = why.map_or_else(|| "nothing could be read".to_owned(), |finding| finding.message.clone());
-            let state = self.candidate.state.as_str();
-            OpError::Unreadable {
-                message: if why.contains(state) { why } else { format!("{state}: {why}") },
-                findings: self.loaded.findings.clone(),
-            }
+            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }
 
@@ -209,5 +205,18 @@ impl Opened {
             plan_reference: run.workspace.plan_reference.clone(),
             revision: self.revision(),
         }
+    }
+}
+
+/// Says what a finding says, with the file, line and column that it is about.
+pub(crate) fn located(finding: &Finding) -> String {
+    let message = match &finding.file {
+        Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
+        Some(_) | None => finding.message.clone(),
+    };
+    match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("{message} (line {line}, column {column})"),
+        (Some(line), None) => format!("{message} (line {line})"),
+        (None, _) => message,
     }
 }

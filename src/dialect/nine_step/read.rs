@@ -67,17 +67,14 @@ pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Findin
     };
     let opened = Document::parse(&bytes).and_then(|document| Ok((document, parse_value(&bytes)?)));
     let (document, value) = opened.map_err(|error| {
-        let message = format!(
-            "Workflow state file corrupted. File: {file}, line {}. Error: Invalid JSON syntax: {}",
-            error.line, error.message
-        );
+        let message =
+            format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     match value {
         Value::Object(value) => Ok(Opened { file: file.clone(), bytes, document, value }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            let message =
-                format!("Workflow state file corrupted. File: {file}, line 1. Error: it holds no JSON object");
+            let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
             let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
             Err(Box::new(finding.line(1, Some(1))))
         }
