@@ -265,8 +265,7 @@ impl Chooser<'_> {
                 chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
             } else if step.failures >= self.options.attempt_limit {
                 let message = format!(
-                    "Same Step failed {}+ times. {id} ({}) failed {} times{}",
-                    self.options.attempt_limit,
+                    "{id} ({}) failed {} times{}",
                     step.title,
                     step.failures,
                     attempts(step)
