@@ -97,6 +97,7 @@ fn describe(error: &serde_json::Error) -> JsonError {
     let message = match message.as_str() {
         // Only a text without any value ends where a value has to begin at the left edge of a line.
         "EOF while parsing a value" if error.column() == 0 => "the file is empty".to_owned(),
+        "recursion limit exceeded" => "it is nested too deep".to_owned(),
         text if text.starts_with("EOF") => format!("the file ends too early ({text})"),
         _ => message,
     };

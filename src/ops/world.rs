@@ -88,6 +88,13 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk();
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+    }
+
+    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
         let listings = store::listings(&self.project, &marks);
         let mut spots = Vec::new();

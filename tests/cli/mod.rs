@@ -1,9 +1,16 @@
 //! Black-box tests, one file per verb.
 
+mod demo;
+mod doctor;
 mod errors;
 mod global;
+mod history;
 mod hostile;
 mod list;
-mod projects;
+mod modes;
+pub(crate) mod projects;
+mod schema;
 mod select;
+mod status;
+mod validate;
 mod version;
