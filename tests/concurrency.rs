@@ -178,7 +178,7 @@ fn a_lock_is_waited_for_as_long_as_was_said_and_no_longer() {
 fn check_timeout(output: &Output, words: &[&str]) {
     assert_eq!(output.code, 6, "{words:?}\n{output}");
     let error = document(output);
-    let message = error["error"]["message"].as_str().unwrap();
+    let message = error["error"]["message"].as_str().expect("an error has a message");
     assert!(message.contains("still locked by another piton after 150 ms"), "{message}");
     assert!(message.contains(".piton/lock"), "{message}");
 }

@@ -69,7 +69,7 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
     }
     let listed = list::entries(world, &spots)?;
     if let Ok(number) = wanted.parse::<usize>()
-        && let Some(entry) = listed.iter().find(|entry| entry.shown && entry.row.number == number)
+        && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
         return Ok(entry.spot.clone());
     }

@@ -6,7 +6,7 @@ use crate::support::Sandbox;
 
 fn check(output: &Output, name: &str) -> serde_json::Value {
     let document = document(output);
-    let checks = document["data"]["checks"].as_array().unwrap().clone();
+    let checks = document["data"]["checks"].as_array().expect("a list of checks").clone();
     checks.into_iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("no check `{name}`\n{output}"))
 }
 

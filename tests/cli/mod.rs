@@ -1,5 +1,6 @@
 //! Black-box tests, one file per verb.
 
+mod ccw;
 mod demo;
 mod doctor;
 mod errors;
@@ -8,6 +9,7 @@ mod history;
 mod hostile;
 mod list;
 mod modes;
+mod nine_step;
 pub(crate) mod projects;
 mod schema;
 mod select;
