@@ -92,12 +92,7 @@ pub(crate) fn hold(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<Taken
     }
     let taken = contenders.iter().zip(times).map(|(contender, mut times)| {
         times.sort_unstable();
-        Taken {
-            name: contender.name.clone(),
-            min: times[0],
-            median: times[times.len() / 2],
-            peak: contender.peak(),
-        }
+        Taken { name: contender.name.clone(), min: times[0], median: times[times.len() / 2], peak: contender.peak() }
     });
     taken.collect()
 }
@@ -114,7 +109,8 @@ pub(crate) fn compared(taken: Vec<Taken>, with: usize, budgets: &[&str]) -> Vec<
 
 /// Renders the table in Markdown.
 pub(crate) fn table(rows: &[Row]) -> String {
-    let mut table = "| what | min ms | median ms | × | budget | peak MiB |\n| --- | ---: | ---: | ---: | --- | ---: |\n".to_owned();
+    let mut table =
+        "| what | min ms | median ms | × | budget | peak MiB |\n| --- | ---: | ---: | ---: | --- | ---: |\n".to_owned();
     for Row { taken, ratio, budget } in rows {
         let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
         let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));

@@ -181,7 +181,10 @@ fn ccw_session(project: &Path, name: &str, tasks: usize) -> Vec<PathBuf> {
         let done = number <= tasks / 2;
         let (mark, status) = if done { ("x", "completed") } else { (" ", "pending") };
         let before = if number > 1 { format!("\"IMPL-{:03}\"", number - 1) } else { String::new() };
-        let _ = writeln!(list, "- [{mark}] **IMPL-{number:03}**: Task number {number} → [📋](./.task/IMPL-{number:03}.json)");
+        let _ = writeln!(
+            list,
+            "- [{mark}] **IMPL-{number:03}**: Task number {number} → [📋](./.task/IMPL-{number:03}.json)"
+        );
         let task = format!(
             "{{\n  \"id\": \"IMPL-{number:03}\",\n  \"title\": \"Task number {number}\",\n  \"status\": \"{status}\",\n  \"meta\": {{ \"type\": \"feature\", \"agent\": \"@code-developer\" }},\n  \"context\": {{\n    \"requirements\": [\"do it\", \"do it well\"],\n    \"focus_paths\": [\"src/part{number}/\"],\n    \"acceptance\": [\"tests pass\"],\n    \"depends_on\": [{before}]\n  }},\n  \"flow_control\": {{\n    \"pre_analysis\": [\n      {{ \"step\": \"load\", \"action\": \"Read\", \"command\": \"Read(src)\", \"output_to\": \"source\", \"on_error\": \"fail\" }}\n    ],\n    \"implementation_approach\": [\n      {{ \"step\": 1, \"title\": \"Write\", \"description\": \"write it\" }},\n      {{ \"step\": 2, \"title\": \"Test\", \"description\": \"test it\" }}\n    ],\n    \"target_files\": [\"src/part{number}/mod.rs\"]\n  }}\n}}\n"
         );
