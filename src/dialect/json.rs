@@ -137,7 +137,12 @@ fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
 fn describe(error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head).to_owned();
-    let message = if message.starts_with("EOF") { format!("the file ends too early ({message})") } else { message };
+    let message = match message.as_str() {
+        // Only a text without any value ends where a value has to begin at the left edge of a line.
+        "EOF while parsing a value" if error.column() == 0 => "the file is empty".to_owned(),
+        text if text.starts_with("EOF") => format!("the file ends too early ({text})"),
+        _ => message,
+    };
     JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column()), message }
 }
 

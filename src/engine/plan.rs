@@ -54,6 +54,8 @@ pub(crate) struct Planned {
     pub(crate) answered_no: bool,
     /// In autopilot the plan is clean and fresh enough to go on without asking.
     pub(crate) unattended: bool,
+    /// The caller wants to see every check.
+    pub(crate) preflight: bool,
 }
 
 /// Plans how a run goes on.
@@ -97,7 +99,8 @@ pub(crate) fn plan(
     };
     findings.sort_by(|a, b| a.severity.cmp(&b.severity));
     findings.dedup();
-    let verdict = verdict(&next, all_over, &chosen, &findings);
+    let is_empty = run.steps.is_empty() && run.done_elsewhere == 0;
+    let verdict = if is_empty { Verdict::Nothing } else { verdict(&next, all_over, &chosen, &findings) };
     let interruption = planner.interruption(&chosen, evidence, all_over, &findings);
     let question = question(run, verdict, &next, &findings, &age, options.mode);
     let commands = planner.commands(verdict, &next);
@@ -119,7 +122,14 @@ pub(crate) fn plan(
         degraded: run.degraded,
         native: Value::Null,
     };
-    Planned { plan, findings, live_owner, answered_no: chosen.answered_no, unattended }
+    Planned {
+        plan,
+        findings,
+        live_owner,
+        answered_no: chosen.answered_no,
+        unattended,
+        preflight: options.mode == Mode::Preflight,
+    }
 }
 
 /// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped. Gates, reviews

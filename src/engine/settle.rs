@@ -174,7 +174,8 @@ impl Weighing<'_> {
             return Standing::Conditions;
         }
         let declared = self.declared_outputs(true);
-        if matches!(declared, Outputs::Missing | Outputs::Bad) || self.recorded_outputs_are_gone() {
+        let gone = self.recorded_outputs_are_gone();
+        if matches!(declared, Outputs::Missing | Outputs::Bad) || gone || self.definition_has_changed() {
             return Standing::Invalid;
         }
         if let Some(commit) = &self.step.commit
@@ -189,7 +190,10 @@ impl Weighing<'_> {
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
         let doubters: Vec<String> =
-            self.step.witnesses.iter().filter(|witness| !witness.done).map(|witness| witness.source.clone()).collect();
+            (self.step.witnesses.iter().filter(|witness| !witness.done && witness.file.is_some()))
+                .map(|witness| witness.source.clone())
+                .collect();
+        // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
@@ -366,6 +370,19 @@ impl Weighing<'_> {
             gone |= !superseded;
         }
         gone
+    }
+
+    /// Rule 10: what was done was done to another definition.
+    fn definition_has_changed(&mut self) -> bool {
+        let record = self.records.by_step.get(self.step.id.as_str());
+        let Some(recorded) = record.and_then(|record| record.definition.as_ref()) else { return false };
+        if self.step.definition_digest().as_ref() == Some(recorded) {
+            return false;
+        }
+        self.because.push("its definition was changed since".to_owned());
+        let message = format!("the definition of {} was changed after it was done", self.step.id);
+        self.note(FindingCode::DefinitionChanged, message, self.record_hint());
+        true
     }
 
     fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {

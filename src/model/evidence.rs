@@ -108,6 +108,9 @@ pub(crate) struct EvidenceRecord {
     pub(crate) outputs: Vec<OutputRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<String>,
+    /// Digest of the step's definition as it was done (design: rule 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) definition: Option<String>,
 }
 
 /// Is one output as it was left.

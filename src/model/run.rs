@@ -179,6 +179,11 @@ pub(crate) enum PartKind {
 }
 
 impl Step {
+    /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
+    pub(crate) fn definition_digest(&self) -> Option<String> {
+        (!self.definition.is_null()).then(|| super::sha256_hex(self.definition.to_string().as_bytes()))
+    }
+
     /// Returns a pending step of work with nothing else known about it.
     pub(crate) fn new(id: StepId, title: impl Into<String>) -> Self {
         Self {

@@ -1,5 +1,6 @@
 //! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Exit;
@@ -12,6 +13,7 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use super::world::located;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -23,6 +25,7 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -30,7 +33,9 @@ use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -97,7 +102,7 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
-    let kind = resolve_ids(run, request.kind)?;
+    let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
     if let Some(next) = after_begin(&written)
@@ -224,6 +229,7 @@ impl<'a> Desk<'a> {
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
+            self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
@@ -276,6 +282,20 @@ impl<'a> Desk<'a> {
         Ok(folder)
     }
 
+    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
+        let is_of_edit = |finding: &&Finding| {
+            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
+        };
+        match self.opened.loaded.findings.iter().find(is_of_edit) {
+            None => Ok(()),
+            Some(finding) => Err(OpError::Unreadable {
+                message: format!("{}; nothing was written", located(finding)),
+                findings: self.opened.loaded.findings.clone(),
+            }),
+        }
+    }
+
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
     /// guests.
     fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
@@ -302,8 +322,13 @@ impl<'a> Desk<'a> {
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
     fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+        let limit = self.world.project.config.limits.log_bytes;
+        let (kind, step) = (change.kind.as_str(), change.kind.step());
+        let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
+        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+        let _ = store::journal::log(&self.lock, &line, limit);
         let ChangeKind::Finish(outcome) = &change.kind else { return Ok(()) };
-        if outcome.status != Status::Completed {
+        if outcome.status != Status::Completed || outcome.part.is_some() {
             return Ok(());
         }
         let files = &self.opened.files;
@@ -320,10 +345,22 @@ impl<'a> Desk<'a> {
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(&files.root, &paths),
             summary: outcome.summary.clone(),
+            definition: run.step(&outcome.step).and_then(Step::definition_digest),
         };
-        store::record(&self.lock, &record, self.world.project.config.limits.log_bytes)?;
+        store::record(&self.lock, &record, limit)?;
         Ok(())
     }
+}
+
+/// Is one line of the log of a run.
+#[derive(Debug, Serialize)]
+struct LogLine<'a> {
+    at: Timestamp,
+    change: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a StepId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
 }
 
 fn strip_bom(bytes: &[u8]) -> &[u8] {
@@ -331,7 +368,7 @@ fn strip_bom(bytes: &[u8]) -> &[u8] {
 }
 
 /// Resolves what a person typed to the ids of the run.
-fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
         let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
@@ -344,7 +381,11 @@ fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, ..*outcome }))
+            let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
+            // A reviewer's summary is what the next agent has to address when nothing else was said.
+            let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
+            let error = outcome.error.clone().or(findings);
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
         ChangeKind::Skip { step, part, reason } => {
@@ -356,6 +397,20 @@ fn resolve_ids(run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Start(_) => kind,
+    })
+}
+
+/// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
+/// nothing could be proved by it later.
+fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpError> {
+    let root = &opened.files.root;
+    let here = world.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
+    let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
+    let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
+    let found = from_here.into_iter().chain([path.clone()]).find(is_there);
+    found.ok_or_else(|| OpError::Usage {
+        message: format!("the output {path} is not there; nothing was recorded"),
+        hints: vec!["name files below the project, relative to the current folder or to its root".to_owned()],
     })
 }
 

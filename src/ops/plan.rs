@@ -14,6 +14,7 @@ use super::world::Opened;
 use super::world::World;
 use crate::engine;
 use crate::engine::Planned;
+use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::PartRef;
 use crate::model::Run;
@@ -59,11 +60,7 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
 pub(crate) fn report(run: &Run, planned: Planned) -> Report {
     let exit = exit_of(&planned);
     let sheet = sheet(run, &planned);
-    Report {
-        exit,
-        body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet, patch: None })),
-        findings: planned.findings,
-    }
+    Report { exit, body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet })), findings: planned.findings }
 }
 
 /// Returns the exit code of a verdict.
@@ -73,6 +70,9 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
         Verdict::Resume | Verdict::Complete => Exit::Ok,
         Verdict::Confirm => Exit::Person,
         Verdict::Blocked if planned.live_owner => Exit::Conflict,
+        Verdict::Blocked if planned.findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable) => {
+            Exit::Unreadable
+        }
         Verdict::Blocked => Exit::Person,
         Verdict::Nothing => Exit::NotFound,
     }
@@ -153,5 +153,5 @@ fn sheet(run: &Run, planned: &Planned) -> Sheet {
         has_parts: !step.parts.is_empty(),
         commit: step.commit.clone(),
     });
-    Sheet { steps: steps.collect(), stamp: run.stamp, preflight: false }
+    Sheet { steps: steps.collect(), preflight: planned.preflight }
 }

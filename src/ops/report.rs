@@ -56,8 +56,6 @@ impl Report {
 pub(crate) struct PlanReport {
     pub(crate) plan: Plan,
     pub(crate) sheet: Sheet,
-    /// Suggested edits of files that Piton never writes, as a unified diff (`--patch`).
-    pub(crate) patch: Option<String>,
 }
 
 /// Is what the text rendering says about a run and JSON leaves to the caller.
@@ -65,8 +63,7 @@ pub(crate) struct PlanReport {
 pub(crate) struct Sheet {
     /// Titles and marks of all steps in dependency order, for the coordination list.
     pub(crate) steps: Vec<SheetStep>,
-    pub(crate) stamp: Option<Timestamp>,
-    /// Lines on which the dialect's own prompt or message insists.
+    /// Every check is shown.
     pub(crate) preflight: bool,
 }
 
@@ -284,12 +281,7 @@ impl Body {
     pub(crate) fn data(&self) -> Value {
         let data = match self {
             Self::List(report) => serde_json::to_value(report),
-            Self::Plan(report) => serde_json::to_value(&report.plan).map(|mut plan| {
-                if let (Some(patch), Some(map)) = (&report.patch, plan.as_object_mut()) {
-                    map.insert("patch".to_owned(), Value::String(patch.clone()));
-                }
-                plan
-            }),
+            Self::Plan(report) => serde_json::to_value(&report.plan),
             Self::Context(report) => serde_json::to_value(&report.context),
             Self::Status(report) => serde_json::to_value(report),
             Self::Validate(report) => serde_json::to_value(report),

@@ -19,6 +19,8 @@ use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileEntry;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::store;
@@ -103,6 +105,28 @@ fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
         message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
         findings: opened.loaded.findings.clone(),
     })
+}
+
+/// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
+/// blocked, and a person sees what `restore` would bring back.
+pub(super) fn shown_from_history(opened: Opened) -> Opened {
+    let (root, own) = (opened.files.root.clone(), opened.files.own.clone());
+    for entry in store::history::list(&root, &own).unwrap_or_default() {
+        let Ok(files) = store::history::read(&root, &own, &entry.id) else { continue };
+        let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
+        let Some(run) = shown.loaded.run.as_mut().filter(|run| !run.degraded) else { continue };
+        run.degraded = true;
+        let path = engine::quoted(opened.files.state.as_str());
+        let message = format!("shown as of checkpoint {}, before {} at {}", entry.id, entry.change, entry.at);
+        let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore ./{path}"));
+        let mut findings = opened.loaded.findings.clone();
+        findings.push(found);
+        findings.append(&mut shown.loaded.findings);
+        shown.loaded.findings = findings;
+        shown.files = opened.files;
+        return shown;
+    }
+    opened
 }
 
 fn is_sound(opened: &Opened) -> bool {

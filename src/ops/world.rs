@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::OpError;
+use super::restore;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Loaded;
@@ -101,7 +102,8 @@ impl World {
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
     pub(crate) fn read(&self, spot: &Spot) -> Result<Opened, OpError> {
         let files = store::file_set(&self.project, &spot.root, &spot.candidate, self.clock)?;
-        Ok(Opened::new(spot.candidate.clone(), files))
+        let opened = Opened::new(spot.candidate.clone(), files);
+        Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
     }
 
     /// Returns where a run is after files were written: a change may have moved its state.
@@ -121,7 +123,12 @@ impl World {
     pub(crate) fn evidence(&self, opened: &Opened, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
         if with_git {
-            return store::gather(&self.project, &opened.files, wanted, &self.environment);
+            let mut evidence = store::gather(&self.project, &opened.files, wanted, &self.environment);
+            let unstamped = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none());
+            if unstamped && self.project.git.is_some() {
+                evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
+            }
+            return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
         store::gather(&self.project, &opened.files, &without, &self.environment)
@@ -165,11 +172,8 @@ impl Opened {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let why = why.map_or_else(|| "nothing could be read".to_owned(), |finding| finding.message.clone());
-            OpError::Unreadable {
-                message: format!("{}: {why}", self.candidate.state),
-                findings: self.loaded.findings.clone(),
-            }
+            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }
 
@@ -207,5 +211,18 @@ impl Opened {
             plan_reference: run.workspace.plan_reference.clone(),
             revision: self.revision(),
         }
+    }
+}
+
+/// Says what a finding says, with the file, line and column that it is about.
+pub(crate) fn located(finding: &Finding) -> String {
+    let message = match &finding.file {
+        Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
+        Some(_) | None => finding.message.clone(),
+    };
+    match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("{message} (line {line}, column {column})"),
+        (Some(line), None) => format!("{message} (line {line})"),
+        (None, _) => message,
     }
 }

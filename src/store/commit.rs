@@ -65,14 +65,14 @@ pub(super) enum Stage {
     Dropped,
 }
 
-/// Is what a test makes happen at a stage.
+/// Is what a test makes happen at a stage; outside of tests there is none.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The process ends here: nothing is tidied up.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only tests make it happen"))]
+    #[cfg(test)]
     Kill,
     /// The operating system refuses.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only tests make it happen"))]
+    #[cfg(test)]
     Fail(io::Error),
 }
 
@@ -223,14 +223,15 @@ impl Writing<'_> {
     }
 
     fn pass(&mut self, stage: Stage, hook: Hook<'_>) -> Result<(), StoreError> {
-        match hook(stage) {
-            Ok(()) => Ok(()),
-            Err(Fault::Kill) => {
+        hook(stage).map_err(|fault| match fault {
+            #[cfg(test)]
+            Fault::Kill => {
                 self.is_armed = false;
-                Err(StoreError::io(self.lock.own_dir(), io::ErrorKind::Interrupted.into()))
+                StoreError::io(self.lock.own_dir(), io::ErrorKind::Interrupted.into())
             }
-            Err(Fault::Fail(source)) => Err(StoreError::io(self.lock.own_dir(), source)),
-        }
+            #[cfg(test)]
+            Fault::Fail(source) => StoreError::io(self.lock.own_dir(), source),
+        })
     }
 
     /// Makes missing folders of new files. Returns those whose names are new in them.

@@ -1,1 +1,149 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Instant;
 
+use super::entries;
+use super::listings;
+use crate::store::Environment;
+use crate::store::Project;
+use crate::store::testing::Scratch;
+
+fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {
+    entries(&scratch.root, &[], &|_| false, limit).into_iter().map(|entry| entry.path.as_str().to_owned()).collect()
+}
+
+#[test]
+fn entries_are_in_the_order_of_their_whole_paths() {
+    let scratch = Scratch::new();
+    for path in ["a/z", "a.b/y", "a-b", "B", "a/b/c"] {
+        scratch.write(path, "");
+    }
+    assert_eq!(seen(&scratch, 100), ["B", "a", "a-b", "a.b", "a.b/y", "a/b", "a/b/c", "a/z"]);
+    let listed = listings(&scratch.project(), &|_| false);
+    assert_eq!(listed.len(), 1);
+    assert!(["a-b", "a.b/y", "a/b", "a/b/c"].iter().all(|path| listed[0].contains(path)));
+    assert!(!listed[0].contains("a/c"));
+}
+
+#[test]
+fn heavy_folders_temporaries_and_links_are_not_entered() {
+    let scratch = Scratch::new();
+    let outside = Scratch::new();
+    outside.write("deep/x", "");
+    for path in [".git/HEAD", "node_modules/m/x", "target/x", "run/.piton/lock", "a/vendor/x", "a/.venv/x", "a/keep"] {
+        scratch.write(path, "");
+    }
+    scratch.write("a/.state.json.12.0f.piton-tmp", "");
+    scratch.write("a/bad\nname", "");
+    symlink(&outside.root, scratch.root.join("link")).unwrap();
+    symlink("..", scratch.root.join("a/circle")).unwrap();
+    assert_eq!(seen(&scratch, 100), ["a", "a/circle", "a/keep", "link", "run"]);
+}
+
+#[test]
+fn another_repository_is_not_entered_but_a_worktree_of_this_one_is() {
+    let scratch = Scratch::new();
+    for path in [
+        ".git/HEAD",
+        "lib/.git/HEAD",
+        "lib/.workflow-state.json",
+        "lib/zz/x",
+        "sub/.git",
+        "sub/a",
+        "sub/zz/x",
+        "wt/.git",
+        "wt/a",
+        "x",
+    ] {
+        scratch.write(path, "");
+    }
+    let worktrees = [scratch.root.join("wt")];
+    let paths: Vec<String> = entries(&scratch.root, &worktrees, &|_| false, 100)
+        .into_iter()
+        .map(|entry| entry.path.as_str().to_owned())
+        .collect();
+    assert_eq!(paths, ["lib", "sub", "wt", "wt/a", "x"]);
+}
+
+#[test]
+fn a_first_look_is_taken_where_it_is_asked_for() {
+    let scratch = Scratch::new();
+    scratch.write("a/state.json", "{}");
+    scratch.write("a/other.json", "{}");
+    symlink("a/state.json", scratch.root.join("state.json")).unwrap();
+    fs::create_dir_all(scratch.root.join("b/state.json")).unwrap();
+    scratch.write("c/state.json", "");
+    fs::File::create(scratch.root.join("c/state.json")).unwrap().set_len((4 << 20) + 1).unwrap();
+    let entries = entries(&scratch.root, &[], &|path| path.ends_with("state.json"), 100);
+    let looks: Vec<(&str, Option<&[u8]>)> = entries
+        .iter()
+        .filter(|entry| entry.path.name().ends_with(".json"))
+        .map(|entry| (entry.path.as_str(), entry.look.as_deref()))
+        .collect();
+    let expected: [(&str, Option<&[u8]>); 5] = [
+        ("a/other.json", None),
+        ("a/state.json", Some(b"{}")),
+        ("b/state.json", None),
+        ("c/state.json", None),
+        ("state.json", Some(b"{}")),
+    ];
+    assert_eq!(looks, expected);
+}
+
+#[test]
+fn too_much_cuts_the_deepest_levels_first() {
+    let scratch = Scratch::new();
+    scratch.write("z/state.json", "");
+    for count in 0..50 {
+        scratch.write(&format!("a/b/c/d/e/f/g/h/i/{count}"), "");
+    }
+    let found = seen(&scratch, 20);
+    assert!(found.contains(&"z/state.json".to_owned()));
+    assert!(found.len() <= 20 && !found.iter().any(|path| path.contains("/i/")), "{found:?}");
+    assert!(seen(&scratch, 0).is_empty());
+}
+
+#[test]
+fn worktrees_elsewhere_are_listed_by_themselves() {
+    let scratch = Scratch::new();
+    let outside = Scratch::new();
+    scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+    for (name, top) in [("out", outside.root.join("out")), ("in", scratch.root.join(".worktree/in"))] {
+        fs::create_dir_all(&top).unwrap();
+        scratch.write(&format!(".git/worktrees/{name}/HEAD"), "ref: refs/heads/x\n");
+        scratch.write(&format!(".git/worktrees/{name}/commondir"), "../..\n");
+        scratch.write(&format!(".git/worktrees/{name}/gitdir"), &format!("{top}/.git\n"));
+        fs::write(top.join(".git"), format!("gitdir: {}/.git/worktrees/{name}\n", scratch.root)).unwrap();
+        fs::write(top.join("state"), "").unwrap();
+    }
+    let project = Project::open(&outside.root.join("out"), &Environment::default()).unwrap();
+    assert_eq!(project.root, scratch.root);
+    let listed = listings(&project, &|_| false);
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[0].root, scratch.root);
+    assert!(listed[0].contains(".worktree/in/state"));
+    assert_eq!(listed[1].root, outside.root.join("out"));
+    assert!(listed[1].contains("state"));
+}
+
+#[test]
+#[ignore = "measures; run it in a release build"]
+fn a_tree_of_a_hundred_thousand_files_is_listed_in_time() {
+    let scratch = Scratch::new();
+    for folder in 0..1_000 {
+        let top = scratch.root.join(format!("src/m{}/p{folder}", folder % 30));
+        fs::create_dir_all(&top).unwrap();
+        for file in 0..100 {
+            fs::write(top.join(format!("file-{file}.rs")), "").unwrap();
+        }
+        fs::write(top.join(".workflow-state.json"), "{}").unwrap();
+    }
+    let project = scratch.project();
+    for _ in 0..3 {
+        let started = Instant::now();
+        let listed = listings(&project, &|path| path.ends_with(".workflow-state.json"));
+        let spent = started.elapsed();
+        assert_eq!(listed[0].entries.len(), 102_031);
+        assert!(spent.as_millis() <= 300, "{spent:?}");
+    }
+}

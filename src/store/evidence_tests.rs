@@ -1,1 +1,161 @@
+use std::fs;
+use std::time::Duration;
+use std::time::UNIX_EPOCH;
 
+use super::describe;
+use super::gather;
+use super::record;
+use super::records;
+use crate::model::EvidenceRecord;
+use crate::model::FileFact;
+use crate::model::OutputRecord;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::Wanted;
+use crate::model::WantedOutput;
+use crate::model::sha256_hex;
+use crate::store::Environment;
+use crate::store::file_set;
+use crate::store::testing::Scratch;
+use crate::store::testing::candidate;
+use crate::store::testing::clock;
+use crate::store::testing::own;
+use crate::store::testing::rel;
+use crate::store::testing::time;
+
+fn line(summary: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
+    EvidenceRecord {
+        at: clock().now,
+        run: "run".to_owned(),
+        step: StepId::new("2:4"),
+        head: None,
+        outputs,
+        summary: Some(summary.to_owned()),
+        definition: None,
+    }
+}
+
+fn summaries(scratch: &Scratch) -> Vec<String> {
+    records(&scratch.root, &own()).into_iter().filter_map(|record| record.summary).collect()
+}
+
+fn output(path: &str, text: &str) -> OutputRecord {
+    OutputRecord { path: rel(path), sha256: sha256_hex(text.as_bytes()), bytes: text.len() as u64 }
+}
+
+fn touch(scratch: &Scratch, path: &str, at: Timestamp) {
+    let at = UNIX_EPOCH + Duration::from_secs(u64::try_from(at.unix_seconds()).unwrap());
+    fs::File::options().write(true).open(scratch.root.join(path)).unwrap().set_modified(at).unwrap();
+}
+
+#[test]
+fn records_survive_a_torn_tail() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    record(&lock, &line("one", Vec::new()), 1 << 20).unwrap();
+    let path = scratch.root.join("run/.piton/evidence.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{}", &whole[..20])).unwrap();
+    assert_eq!(summaries(&scratch), ["one"]);
+    record(&lock, &line("two", Vec::new()), 1 << 20).unwrap();
+    assert_eq!(summaries(&scratch), ["one", "two"]);
+}
+
+#[test]
+fn the_log_is_cut_when_it_grows_too_long() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    for count in 0..30 {
+        record(&lock, &line(&count.to_string(), Vec::new()), 400).unwrap();
+    }
+    let left = summaries(&scratch);
+    assert!(left.len() >= 3 && left.len() <= 12, "{left:?}");
+    assert_eq!(left.last().map(String::as_str), Some("29"));
+    assert_eq!(scratch.files("run/.piton"), ["evidence.jsonl", "evidence.previous.jsonl", "lock"]);
+}
+
+#[test]
+fn outputs_are_described_as_they_are() {
+    let scratch = Scratch::new();
+    scratch.write("out/a", "text");
+    let described = describe(&scratch.root, &[rel("out/a"), rel("out/missing"), rel("out")]);
+    assert_eq!(described, [output("out/a", "text")]);
+}
+
+#[test]
+fn a_digest_is_computed_only_where_size_and_time_leave_a_doubt() {
+    let scratch = Scratch::new();
+    let (recorded, earlier) = (clock().now, time("2026-01-31T11:00:00Z"));
+    for (path, text, at) in [
+        ("o/settled", "same", earlier),
+        ("o/touched", "same", recorded.plus_seconds(60)),
+        ("o/just-now", "same", recorded),
+        ("o/grown", "longer", earlier),
+        ("o/unrecorded", "same", recorded),
+        ("o/good.json", "{\"a\":[1]}", earlier),
+        ("o/bad.json", "{\"a\":", earlier),
+        ("o/empty.json", "", earlier),
+    ] {
+        scratch.write(path, text);
+        touch(&scratch, path, at);
+    }
+    fs::create_dir_all(scratch.root.join("o/folder")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", scratch.root.join("o/outside")).unwrap();
+    let outputs = ["settled", "touched", "just-now", "grown"].map(|name| output(&format!("o/{name}"), "same")).to_vec();
+    record(&scratch.lock(), &line("done", outputs), 1 << 20).unwrap();
+
+    let names = [
+        "settled",
+        "touched",
+        "just-now",
+        "grown",
+        "unrecorded",
+        "good.json",
+        "bad.json",
+        "empty.json",
+        "folder",
+        "outside",
+        "gone",
+    ];
+    let want = |name: &&str| WantedOutput { step: StepId::new("1"), path: rel(&format!("o/{name}")) };
+    let wanted = Wanted { outputs: names.iter().map(want).collect(), ..Wanted::default() };
+    let project = scratch.project();
+    let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
+    let evidence = gather(&project, &files, &wanted, &Environment::default());
+    assert_eq!(evidence.records.len(), 1);
+
+    let same = sha256_hex(b"same");
+    let longer = sha256_hex(b"longer");
+    for (name, expected) in [
+        ("settled", (4, None, None)),
+        ("touched", (4, Some(&same), None)),
+        ("just-now", (4, Some(&same), None)),
+        ("grown", (6, Some(&longer), None)),
+        ("unrecorded", (4, None, None)),
+        ("good.json", (9, None, Some(true))),
+        ("bad.json", (5, None, Some(false))),
+        ("empty.json", (0, None, Some(false))),
+        ("folder", (0, None, None)),
+    ] {
+        let fact = &evidence.files[&rel(&format!("o/{name}"))];
+        let FileFact::Present { bytes, sha256, parses, .. } = fact else { panic!("{name}: {fact:?}") };
+        assert_eq!((*bytes, sha256.as_ref(), *parses), expected, "{name}");
+    }
+    assert_eq!(evidence.files[&rel("o/gone")], FileFact::Missing);
+    assert!(
+        matches!(&evidence.files[&rel("o/outside")], FileFact::Unreadable(why) if why.contains("leaves the project"))
+    );
+}
+
+#[test]
+fn a_workspace_outside_of_git_is_there_or_not() {
+    let scratch = Scratch::new();
+    scratch.write("here/x", "");
+    let project = scratch.project();
+    let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
+    for (folder, exists) in [(None, true), (Some(rel("here")), true), (Some(rel("gone")), false)] {
+        let wanted = Wanted { workspace: Some(folder), ..Wanted::default() };
+        let found = gather(&project, &files, &wanted, &Environment::default()).workspace.unwrap();
+        assert_eq!((found.exists, found.is_git, found.dirty), (exists, false, None));
+    }
+}

@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-pub(crate) use super::repository::branch_exists;
 pub(crate) use super::repository::head;
 
 use super::error::StoreError;
@@ -29,6 +28,7 @@ use super::platform;
 use super::stage;
 use super::txn;
 use crate::model::CommitFact;
+use crate::model::Timestamp;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const OUTPUT_LIMIT: u64 = 64 << 20;
@@ -96,6 +96,18 @@ pub(crate) fn version() -> Option<String> {
         stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
     })?;
     if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
+}
+
+/// Returns when a file was last committed, for a state without a stamp of its own.
+pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp> {
+    let mut command = command(worktree);
+    command.args(["log", "-1", "--format=%ct", "--"]).arg(format!(":(literal){path}"));
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut text = String::new();
+        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
+    })?;
+    let seconds = output.ok().filter(|_| is_success)?.trim().parse().ok()?;
+    Timestamp::from_unix(seconds, 0)
 }
 
 /// Counts the files with uncommitted changes, those git does not know included.

@@ -1,1 +1,113 @@
+use std::fs;
+use std::process::Command;
 
+use super::commits;
+use super::count_changes;
+use super::dirty;
+use super::info_exclude;
+use super::names;
+use crate::model::CommitFact;
+use crate::store::testing::Scratch;
+
+fn git(scratch: &Scratch, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(&scratch.root)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .env("HOME", &scratch.root)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+        .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn commit(scratch: &Scratch, message: &str) -> String {
+    git(scratch, &["commit", "--quiet", "--allow-empty", "-m", message]);
+    git(scratch, &["rev-parse", "HEAD"])
+}
+
+#[test]
+fn commits_are_told_apart_with_one_process() {
+    let scratch = Scratch::new();
+    git(&scratch, &["init", "--quiet"]);
+    let first = commit(&scratch, "first");
+    git(&scratch, &["checkout", "--quiet", "-b", "side"]);
+    let side = commit(&scratch, "side");
+    git(&scratch, &["checkout", "--quiet", "main"]);
+    let second = commit(&scratch, "second");
+    git(&scratch, &["checkout", "--quiet", "-b", "merged"]);
+    let merged = commit(&scratch, "merged");
+    git(&scratch, &["checkout", "--quiet", "main"]);
+    git(&scratch, &["merge", "--quiet", "--no-ff", "-m", "merge", "merged"]);
+    let tree = git(&scratch, &["rev-parse", "HEAD^{tree}"]);
+    let short = first[..8].to_owned();
+    let unknown = "deadbeef".repeat(5);
+    for (sha, expected) in [
+        (first.as_str(), CommitFact::Reachable),
+        (&short, CommitFact::Reachable),
+        (&second, CommitFact::Reachable),
+        (&merged, CommitFact::Reachable),
+        (&side, CommitFact::Elsewhere),
+        (&unknown, CommitFact::Unknown),
+        (&tree, CommitFact::Unknown),
+        ("--help", CommitFact::Unknown),
+        ("HEAD", CommitFact::Unknown),
+        ("", CommitFact::Unknown),
+        ("abc", CommitFact::Unknown),
+    ] {
+        assert_eq!(commits(&scratch.root, &[sha]).get(sha), Some(&expected), "{sha}");
+    }
+    let all = commits(&scratch.root, &[&first, &short, &side, &unknown, &second]);
+    assert_eq!(all.len(), 5);
+    assert_eq!(all[&side], CommitFact::Elsewhere);
+    assert_eq!(all[&second], CommitFact::Reachable);
+}
+
+#[test]
+fn outside_of_git_there_is_nothing_to_say() {
+    let scratch = Scratch::new();
+    assert!(commits(&scratch.root, &["0123456"]).is_empty());
+    assert_eq!(dirty(&scratch.root), None);
+}
+
+#[test]
+fn changed_and_unknown_files_are_counted() {
+    let scratch = Scratch::new();
+    git(&scratch, &["init", "--quiet"]);
+    scratch.write("a", "1");
+    scratch.write("b", "some text that is long enough to be found again");
+    git(&scratch, &["add", "."]);
+    commit(&scratch, "first");
+    assert_eq!(dirty(&scratch.root), Some(0));
+    scratch.write("a", "2");
+    git(&scratch, &["mv", "b", "c"]);
+    scratch.write("new/x", "");
+    scratch.write("new/y", "");
+    assert_eq!(dirty(&scratch.root), Some(3));
+    assert_eq!(count_changes(b"R  new\0old\0?? x\0"), 2);
+}
+
+#[test]
+fn a_short_name_stands_for_its_commit_only() {
+    assert!(names("ABCD", "abcdef"));
+    assert!(!names("abc", "abcdef"));
+    assert!(!names("abce", "abcdef"));
+}
+
+#[test]
+fn missing_lines_are_added_to_the_exclude_file_once() {
+    let scratch = Scratch::new();
+    let common = scratch.root.join(".git");
+    fs::create_dir_all(&common).unwrap();
+    assert!(info_exclude(&common, &[".piton/"]).unwrap());
+    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some(".piton/\n"));
+    scratch.write(".git/info/exclude", "# mine\r\n.piton/\r\nlast");
+    assert!(info_exclude(&common, &[".piton/", ".worktree/"]).unwrap());
+    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some("# mine\r\n.piton/\r\nlast\n.worktree/\n"));
+    assert!(!info_exclude(&common, &[".piton/", ".worktree/"]).unwrap());
+    assert_eq!(scratch.files(".git/info"), ["exclude"]);
+}

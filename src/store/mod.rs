@@ -5,6 +5,8 @@
 //!
 //! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit`].
 
+#![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
+
 mod clock;
 mod commit;
 mod config;
@@ -30,7 +32,6 @@ mod testing;
 mod txn;
 
 pub(crate) use clock::now;
-pub(crate) use commit::Checkpoint;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
 pub(crate) use commit::move_folder;
@@ -49,7 +50,6 @@ pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;
 pub(crate) use read::read_file;
 pub(crate) use read::text_input;
-pub(crate) use repository::GitPaths;
 pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;

@@ -86,6 +86,12 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat { name: name.to_owned(), state, parent, start })
 }
 
+/// Returns when a process started.
+#[cfg(all(test, target_os = "linux"))]
+pub(super) fn start_of(pid: u32) -> Option<u64> {
+    stat(pid).map(|found| found.start)
+}
+
 #[cfg(target_os = "linux")]
 fn lineage() -> Vec<(Process, String)> {
     let mut lineage = Vec::new();

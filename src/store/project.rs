@@ -16,6 +16,11 @@ use crate::model::Config;
 const MARKERS: [&str; 8] =
     [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
 
+/// Tells whether a folder is the top of something that may hold runs.
+pub(super) fn is_marked(folder: &Utf8Path) -> bool {
+    MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
+}
+
 /// Is the folder that everything is looked for in.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {

@@ -1,1 +1,215 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
+use super::file_set;
+use super::read_all;
+use super::read_file;
+use super::text_input;
+use crate::model::Content;
+use crate::model::FileSet;
+use crate::model::ReadProblem;
+use crate::model::ReadSpec;
+use crate::store::RunLock;
+use crate::store::StoreError;
+use crate::store::path::Root;
+use crate::store::testing::Scratch;
+use crate::store::testing::candidate;
+use crate::store::testing::clock;
+use crate::store::testing::own;
+use crate::store::testing::rel;
+use crate::store::txn::Record;
+use crate::store::txn::RecordedFile;
+
+fn read(scratch: &Scratch, reads: Vec<ReadSpec>) -> FileSet {
+    file_set(&scratch.project(), &scratch.root, &candidate(reads), clock()).unwrap()
+}
+
+fn make_pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn specs_are_read_as_asked() {
+    let scratch = Scratch::new();
+    scratch.write("run/state.json", "s");
+    scratch.write("run/.task/IMPL-1.json", "1");
+    scratch.write("run/.task/IMPL-2.json", "2");
+    scratch.write("run/.task/notes.md", "n");
+    scratch.write("run/.task/.IMPL-2.json.7.ab.piton-tmp", "half");
+    scratch.write("run/.task/deeper/IMPL-3.json", "3");
+    scratch.write("run/.summaries/a.md", "a");
+    let set = read(
+        &scratch,
+        vec![
+            ReadSpec::File(rel("run/state.json")),
+            ReadSpec::File(rel("run/missing.json")),
+            ReadSpec::Names { dir: rel("run/.task") },
+            ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" },
+            ReadSpec::Names { dir: rel("run/.summaries") },
+            ReadSpec::Contents { dir: rel("run/nowhere"), suffix: "" },
+        ],
+    );
+    let seen: Vec<(&str, Option<&[u8]>)> = set.files.keys().map(|path| (path.as_str(), set.bytes(path))).collect();
+    let expected: [(&str, Option<&[u8]>); 5] = [
+        ("run/.summaries/a.md", None),
+        ("run/.task/IMPL-1.json", Some(b"1")),
+        ("run/.task/IMPL-2.json", Some(b"2")),
+        ("run/.task/notes.md", None),
+        ("run/state.json", Some(b"s")),
+    ];
+    assert_eq!(seen, expected);
+    assert!(set.files[&rel("run/state.json")].modified.is_some());
+    assert_eq!(set.problem(&rel("run/missing.json")).as_deref(), Some(&ReadProblem::Missing));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_a_value() {
+    let scratch = Scratch::new();
+    let outside = Scratch::new();
+    outside.write("secret", "x");
+    scratch.write("run/real", "r");
+    scratch.write("run/hard", "h");
+    scratch.write("run/folder/x", "");
+    fs::hard_link(scratch.root.join("run/hard"), scratch.root.join("run/other-name")).unwrap();
+    symlink("real", scratch.root.join("run/inside")).unwrap();
+    symlink(scratch.root.join("run/real"), scratch.root.join("run/inside-absolute")).unwrap();
+    symlink(outside.root.join("secret"), scratch.root.join("run/outside")).unwrap();
+    symlink("../../../../../../../etc/passwd", scratch.root.join("run/upwards")).unwrap();
+    symlink(&outside.root, scratch.root.join("run/through")).unwrap();
+    symlink("nowhere", scratch.root.join("run/dangling")).unwrap();
+    symlink("circle", scratch.root.join("run/circle")).unwrap();
+    make_pipe(scratch.root.join("run/pipe").as_std_path());
+    let _socket = std::os::unix::net::UnixListener::bind(scratch.root.join("run/socket")).unwrap();
+    fs::File::create(scratch.root.join("run/large")).unwrap().set_len((64 << 20) + 1).unwrap();
+
+    let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));
+    let too_large = ReadProblem::TooLarge { bytes: 67_108_865, limit: 67_108_864 };
+    for (path, expected) in [
+        ("run/real", bytes("r")),
+        ("run/inside", bytes("r")),
+        ("run/inside-absolute", bytes("r")),
+        ("run/other-name", bytes("h")),
+        ("run/outside", Content::Problem(ReadProblem::LinkLeavesRoot)),
+        ("run/upwards", Content::Problem(ReadProblem::LinkLeavesRoot)),
+        ("run/through/secret", Content::Problem(ReadProblem::LinkLeavesRoot)),
+        ("run/dangling", Content::Problem(ReadProblem::Missing)),
+        ("run/real/below", Content::Problem(ReadProblem::Missing)),
+        ("run/missing", Content::Problem(ReadProblem::Missing)),
+        ("run/folder", Content::Problem(ReadProblem::Directory)),
+        ("run/pipe", Content::Problem(ReadProblem::NotRegular)),
+        ("run/socket", Content::Problem(ReadProblem::NotRegular)),
+        ("run/large", Content::Problem(too_large)),
+    ] {
+        assert_eq!(read_file(&scratch.root, &rel(path)), expected, "{path}");
+    }
+    assert!(matches!(read_file(&scratch.root, &rel("run/circle")), Content::Problem(ReadProblem::Other(_))));
+}
+
+#[test]
+fn a_folder_that_leaves_the_root_is_noted_under_its_path() {
+    let scratch = Scratch::new();
+    let outside = Scratch::new();
+    outside.write("a.json", "x");
+    scratch.write("run/x", "");
+    symlink(&outside.root, scratch.root.join("run/.task")).unwrap();
+    let set = read(&scratch, vec![ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" }]);
+    assert_eq!(set.problem(&rel("run/.task")).as_deref(), Some(&ReadProblem::LinkLeavesRoot));
+    assert_eq!(set.files.len(), 1);
+}
+
+#[test]
+fn a_file_nobody_may_read_is_a_value_too() {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("run/state.json", "s");
+    fs::set_permissions(scratch.root.join("run/state.json"), fs::Permissions::from_mode(0o000)).unwrap();
+    assert_eq!(read_file(&scratch.root, &rel("run/state.json")), Content::Problem(ReadProblem::Permission));
+}
+
+#[test]
+fn a_reader_waits_for_a_writer_but_not_for_ever() {
+    let scratch = Scratch::new();
+    scratch.write("run/state.json", "s");
+    let reads = vec![ReadSpec::File(rel("run/state.json"))];
+    let held = scratch.lock();
+    let refused = file_set(&scratch.project(), &scratch.root, &candidate(reads.clone()), clock());
+    assert!(matches!(refused, Err(StoreError::LockTimeout { .. })));
+    drop(held);
+    assert_eq!(read(&scratch, reads).bytes(&rel("run/state.json")), Some(&b"s"[..]));
+    RunLock::acquire(&scratch.root, &own(), Duration::ZERO).unwrap();
+}
+
+#[test]
+fn a_linked_worktree_knows_the_main_one() {
+    let scratch = Scratch::new();
+    let linked = Scratch::new();
+    linked.write("run/state.json", "s");
+    let mut project = scratch.project();
+    project.git = Some(crate::store::repository::GitPaths {
+        common_dir: scratch.root.join(".git"),
+        git_dir: scratch.root.join(".git"),
+        main_root: scratch.root.clone(),
+        worktrees: vec![linked.root.clone(), scratch.root.join(".worktree/a")],
+    });
+    let set = file_set(&project, &linked.root, &candidate(Vec::new()), clock()).unwrap();
+    assert_eq!(set.main_root, Some(scratch.root.clone()));
+    assert!(set.worktrees.is_empty());
+    let set = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
+    assert_eq!(set.main_root, None);
+    assert_eq!(set.worktrees, [rel(".worktree/a")]);
+}
+
+#[test]
+fn a_named_file_is_text_of_bounded_size() {
+    let scratch = Scratch::new();
+    scratch.write("text", "hä");
+    let path = |name: &str| scratch.root.join(name).to_string();
+    assert_eq!(text_input(&path("text")).unwrap(), "hä");
+    fs::write(scratch.root.join("binary"), b"\xff").unwrap();
+    assert!(matches!(text_input(&path("binary")), Err(StoreError::NotText { .. })));
+    fs::File::create(scratch.root.join("large")).unwrap().set_len((16 << 20) + 1).unwrap();
+    for (name, problem) in [("large", "bytes, more than the 16777216"), ("missing", "the file does not exist")] {
+        let error = text_input(&path(name)).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn where_a_record_cannot_be_finished_its_contents_are_shown() {
+    let scratch = Scratch::new();
+    scratch.write("run/a.json", "old");
+    scratch.write("run/gone.json", "old");
+    scratch.write("run/other.json", "same");
+    let recorded = |path: &str, after: Option<&str>| RecordedFile {
+        path: rel(path),
+        before: None,
+        after: after.map(|text| text.as_bytes().to_vec()),
+        mode: 0o644,
+    };
+    let files =
+        [("run/a.json", Some("new")), ("run/born.json", Some("new")), ("run/gone.json", None), ("x", Some("x"))];
+    let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
+    let root = Root::open(&scratch.root).unwrap();
+    let seen = |read: ReadSpec| -> Vec<(String, Content)> {
+        let files = read_all(&root, &[read], Some(&record));
+        files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
+    };
+    let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));
+    let own = |path: &str, content| (path.to_owned(), content);
+    assert_eq!(
+        seen(ReadSpec::Contents { dir: rel("run"), suffix: ".json" }),
+        [own("run/a.json", bytes("new")), own("run/born.json", bytes("new")), own("run/other.json", bytes("same"))]
+    );
+    assert_eq!(
+        seen(ReadSpec::Names { dir: rel("run") }),
+        ["run/a.json", "run/born.json", "run/other.json"].map(|path| own(path, Content::NameOnly))
+    );
+    assert_eq!(seen(ReadSpec::File(rel("run/gone.json"))), []);
+}

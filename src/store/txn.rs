@@ -33,7 +33,7 @@ pub(super) struct Record {
 }
 
 /// Is what happens to one file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordedFile {
     pub(super) path: RelPath,
     /// The digest of the old content; `None` for a file that must not be there.

@@ -1,3 +1,11 @@
 //! Black-box tests, one file per verb.
 
+mod ccw;
+mod errors;
+mod global;
+mod hostile;
+mod list;
+mod nine_step;
+mod projects;
+mod select;
 mod version;

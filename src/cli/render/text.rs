@@ -31,6 +31,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) => {
+            page.verbose |= body.sheet.preflight;
             plan::plan(&mut page, &body.plan, &body.sheet, &report.findings);
             tell = false;
         }

@@ -25,7 +25,7 @@ fn flow_steps_of_all_formats_have_names() {
         },
         "execution": {"variables": {"found": "12 files"}}
     });
-    let parts = read(&task, Status::Pending, |_| false);
+    let parts = read(&task, Pending, |_| false);
     let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(names, ["gather", "1", "implementation-1", "two", "3", "4"]);
     assert_eq!(parts[0].title, "Look");

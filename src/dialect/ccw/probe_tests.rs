@@ -1,1 +1,137 @@
+use std::sync::Arc;
 
+use super::is_session_file;
+use super::probe;
+use crate::dialect::Probed;
+use crate::dialect::ccw::testing::path;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::ReadSpec;
+
+/// Makes a listing of paths; one that ends in `/` is a folder.
+fn probed(paths: &[&str]) -> Probed {
+    let mut entries: Vec<ListingEntry> = paths
+        .iter()
+        .map(|text| {
+            let look = text.contains("named/").then(|| Arc::from(br#"{"session_id":"WFS-named"}"#.as_slice()));
+            ListingEntry { path: path(text), is_dir: text.ends_with('/'), look }
+        })
+        .collect();
+    entries.sort_by(|left, right| left.path.as_str().cmp(right.path.as_str()));
+    probe(&Listing { entries, ..Listing::default() })
+}
+
+fn states(probed: &Probed) -> Vec<&str> {
+    probed.candidates.iter().map(|candidate| candidate.state.as_str()).collect()
+}
+
+#[test]
+fn sessions_come_in_the_order_of_discovery() {
+    let found = probed(&[
+        ".workflow/archives/WFS-old/workflow-session.json",
+        ".workflow/WFS-legacy/workflow-session.json",
+        ".workflow/active/WFS-b/.task/",
+        ".workflow/active/WFS-a/workflow-session.json",
+        ".workflow/sessions/WFS-s/.task/IMPL-1.json",
+        ".workflow/archives/WFS-marked/.task/",
+        ".workflow/.active-wfs-marked",
+        "desktop/.workflow/active/WFS-nested/workflow-session.json",
+        ".workflow/active/named/workflow-session.json",
+        ".workflow/active/with-tasks/.task/IMPL-1.json",
+    ]);
+    let expected = [
+        ".workflow/archives/WFS-marked",
+        ".workflow/active/WFS-a",
+        ".workflow/active/WFS-b",
+        ".workflow/active/named",
+        ".workflow/active/with-tasks",
+        ".workflow/sessions/WFS-s",
+        ".workflow/WFS-legacy",
+        ".workflow/archives/WFS-old",
+        "desktop/.workflow/active/WFS-nested",
+    ];
+    assert_eq!(states(&found), expected);
+    assert!(found.findings.is_empty());
+}
+
+#[test]
+fn a_candidate_names_all_that_is_read() {
+    let found = probed(&["a/.workflow/active/WFS-x/workflow-session.json"]);
+    let candidate = &found.candidates[0];
+    assert_eq!((candidate.name.as_str(), candidate.own.as_str()), ("WFS-x", "a/.workflow/active/WFS-x/.piton"));
+    let dir = "a/.workflow/active/WFS-x";
+    let file = |name: &str| ReadSpec::File(path(&format!("{dir}/{name}")));
+    let expected = [
+        file("workflow-session.json"),
+        file("TODO_LIST.md"),
+        file("IMPL_PLAN.md"),
+        file("plan.json"),
+        ReadSpec::Contents { dir: path(&format!("{dir}/.task")), suffix: ".json" },
+        ReadSpec::Names { dir: path(&format!("{dir}/.summaries")) },
+        ReadSpec::Names { dir: path(&format!("{dir}/summaries")) },
+        ReadSpec::File(path("a/.workflow/.active-WFS-x")),
+    ];
+    assert_eq!(candidate.reads, expected);
+}
+
+#[test]
+fn what_only_looks_like_a_session_is_said_so() {
+    let found = probed(&[
+        ".workflow/state.json",
+        ".workflow/.maestro/",
+        ".workflow/.maestro/run/status.json",
+        ".workflow/sessions/maestro-1/workflow-session.json",
+        ".workflow/active/other/workflow-session.json",
+        ".workflow/.lite-plan/slug-2026/.task/",
+        ".workflow/.lite-plan/slug-2026/plan.json",
+        ".workflow/scratch/notes.md",
+        ".workflow/active/WFS-empty/IMPL_PLAN.md",
+        ".workflow/active/",
+        ".workflow/",
+        "src/workflow-session.json",
+        "WFS-x/.task/IMPL-1.json",
+    ]);
+    assert!(found.candidates.is_empty(), "{:?}", states(&found));
+    let mut told: Vec<&str> = found.findings.iter().map(|finding| finding.file.as_ref().unwrap().as_str()).collect();
+    told.sort_unstable();
+    let expected = [
+        ".workflow/.lite-plan/slug-2026",
+        ".workflow/.maestro",
+        ".workflow/active/other",
+        ".workflow/sessions/maestro-1",
+        ".workflow/state.json",
+    ];
+    assert_eq!(told, expected);
+    assert!(found.findings.iter().all(|finding| finding.code == FindingCode::LookAlike));
+}
+
+#[test]
+fn a_marker_without_a_session_is_reported() {
+    let found = probed(&[
+        ".workflow/.active-WFS-gone",
+        ".workflow/.active-WFS-here",
+        ".workflow/WFS-here/.task/",
+        "other/.workflow/WFS-gone/.task/",
+    ]);
+    let orphans: Vec<&str> = found.findings.iter().map(|finding| finding.file.as_ref().unwrap().as_str()).collect();
+    assert_eq!(orphans, [".workflow/.active-WFS-gone"]);
+    assert_eq!(found.findings[0].code, FindingCode::MarkerOrphan);
+}
+
+#[test]
+fn session_files_are_looked_into_only_where_sessions_are() {
+    for (text, expected) in [
+        (".workflow/active/WFS-x/workflow-session.json", true),
+        ("pkg/.workflow/WFS-x/workflow-session.json", true),
+        (".workflow/active/any/workflow-session.json", true),
+        (".workflow/scratch/workflow-session.json", false),
+        (".workflow/active/workflow-session.json", false),
+        (".workflow/active/WFS-x/.process/workflow-session.json", false),
+        ("workflow-session.json", false),
+        (".workflow", false),
+        ("x.workflow/active/WFS-x/workflow-session.json", false),
+    ] {
+        assert_eq!(is_session_file(text), expected, "{text}");
+    }
+}

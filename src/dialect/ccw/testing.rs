@@ -8,22 +8,32 @@ use camino::Utf8PathBuf;
 use crate::dialect::Dialect as _;
 use crate::dialect::Loaded;
 use crate::dialect::ccw::Ccw;
+use crate::model::Action;
+use crate::model::Age;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Clock;
+use crate::model::Commands;
 use crate::model::Config;
 use crate::model::Content;
+use crate::model::Cost;
 use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::FindingCode;
+use crate::model::Next;
 use crate::model::Outcome;
+use crate::model::Plan;
+use crate::model::Progress;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::RunHeader;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepGroups;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::Verdict;
 
 pub(super) const DIR: &str = ".workflow/active/WFS-x";
 pub(super) const NOW: &str = "2025-09-15T15:45:00Z";
@@ -140,4 +150,50 @@ pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
         set.files.insert(edit.path.clone(), FileEntry { content, modified: None });
     }
     set
+}
+
+/// Returns an empty plan for a run.
+pub(super) fn plan(run: &Run, verdict: Verdict) -> Plan {
+    Plan {
+        run: RunHeader {
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            root: "/project".to_owned(),
+            state_files: run.state_files.clone(),
+            branch: None,
+            worktree: None,
+            plan_reference: None,
+            revision: String::new(),
+        },
+        verdict,
+        next: Vec::new(),
+        steps: StepGroups::default(),
+        interruption: None,
+        age: Age { seconds: None, band: None, source: "unknown".to_owned() },
+        progress: Progress::default(),
+        question: None,
+        commands: Commands::default(),
+        degraded: false,
+        native: serde_json::Value::Null,
+    }
+}
+
+pub(super) fn next(id: &str, action: Action) -> Next {
+    Next {
+        step: StepId::new(id),
+        title: id.to_owned(),
+        action,
+        agent: None,
+        agent_candidates: Vec::new(),
+        attempt: 1,
+        reason: String::new(),
+        rule: String::new(),
+        evidence: Vec::new(),
+        strategy: None,
+        alternatives: Vec::new(),
+        parts: Vec::new(),
+        cost: Cost::default(),
+    }
 }

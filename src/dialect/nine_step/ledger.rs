@@ -89,7 +89,8 @@ impl Ledger {
     fn list(&mut self, entry: &Entry) {
         let Some(place) = entry.place() else { return };
         let word = entry.status.get().and_then(|status| Word::parse(status));
-        let verdict = word_verdict(word).or_else(|| entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)));
+        let verdict =
+            word.and_then(Word::verdict).or_else(|| entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)));
         let tally = self.ran(place, entry);
         tally.attempts = tally.attempts.saturating_add(1);
         tally.finished_at = tally.finished_at.max(entry.timestamp);
@@ -100,7 +101,7 @@ impl Ledger {
     fn run(&mut self, entry: &Entry) {
         let Some(place) = entry.place() else { return };
         let Some(word) = entry.status.get().and_then(|status| Word::parse(status)) else { return };
-        let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word_verdict(Some(word)));
+        let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word.verdict());
         let passed = match word {
             Word::Completed | Word::Verdict(_) => verdict.is_none_or(approves),
             Word::Pending
@@ -218,23 +219,6 @@ impl Tally {
         }
         self.attempts = self.attempts.max(entry.attempt.unwrap_or(0));
         self.open = false;
-    }
-}
-
-const fn word_verdict(word: Option<Word>) -> Option<ReviewVerdict> {
-    match word {
-        Some(Word::Verdict(verdict)) => Some(verdict),
-        Some(
-            Word::Pending
-            | Word::InProgress
-            | Word::Completed
-            | Word::Failed
-            | Word::WaitingApproval
-            | Word::Skipped
-            | Word::Interrupted
-            | Word::Decided,
-        )
-        | None => None,
     }
 }
 

@@ -15,7 +15,7 @@ use super::rules::Place;
 use super::rules::Role;
 use super::rules::StepNumber;
 use super::stand::Stand;
-use super::steps;
+use super::steps::Layout;
 use super::workspace;
 use crate::dialect::Loaded;
 use crate::dialect::json::LazyDocument;
@@ -29,13 +29,15 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::NineStepConfig;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
+use crate::model::Status;
 use crate::model::Step;
-use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::Wanted;
 use crate::model::clean_line;
 
@@ -130,7 +132,7 @@ fn interpret(files: &FileSet, opened: &Opened, degraded: bool, mut findings: Vec
     let stand = Stand::read(&state, &source, &mut findings);
     let status = run_status(&state, &source, &mut findings);
     let Some(stand) = stand else { return Loaded { run: None, findings, wanted: Wanted::default() } };
-    let laid = steps::lay_out(&state, &ledger, &stand, &source, status, &mut findings);
+    let laid = Layout::new(&state, &ledger, &stand, status, &files.config.nine_step).lay_out(&source, &mut findings);
     let place = workspace::find(&state, &stand, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
     let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
@@ -163,7 +165,7 @@ fn interpret(files: &FileSet, opened: &Opened, degraded: bool, mut findings: Vec
     Loaded { run: Some(run), findings, wanted }
 }
 
-fn first_stamp(state: &State) -> Option<crate::model::Timestamp> {
+fn first_stamp(state: &State) -> Option<Timestamp> {
     state.history.iter().chain(&state.completed).filter_map(|entry| entry.timestamp).min()
 }
 
@@ -236,13 +238,13 @@ fn commits(steps: &[Step]) -> Vec<String> {
     let closing = StepNumber::Commit.as_str();
     let closed = steps
         .iter()
-        .filter(|step| step.short.as_deref() == Some(closing) && step.kind == StepKind::Work)
-        .filter(|step| step.status == crate::model::Status::Completed);
+        .filter(|step| step.short.as_deref() == Some(closing))
+        .filter(|step| step.status == Status::Completed);
     closed.filter_map(|step| step.commit.clone()).collect()
 }
 
 /// Returns what comes after the last phase (nine-step.md A4, last row).
-fn merge(config: &crate::model::NineStepConfig) -> After {
+fn merge(config: &NineStepConfig) -> After {
     After {
         action: Action::Merge,
         title: "Pre-merge approval and merge".to_owned(),

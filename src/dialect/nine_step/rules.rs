@@ -291,6 +291,21 @@ impl Word {
             _ => ReviewVerdict::parse(text).map(Self::Verdict),
         }
     }
+
+    /// Returns the reviewer's word that a status may hold.
+    pub(super) const fn verdict(self) -> Option<ReviewVerdict> {
+        match self {
+            Self::Verdict(verdict) => Some(verdict),
+            Self::Pending
+            | Self::InProgress
+            | Self::Completed
+            | Self::Failed
+            | Self::WaitingApproval
+            | Self::Skipped
+            | Self::Interrupted
+            | Self::Decided => None,
+        }
+    }
 }
 
 /// Tells whether a verdict lets the work pass.

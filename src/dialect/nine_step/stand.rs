@@ -90,10 +90,7 @@ impl Reading<'_, '_> {
     }
 
     fn verdict(&mut self, word: Option<Word>) -> Option<ReviewVerdict> {
-        let from_status = match word {
-            Some(Word::Verdict(verdict)) => Some(verdict),
-            _ => None,
-        };
+        let from_status = word.and_then(Word::verdict);
         let text = match &self.last.verdict {
             Field::Missing => return from_status,
             Field::Wrong => "a value that is no text",
@@ -211,11 +208,11 @@ fn disagreements(state: &State, at: Place, status: Status, source: &Source<'_>, 
         }
     }
     let Some(last) = state.last.get().and_then(|last| last.timestamp) else { return };
-    let ahead = state
+    let mut ahead = state
         .completed
         .iter()
         .filter(|entry| entry.place().is_some_and(|place| place > at) && entry.timestamp > Some(last));
-    if let Some(entry) = ahead.last()
+    if let Some(entry) = ahead.next_back()
         && let Some(place) = entry.place()
     {
         let message = format!(

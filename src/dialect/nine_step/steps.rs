@@ -2,11 +2,14 @@
 
 use super::ledger::Ledger;
 use super::ledger::Tally;
+use super::raw::Entry;
 use super::raw::Source;
 use super::raw::State;
 use super::rules::Place;
 use super::rules::Role;
 use super::rules::StepNumber;
+use super::rules::approves;
+use super::sent_back::sent_back;
 use super::stand::Stand;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -18,8 +21,9 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
 
-/// How many phases are laid out; a file that claims more is shown around its current phase only, and blocked.
-pub(super) const MAX_PHASES: u32 = 10_000;
+/// How many phases are laid out: 20,000 steps, some 16 MB of them. A file that claims more is shown around its current phase
+/// only, and blocked.
+const MAX_PHASES: u32 = 2_000;
 
 /// Is the layout.
 pub(super) struct Laid {
@@ -27,43 +31,22 @@ pub(super) struct Laid {
     pub(super) done_elsewhere: usize,
 }
 
-struct Layout<'a> {
+/// Is what the steps are laid out from.
+pub(super) struct Layout<'a> {
     state: &'a State,
     ledger: &'a Ledger,
     stand: &'a Stand,
     config: &'a NineStepConfig,
-    planner: Names,
+    status: RunStatus,
+    names: Names,
+    /// The step whose failure the current one has to answer.
+    sent_back_by: Option<Place>,
 }
 
 /// Holds the configured name of each step's agent, looked up once.
 struct Names {
     by_step: Vec<(StepNumber, Option<String>)>,
     developers: Vec<String>,
-}
-
-/// Lists the steps of every phase that is known, in order (nine-step.md A5).
-pub(super) fn lay_out(
-    state: &State,
-    ledger: &Ledger,
-    stand: &Stand,
-    source: &Source<'_>,
-    status: RunStatus,
-    findings: &mut Vec<Finding>,
-) -> Laid {
-    let config = &source.files.config.nine_step;
-    let layout = Layout { state, ledger, stand, config, planner: Names::of(config) };
-    let (first, last) = layout.phases(source, status, findings);
-    let mut steps: Vec<Step> = Vec::new();
-    for phase in first..=last {
-        let entry = layout.entry(phase);
-        for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {
-            let mut step = layout.step(Place::new(phase, number));
-            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
-            steps.push(step);
-        }
-    }
-    let done_elsewhere = usize::try_from(first - 1).unwrap_or(usize::MAX).saturating_mul(StepNumber::ALL.len());
-    Laid { steps, done_elsewhere }
 }
 
 impl Names {
@@ -79,9 +62,37 @@ impl Names {
     }
 }
 
-impl Layout<'_> {
+impl<'a> Layout<'a> {
+    pub(super) fn new(
+        state: &'a State,
+        ledger: &'a Ledger,
+        stand: &'a Stand,
+        status: RunStatus,
+        config: &'a NineStepConfig,
+    ) -> Self {
+        let is_open = !matches!(stand.status, Status::Completed | Status::Skipped);
+        let sent_back_by = sent_back(state, stand.at).filter(|_| is_open).and_then(Entry::place);
+        Self { state, ledger, stand, config, status, names: Names::of(config), sent_back_by }
+    }
+
+    /// Lists the steps of every phase that is known, in order (nine-step.md A5).
+    pub(super) fn lay_out(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> Laid {
+        let (first, last) = self.phases(source, findings);
+        let mut steps: Vec<Step> = Vec::new();
+        for phase in first..=last {
+            let entry = self.entry(phase);
+            for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {
+                let mut step = self.step(Place::new(phase, number));
+                step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+                steps.push(step);
+            }
+        }
+        let done_elsewhere = usize::try_from(first - 1).unwrap_or(usize::MAX).saturating_mul(StepNumber::ALL.len());
+        Laid { steps, done_elsewhere }
+    }
+
     /// Returns the first and last phase to lay out.
-    fn phases(&self, source: &Source<'_>, status: RunStatus, findings: &mut Vec<Finding>) -> (u32, u32) {
+    fn phases(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> (u32, u32) {
         let current = self.stand.at.phase;
         let last = match self.state.total_phases {
             Some(total) => {
@@ -97,7 +108,7 @@ impl Layout<'_> {
                 }
                 total.max(current)
             }
-            None if self.is_phase_done() && status != RunStatus::Completed => {
+            None if self.is_phase_done() && self.status != RunStatus::Completed => {
                 let message = format!(
                     "`total_phases` is missing: nobody can tell whether phase {current} was the last, so phase {} is planned",
                     current.saturating_add(1)
@@ -119,7 +130,7 @@ impl Layout<'_> {
 
     fn is_phase_done(&self) -> bool {
         let at = self.stand.at;
-        at.step == StepNumber::Commit && matches!(self.status(at), Status::Completed | Status::Skipped)
+        at.step == StepNumber::Commit && matches!(self.status_of(at), Status::Completed | Status::Skipped)
     }
 
     /// Returns the step a phase begins with: of later phases the configured one, unless the records know an earlier
@@ -140,13 +151,17 @@ impl Layout<'_> {
         let mut step = Step::new(place.id(), place.step.title());
         step.short = Some(place.step.as_str().to_owned());
         step.kind = place.step.kind();
-        step.status = self.status(place);
+        step.status = self.status_of(place);
         step.group = Some(format!("Phase {}", place.phase));
         step.agent = self.agent(place, tally);
         if step.agent.is_none() {
-            step.agent_candidates.clone_from(&self.planner.developers);
+            step.agent_candidates.clone_from(&self.names.developers);
         }
-        let back = if is_here && step.status == Status::Failed { self.stand.returns_to } else { place.step.reviewed() };
+        let back = match step.status {
+            Status::Failed if is_here => self.stand.returns_to,
+            _ if self.sent_back_by == Some(place) => Some(self.stand.at.step),
+            _ => place.step.reviewed(),
+        };
         step.returns_to =
             back.filter(|back| *back >= self.entry(place.phase)).map(|back| Place::new(place.phase, back).id());
         step.review = if is_here { self.stand.review.clone() } else { past_review(&step, tally) };
@@ -169,7 +184,7 @@ impl Layout<'_> {
     }
 
     /// Says where a step stands: `last_execution` speaks for its own, what lies before it is done, what lies behind is not.
-    fn status(&self, place: Place) -> Status {
+    fn status_of(&self, place: Place) -> Status {
         if self.ledger.get(place).is_some_and(|tally| tally.skipped.is_some()) {
             return Status::Skipped;
         }
@@ -188,7 +203,7 @@ impl Layout<'_> {
         }
         let is_gate_next = place.step == StepNumber::Approval
             && at == Place::new(place.phase, StepNumber::PlanReview)
-            && matches!(self.status(at), Status::Completed | Status::Skipped)
+            && matches!(self.status_of(at), Status::Completed | Status::Skipped)
             && !self.has_open_conditions();
         match is_gate_next {
             true if self.is_approved(place.phase) => Status::Completed,
@@ -215,7 +230,7 @@ impl Layout<'_> {
     fn agent(&self, place: Place, tally: Option<&Tally>) -> Option<String> {
         let recorded = tally.and_then(|tally| tally.agent.clone());
         recorded.or_else(|| match place.step.role() {
-            Some(_) => self.planner.of_step(place.step),
+            Some(_) => self.names.of_step(place.step),
             None => self.ledger.developer.clone(),
         })
     }
@@ -225,6 +240,6 @@ impl Layout<'_> {
 fn past_review(step: &Step, tally: Option<&Tally>) -> Option<Review> {
     let verdict = tally.and_then(|tally| tally.verdict)?;
     let is_past = step.kind == StepKind::Review && step.status == Status::Completed;
-    (is_past && super::rules::approves(verdict))
+    (is_past && approves(verdict))
         .then(|| Review { verdict, open_conditions: (verdict == ReviewVerdict::ApprovedWithConditions).then(Vec::new) })
 }

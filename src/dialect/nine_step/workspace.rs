@@ -98,9 +98,7 @@ pub(super) fn linked_worktree(feature: &str, files: &FileSet) -> Option<RelPath>
     }
     let is_named = |path: &&RelPath| {
         let prefix = path.name().strip_suffix(feature);
-        prefix.is_some_and(|prefix| {
-            prefix.is_empty() || prefix.strip_suffix(['-', '_']).is_some_and(|word| is_word(word))
-        })
+        prefix.is_some_and(|prefix| prefix.is_empty() || prefix.strip_suffix(['-', '_']).is_some_and(is_word))
     };
     let mut named = files.worktrees.iter().filter(is_named);
     let only = named.next()?;

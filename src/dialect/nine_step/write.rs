@@ -56,6 +56,10 @@ const OF_ONE_EXECUTION: [&str; 12] = [
 /// Counters and texts of other writers that belong to one step.
 const OF_ONE_STEP: [&str; 5] = ["attempt", "attempts", "revision_count", "findings", "error"];
 
+/// What of an execution of another writer goes into the history.
+const IMPORTED: [&str; 10] =
+    ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "findings", "error", "commit_sha"];
+
 /// Computes the edits of one change.
 ///
 /// # Errors
@@ -90,9 +94,10 @@ fn open(files: &FileSet) -> Result<Opened, EditError> {
         Some(ReadProblem::Missing) => EditError::Missing { file },
         Some(_) | None => {
             let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            let problem = match finding.code {
-                FindingCode::StateWrongType => "no JSON object".to_owned(),
-                _ => finding.message.rsplit("JSON: ").next().unwrap_or(&finding.message).to_owned(),
+            let problem = if finding.code == FindingCode::StateWrongType {
+                "no JSON object"
+            } else {
+                finding.message.rsplit("JSON: ").next().unwrap_or(&finding.message)
             };
             EditError::Unreadable { file, problem: format!("{place}{problem}") }
         }
@@ -387,7 +392,7 @@ impl<'a> Writer<'a> {
         }
         let Some(Value::Object(recorded)) = self.value.get("last_execution") else { return Ok(()) };
         let mut entry = Map::new();
-        for key in ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "commit_sha"] {
+        for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
                 entry.insert(key.to_owned(), value.clone());
             }

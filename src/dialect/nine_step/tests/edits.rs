@@ -288,7 +288,7 @@ fn a_new_run_begins_with_its_first_step_beside_the_plan() {
     let run = loaded.run.unwrap();
     assert_eq!((step(&run, "1:1").status, step(&run, "1:1").attempts), (Status::Pending, 0));
     assert_eq!((run.steps.len(), run.goal.as_deref()), (30, Some("Live quotes")));
-    let begun = super::files_at(EARLY, edited(&files_at(EARLY, text.as_bytes()), begin("1:1", None)).as_bytes());
+    let begun = files_at(EARLY, edited(&files_at(EARLY, text.as_bytes()), begin("1:1", None)).as_bytes());
     assert_eq!(step(&NineStep.load(&begun).run.unwrap(), "1:1").attempts, 1);
 }
 

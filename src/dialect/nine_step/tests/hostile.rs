@@ -95,9 +95,13 @@ fn a_phase_beyond_the_total_blocks() {
 
 #[test]
 fn absurd_totals_stay_bounded() {
-    for (phase, total) in
-        [("1", "4000000000"), ("3999999999", "4000000000"), ("4294967295", "4294967295"), ("12345", "null")]
-    {
+    for (phase, total) in [
+        ("1", "4000000000"),
+        ("3999999999", "4000000000"),
+        ("4294967295", "4294967295"),
+        ("12345", "null"),
+        ("1", "2001"),
+    ] {
         let last = format!("{{\"phase\": {phase}, \"step\": 3, \"status\": \"completed\"}}");
         let loaded = load(&state(&last, &format!("\"total_phases\": {total}")));
         assert_eq!(finding(&loaded, FindingCode::StateWrongType).severity, Severity::Blocking, "{phase} of {total}");

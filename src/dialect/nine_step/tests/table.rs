@@ -181,7 +181,7 @@ fn an_unknown_status_is_never_done() {
     for word in ["done", "complete", "skipped", "3"] {
         let loaded = load(&state(&format!("{{\"phase\": 1, \"step\": 3, \"status\": \"{word}\"}}"), ""));
         let found = finding(&loaded, FindingCode::StatusUnknown);
-        assert_eq!(found.severity, Severity::Blocking);
+        assert_eq!(found.severity, Severity::Warning);
         assert_eq!(found.pointer.as_deref(), Some("/last_execution/status"));
         assert!(found.message.contains("in_progress, completed, failed, waiting_approval"), "{}", found.message);
         assert_eq!(front(&loaded.run.unwrap()), ("1:3".to_owned(), Status::Blocked));
