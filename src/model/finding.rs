@@ -81,6 +81,7 @@ finding_codes! {
     OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
     // Rule 3: settle.
     StatusUnknown "status-unknown" Warning true "A status word is not in the vocabulary; it is never read as done.";
+    StatusAlias "status-alias" Info false "A status word is not in the vocabulary and can only mean one that is.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
     StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.";

@@ -200,6 +200,9 @@ pub(crate) struct InterruptionReport {
     pub(crate) reason: String,
     /// The step itself and those that wait for it.
     pub(crate) affected: Vec<StepId>,
+    /// How such an interruption is recovered from, and by name what could be done instead.
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) alternatives: Vec<String>,
 }
 
 /// Says how long nothing has happened.
