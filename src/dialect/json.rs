@@ -95,7 +95,7 @@ fn describe(error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head).to_owned();
     let message = if message.starts_with("EOF") { format!("the file ends too early ({message})") } else { message };
-    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column()), message }
+    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column().max(1)), message }
 }
 
 fn to_u32(number: usize) -> u32 {

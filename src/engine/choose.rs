@@ -265,7 +265,7 @@ impl Chooser<'_> {
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.graph.cycle() {
+        if let Some(cycle) = self.cycle() {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
             let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
@@ -305,7 +305,7 @@ impl Chooser<'_> {
             Standing::Held => "cannot be understood",
             Standing::Cancelled => "was cancelled",
             _ if !step.dangling.is_empty() => "waits for a step that does not exist",
-            _ if self.graph.cycle().is_some() => "is part of a circle",
+            _ if self.cycle().is_some() => "is part of a circle",
             _ => "is blocked",
         };
         let message = format!("nothing can start: {waiting} open, {}; {} {cause}", self.path(&chain), step.id);
@@ -316,6 +316,10 @@ impl Chooser<'_> {
             Some(file) => finding.at(file),
             None => finding,
         })
+    }
+
+    fn cycle(&self) -> Option<Vec<&StepId>> {
+        self.graph.cycle_among(|at| !self.standing(at).is_over())
     }
 
     /// Follows the first dependency that is not met down to its root, beginning with the step itself.

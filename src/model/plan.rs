@@ -258,3 +258,11 @@ pub(crate) struct Commands {
     pub(crate) context: Option<String>,
     pub(crate) resume: Option<String>,
 }
+
+/// Is what a system's own people call a situation, for the head of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    /// What resolves it.
+    pub(crate) hint: String,
+}
