@@ -188,12 +188,12 @@ impl Chooser<'_> {
             }
             if !unmet.is_empty() && self.options.if_dependencies_met {
                 chosen.answered_no = true;
-                let message = format!("{id} still waits for {}", list(&unmet));
+                let message = self.still_waits(at, &unmet);
                 chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
                 continue;
             }
             if !unmet.is_empty() && !self.options.force {
-                let message = format!("{id} still waits for {}", list(&unmet));
+                let message = self.still_waits(at, &unmet);
                 let fix = format!("finish or skip {} first, or add --force", list(&unmet));
                 chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).on(id).fix(fix));
                 continue;
@@ -264,12 +264,7 @@ impl Chooser<'_> {
                 let message = format!("{id} ({}) was rejected: a person decides how to go on", step.title);
                 chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
             } else if step.failures >= self.options.attempt_limit {
-                let message = format!(
-                    "{id} ({}) failed {} times{}",
-                    step.title,
-                    step.failures,
-                    attempts(step)
-                );
+                let message = format!("{id} ({}) failed {} times{}", step.title, step.failures, attempts(step));
                 chosen.findings.push(self.overridable(FindingCode::AttemptLimit, message, id));
             }
         }
@@ -296,7 +291,7 @@ impl Chooser<'_> {
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.graph.cycle() {
+        if let Some(cycle) = self.cycle() {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
             let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
@@ -328,7 +323,34 @@ impl Chooser<'_> {
     /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
     fn dependency_block(&self) -> Option<Finding> {
         let first = self.graph.order().iter().copied().find(|at| !self.standing(*at).is_over())?;
-        let mut chain = vec![first];
+        let chain = self.chain_below(first);
+        let waiting = self.graph.order().iter().filter(|at| !self.standing(**at).is_over()).count();
+        let root = chain[chain.len() - 1];
+        let step = &self.run.steps[root];
+        let cause = match self.standing(root) {
+            Standing::Held => "cannot be understood",
+            Standing::Cancelled => "was cancelled",
+            _ if !step.dangling.is_empty() => "waits for a step that does not exist",
+            _ if self.cycle().is_some() => "is part of a circle",
+            _ => "is blocked",
+        };
+        let message = format!("nothing can start: {waiting} open, {}; {} {cause}", self.path(&chain), step.id);
+        let id = super::plan::quoted(step.id.as_str());
+        let fix = format!("resolve {id}, or `piton skip {id} --reason ...`");
+        let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
+        Some(match &step.file {
+            Some(file) => finding.at(file),
+            None => finding,
+        })
+    }
+
+    fn cycle(&self) -> Option<Vec<&StepId>> {
+        self.graph.cycle_among(|at| !self.standing(at).is_over())
+    }
+
+    /// Follows the first dependency that is not met down to its root, beginning with the step itself.
+    fn chain_below(&self, at: usize) -> Vec<usize> {
+        let mut chain = vec![at];
         while let Some(next) = self
             .graph
             .depends_on(chain[chain.len() - 1])
@@ -338,25 +360,19 @@ impl Chooser<'_> {
         {
             chain.push(next);
         }
-        let waiting = self.graph.order().iter().filter(|at| !self.standing(**at).is_over()).count();
-        let path: Vec<&str> = chain.iter().map(|at| self.run.steps[*at].id.as_str()).collect();
-        let root = chain[chain.len() - 1];
-        let step = &self.run.steps[root];
-        let cause = match self.standing(root) {
-            Standing::Held => "cannot be understood",
-            Standing::Cancelled => "was cancelled",
-            _ if !step.dangling.is_empty() => "waits for a step that does not exist",
-            _ if self.graph.cycle().is_some() => "is part of a circle",
-            _ => "is blocked",
-        };
-        let message = format!("nothing can start: {waiting} open, {}; {} {cause}", path.join(" waits for "), step.id);
-        let id = super::plan::quoted(step.id.as_str());
-        let fix = format!("resolve {id}, or `piton skip {id} --reason ...`");
-        let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
-        Some(match &step.file {
-            Some(file) => finding.at(file),
-            None => finding,
-        })
+        chain
+    }
+
+    /// Says what a step waits for, down to what has to come first of all.
+    fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
+        let chain = self.chain_below(at);
+        let tail = if chain.len() > 2 { format!(" ({})", self.path(&chain)) } else { String::new() };
+        format!("{} still waits for {}{tail}", self.run.steps[at].id, list(unmet))
+    }
+
+    fn path(&self, chain: &[usize]) -> String {
+        let ids: Vec<&str> = chain.iter().map(|at| self.run.steps[*at].id.as_str()).collect();
+        ids.join(" waits for ")
     }
 
     fn dependent_pair(&self, positions: &[usize]) -> Option<(&StepId, &StepId)> {

@@ -436,6 +436,8 @@ impl Planner<'_> {
             at: at.and_then(|at| self.run.steps[at].started_at.max(self.run.steps[at].finished_at)).or(self.run.stamp),
             reason,
             affected,
+            strategy: strategy(kind).map(|(strategy, _)| strategy),
+            alternatives: strategy(kind).map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
         };
         if all_over {
             return None;

@@ -10,6 +10,7 @@ use crate::model::Action;
 use crate::model::Finding;
 use crate::model::InterruptionKind;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -17,7 +18,7 @@ use crate::model::human_age;
 use crate::ops::Sheet;
 
 pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan);
+    head(page, plan, &sheet.notices);
     completed(page, plan, sheet);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
@@ -51,9 +52,13 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
 }
 
-fn head(page: &mut Page, plan: &Plan) {
+fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     let run = &plan.run;
     page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
+    for notice in notices {
+        page.text.bold(&notice.text).end();
+        page.text.line(format!("→ {}", notice.hint));
+    }
     page.text.plain("  Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
         Verdict::Resume => ": go on",
         Verdict::Confirm => ": look at the findings, then go on",

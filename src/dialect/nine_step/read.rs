@@ -18,7 +18,7 @@ use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
 use crate::dialect::Loaded;
-use crate::dialect::json::Document;
+use crate::dialect::json::LazyDocument;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
@@ -48,7 +48,7 @@ pub(super) const BACKUP: &str = ".backup";
 pub(super) struct Opened {
     pub(super) file: RelPath,
     pub(super) bytes: Arc<[u8]>,
-    pub(super) document: Document,
+    pub(super) document: LazyDocument,
     pub(super) value: Map<String, Value>,
 }
 
@@ -65,16 +65,20 @@ pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Findin
         Some(Content::Problem(problem)) => return Err(Box::new(load_failed(problem))),
         None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
     };
-    let opened = Document::parse(&bytes).and_then(|document| Ok((document, parse_value(&bytes)?)));
-    let (document, value) = opened.map_err(|error| {
-        let message =
-            format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
+    let value = parse_value(&bytes).map_err(|error| {
+        let message = format!(
+            "Workflow state file corrupted. File: {file}, line {}. Error: Invalid JSON syntax: {}",
+            error.line, error.message
+        );
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     match value {
-        Value::Object(value) => Ok(Opened { file: file.clone(), bytes, document, value }),
+        Value::Object(value) => {
+            Ok(Opened { file: file.clone(), document: LazyDocument::new(Arc::clone(&bytes)), bytes, value })
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
+            let message =
+                format!("Workflow state file corrupted. File: {file}, line 1. Error: it holds no JSON object");
             let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
             Err(Box::new(finding.line(1, Some(1))))
         }
