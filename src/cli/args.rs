@@ -336,6 +336,9 @@ pub(super) struct Skip {
 pub(super) struct Rest {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// The run, like RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    pub(super) named: Option<String>,
     /// Why
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
@@ -348,6 +351,9 @@ pub(super) struct Rest {
 pub(super) struct Complete {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// The run, like RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    pub(super) named: Option<String>,
     /// A last word
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) note: Option<String>,

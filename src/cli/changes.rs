@@ -44,15 +44,15 @@ pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
     match verb {
         Verb::Abort(abort) => {
             let kind = ChangeKind::Abort { reason: abort.reason.clone() };
-            (abort.run.run.clone(), plain(kind, &abort.if_revision, false))
+            (abort.run.run.clone().or_else(|| abort.named.clone()), plain(kind, &abort.if_revision, false))
         }
         Verb::Complete(complete) => {
             let kind = ChangeKind::Complete { note: complete.note.clone() };
-            (complete.run.run.clone(), plain(kind, &None, complete.force))
+            (complete.run.run.clone().or_else(|| complete.named.clone()), plain(kind, &None, complete.force))
         }
         Verb::Pause(pause) => {
             let kind = ChangeKind::Pause { reason: pause.reason.clone() };
-            (pause.run.run.clone(), plain(kind, &pause.if_revision, false))
+            (pause.run.run.clone().or_else(|| pause.named.clone()), plain(kind, &pause.if_revision, false))
         }
         _ => (None, plain(ChangeKind::Pause { reason: None }, &None, false)),
     }

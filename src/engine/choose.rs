@@ -97,7 +97,8 @@ impl Chooser<'_> {
             Standing::Waiting => choice(Action::Approve, "5.gate", "User approval required".to_owned()),
             Standing::Failed => Some(self.after_failure(at)),
             Standing::Interrupted => {
-                choice(Action::Retry, "3.interrupted", format!("{id} was started and nothing says that it ended"))
+                let why = format!("{id} was started and nothing says that it ended{}", self.still_to_address(at));
+                choice(Action::Retry, "3.interrupted", why)
             }
             Standing::Invalid if self.is_ready(at) => {
                 let why = self.settled.evidence[at].iter().skip(1).cloned().collect::<Vec<_>>().join("; ");
@@ -129,10 +130,25 @@ impl Chooser<'_> {
                 at,
                 action: Action::Retry,
                 rule: "4.retry",
-                reason: format!("{} failed; try it again with what the failure said", step.id),
+                reason: format!(
+                    "{} failed; try it again with what the failure said{}",
+                    step.id,
+                    self.still_to_address(at)
+                ),
                 caused_by: None,
             },
         }
+    }
+
+    /// Names the review that sent the run back to a step which was begun since and has not ended well.
+    fn still_to_address(&self, at: usize) -> String {
+        let id = &self.run.steps[at].id;
+        let sent_back = self.run.steps.iter().enumerate().find(|(other, step)| {
+            step.returns_to.as_ref() == Some(id) && step.error.is_some() && !self.standing(*other).is_over()
+        });
+        sent_back.map_or_else(String::new, |(_, step)| {
+            format!("; it was sent back by {} ({}), whose findings stand", step.id, step.title)
+        })
     }
 
     fn why_ready(&self, at: usize) -> String {

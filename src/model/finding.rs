@@ -208,3 +208,7 @@ impl fmt::Display for FindingCode {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+#[path = "finding_tests.rs"]
+mod tests;

@@ -69,7 +69,7 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
     }
     let listed = list::entries(world, &spots)?;
     if let Ok(number) = wanted.parse::<usize>()
-        && let Some(entry) = listed.iter().find(|entry| entry.shown && entry.row.number == number)
+        && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
         return Ok(entry.spot.clone());
     }
@@ -108,7 +108,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
                 Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
             }
-            _ => Err(OpError::NoRun { searched: world.project.root.as_str().to_owned(), findings: Vec::new() }),
+            all => Err(OpError::NoRun { searched: list::searched(world, all.len()), findings: Vec::new() }),
         },
         many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
     }

@@ -16,6 +16,11 @@ use crate::model::Config;
 const MARKERS: [&str; 8] =
     [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
 
+/// Tells whether a folder is the top of something that may hold runs.
+pub(super) fn is_marked(folder: &Utf8Path) -> bool {
+    MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
+}
+
 /// Is the folder that everything is looked for in.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {
@@ -42,7 +47,10 @@ impl Project {
             Some((top, git)) => {
                 let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
                 let own_project = inside.find(|folder| folder.join(config::FILE_NAME).is_file());
-                (own_project.map_or_else(|| git.main_root.clone(), Utf8Path::to_owned), Some(git))
+                match own_project {
+                    Some(root) => (root.to_owned(), Some(git.below(root))),
+                    None => (git.main_root.clone(), Some(git)),
+                }
             }
             None => {
                 let marked = cwd.ancestors().find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));

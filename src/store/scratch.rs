@@ -9,6 +9,7 @@ use camino::Utf8PathBuf;
 use tempfile::TempDir;
 
 use super::error::StoreError;
+use super::project;
 use crate::model::RelPath;
 
 /// Is a folder that is removed when this is dropped.
@@ -105,10 +106,11 @@ pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
 
 /// Returns the absolute path, without links, of what a person named, when there is such a file or folder.
 pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
-    // A bare word names a run; `./word` names a folder.
+    let path = start.join(text);
+    // A bare word names a run, unless a project of that name lies here.
     let looks_like_path = text.contains('/') || text == "." || text == ".." || text.ends_with(".json");
-    if !looks_like_path {
+    if !looks_like_path && !project::is_marked(&path) {
         return None;
     }
-    start.join(text).canonicalize_utf8().ok()
+    path.canonicalize_utf8().ok()
 }

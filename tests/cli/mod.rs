@@ -1,4 +1,18 @@
-//! Black-box tests, one file per verb; what belongs to one dialect in a folder of its own.
+//! Black-box tests, one file per verb.
 
 mod ccw;
+mod demo;
+mod doctor;
+mod errors;
+mod global;
+mod history;
+mod hostile;
+mod list;
+mod modes;
+mod nine_step;
+pub(crate) mod projects;
+mod schema;
+mod select;
+mod status;
+mod validate;
 mod version;

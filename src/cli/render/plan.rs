@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Page;
+use super::plural;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
@@ -140,7 +141,9 @@ fn one_next(page: &mut Page, next: &Next) {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
     if next.cost.steps_again > 0 || next.cost.minutes_again > 0 {
-        extra.push(format!("{} steps and {} minutes are paid again", next.cost.steps_again, next.cost.minutes_again));
+        let steps = plural(next.cost.steps_again, "step");
+        let minutes = plural(usize::try_from(next.cost.minutes_again).unwrap_or(usize::MAX), "minute");
+        extra.push(format!("to be paid again: {steps}, {minutes}"));
     }
     if page.verbose {
         extra.push(format!("rule {}", next.rule));

@@ -56,6 +56,10 @@ const OF_ONE_EXECUTION: [&str; 12] = [
 /// Counters and texts of other writers that belong to one step.
 const OF_ONE_STEP: [&str; 5] = ["attempt", "attempts", "revision_count", "findings", "error"];
 
+/// What of an execution of another writer goes into the history.
+const IMPORTED: [&str; 10] =
+    ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "findings", "error", "commit_sha"];
+
 /// Computes the edits of one change.
 ///
 /// # Errors
@@ -125,15 +129,11 @@ impl<'a> Writer<'a> {
             return Err(EditError::Unsupported(message));
         }
         let ledger = Ledger::of(&state);
-        Ok(Self {
-            files,
-            document: opened.document,
-            value: opened.value,
-            state,
-            ledger,
-            at: json!(change.at),
-            is_imported: false,
-        })
+        let document = opened.document.into_document().map_err(|error| EditError::Unreadable {
+            file: opened.file.as_str().to_owned(),
+            problem: format!("line {}: {}", error.line, error.message),
+        })?;
+        Ok(Self { files, document, value: opened.value, state, ledger, at: json!(change.at), is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -392,7 +392,7 @@ impl<'a> Writer<'a> {
         }
         let Some(Value::Object(recorded)) = self.value.get("last_execution") else { return Ok(()) };
         let mut entry = Map::new();
-        for key in ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "commit_sha"] {
+        for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
                 entry.insert(key.to_owned(), value.clone());
             }
