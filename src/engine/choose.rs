@@ -10,8 +10,11 @@ use crate::model::Options;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 
 /// Is one thing to do, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,7 +264,13 @@ impl Chooser<'_> {
                 let message = format!("{id} ({}) was rejected: a person decides how to go on", step.title);
                 chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
             } else if step.failures >= self.options.attempt_limit {
-                let message = format!("{id} ({}) failed {} times", step.title, step.failures);
+                let message = format!(
+                    "Same Step failed {}+ times. {id} ({}) failed {} times{}",
+                    self.options.attempt_limit,
+                    step.title,
+                    step.failures,
+                    attempts(step)
+                );
                 chosen.findings.push(self.overridable(FindingCode::AttemptLimit, message, id));
             }
         }
@@ -273,11 +282,18 @@ impl Chooser<'_> {
             let message = format!("{message}; forced by the caller");
             return Finding::new(FindingCode::OverrideForced, message).on(id);
         }
-        let step = super::plan::quoted(id.as_str());
-        let fix = format!(
-            "decide, then `piton approve {step}` to accept it, `piton skip {step} --reason ...`, or add --force to try again"
-        );
-        Finding::new(code, message).on(id).fix(fix)
+        let quoted = super::plan::quoted(id.as_str());
+        let step = self.run.step(id);
+        let mut ways = Vec::new();
+        if step.is_some_and(|step| step.kind == StepKind::Review) {
+            ways.push(format!("`piton approve {quoted}` to let it be tried again"));
+            ways.push(format!("`piton finish {quoted} --verdict APPROVED` to accept it as it is"));
+        }
+        if step.is_some_and(|step| super::transition::skip_refusal(step).is_none()) {
+            ways.push(format!("`piton skip {quoted} --reason ...`"));
+        }
+        ways.push("--force to try once more".to_owned());
+        Finding::new(code, message).on(id).fix(format!("decide, then {}", ways.join(", or ")))
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
@@ -397,6 +413,19 @@ impl Chooser<'_> {
     fn standing(&self, at: usize) -> Standing {
         self.settled.standings[at]
     }
+}
+
+/// Lists what each attempt said, a line's worth of each.
+fn attempts(step: &Step) -> String {
+    let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
+        let error = match error.trim() {
+            "" => "no message",
+            text => text.trim_start_matches(['-', '*', '•']).trim_start(),
+        };
+        format!("attempt {}: {}", at + 1, mask_secrets(&clean_line(error, 120)))
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 fn list(ids: &[StepId]) -> String {

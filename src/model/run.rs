@@ -103,6 +103,8 @@ pub(crate) struct Step {
     pub(crate) failures: u32,
     /// What the last failure said; a stranger's text.
     pub(crate) error: Option<String>,
+    /// What each failure since the last success said, oldest first; strangers' texts.
+    pub(crate) past_errors: Vec<String>,
     /// Files it must have left for `completed` to be believed.
     pub(crate) outputs: Vec<RelPath>,
     /// What else in the state speaks about it.
@@ -205,6 +207,7 @@ impl Step {
             attempts: 0,
             failures: 0,
             error: None,
+            past_errors: Vec::new(),
             outputs: Vec::new(),
             witnesses: Vec::new(),
             witnesses_needed: 0,

@@ -10,7 +10,6 @@ mod hostile;
 mod list;
 mod modes;
 mod nine_step;
-pub(crate) mod projects;
 mod schema;
 mod select;
 mod status;

@@ -45,6 +45,10 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
+        let default = question.default.as_deref().unwrap_or("none");
+        if question.options.len() > 2 {
+            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        }
     }
 }
 
@@ -140,10 +144,15 @@ fn one_next(page: &mut Page, next: &Next) {
     if let Some(strategy) = next.strategy {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
-    if next.cost.steps_again > 0 || next.cost.minutes_again > 0 {
-        let steps = plural(next.cost.steps_again, "step");
-        let minutes = plural(usize::try_from(next.cost.minutes_again).unwrap_or(usize::MAX), "minute");
-        extra.push(format!("to be paid again: {steps}, {minutes}"));
+    match (next.cost.steps_again, next.cost.minutes_again) {
+        (0, 0) => {}
+        (1, 0) => extra.push("1 step is done again".to_owned()),
+        (steps, 0) => extra.push(format!("{steps} steps are done again")),
+        (steps, minutes) => {
+            let (steps, minutes) =
+                (plural(steps, "step"), plural(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"));
+            extra.push(format!("{steps} and {minutes} are paid again"));
+        }
     }
     if page.verbose {
         extra.push(format!("rule {}", next.rule));

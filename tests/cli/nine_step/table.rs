@@ -351,7 +351,7 @@ fn an_unknown_number_of_phases_is_a_warning_and_the_next_phase_is_planned() {
 #[test]
 fn later_phases_can_begin_at_step_3() {
     let sandbox = Sandbox::new();
-    sandbox.file("piton.toml", "[nine_step]\nphase_entry_step = 3\n");
+    sandbox.file("piton.toml", "[nine-step]\nphase_entry_step = 3\n");
     let last = r#""phase": 2, "step": 9, "status": "completed""#;
     let expected = row(last, "resume", "3:3 run", "", "Phase 2 completed; phase 3 begins at step 3");
     check(&sandbox, &state(last), &expected);
