@@ -82,7 +82,7 @@ pub(super) fn report(error: &CliError, format: Format) -> Exit {
                 error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
                 findings: error.findings.clone(),
             };
-            serde_json::to_value(document).map_err(std::io::Error::other).and_then(|value| output::print_json(&value))
+            output::print_json(&document)
         }
         Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
     };

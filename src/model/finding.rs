@@ -206,3 +206,7 @@ impl fmt::Display for FindingCode {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+#[path = "finding_tests.rs"]
+mod tests;

@@ -105,6 +105,13 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
+    if let Some(next) = after_begin(&written)
+        && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
+    {
+        // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
+        let revision = desk.opened.revision_with(&written.edits);
+        return Ok(checkpoint(written, revision, Some(next)));
+    }
     // Reading again takes the lock for itself.
     drop(desk);
     report(world, &spot, written)
@@ -117,6 +124,7 @@ pub(crate) struct Written {
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
+    edits: Vec<Edit>,
     /// Says that the state said so already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
@@ -200,6 +208,7 @@ impl<'a> Desk<'a> {
             change: name,
             step,
             files: Vec::new(),
+            edits: Vec::new(),
             already: None,
             message: String::new(),
         };
@@ -212,7 +221,8 @@ impl<'a> Desk<'a> {
         self.commit(&edits, &change)?;
         self.record(run, &change)?;
         written.message = message(&change.kind);
-        written.files = edits.into_iter().map(|edit| edit.path).collect();
+        written.files = edits.iter().map(|edit| edit.path.clone()).collect();
+        written.edits = edits;
         Ok(written)
     }
 
@@ -427,29 +437,35 @@ fn message(kind: &ChangeKind) -> String {
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
     let opened = world.read(&world.found_again(spot, &written.files))?;
-    let (next, findings) = next_command(world, &opened, &written);
+    let next = after_begin(&written).or_else(|| next_command(world, &opened, &written));
+    let revision = opened.revision();
+    Ok(checkpoint(written, revision, next))
+}
+
+fn checkpoint(written: Written, revision: String, next: Option<String>) -> Report {
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,
         recorded: written.already.is_none(),
         message: written.message,
-        revision: opened.revision(),
+        revision,
         files: written.files,
         next,
     });
-    Ok(Report { exit: Exit::Ok, body, findings })
+    Report::ok(body)
 }
 
-fn next_command(world: &World, opened: &Opened, written: &Written) -> (Option<String>, Vec<Finding>) {
-    let run_id = engine::quoted(&written.run);
-    if let (Some(step), "begin") = (&written.step, written.change) {
-        return (Some(format!("piton finish {} --run {run_id}", engine::quoted(step.as_str()))), Vec::new());
-    }
-    let Some(run) = &opened.loaded.run else { return (None, Vec::new()) };
+fn after_begin(written: &Written) -> Option<String> {
+    let step = written.step.as_ref().filter(|_| written.change == "begin")?;
+    Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
+}
+
+fn next_command(world: &World, opened: &Opened, written: &Written) -> Option<String> {
+    let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
     let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    let next = planned.plan.commands.begin.unwrap_or_else(|| format!("piton plan {run_id}"));
-    (Some(next), Vec::new())
+    let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

@@ -11,6 +11,7 @@ use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -185,13 +186,18 @@ impl Opened {
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let empty = Vec::new();
-        let state_files = self.loaded.run.as_ref().map_or(&empty, |run| &run.state_files);
+        self.revision_with(&[])
+    }
+
+    /// Returns what the revision is once these replacements are on disk.
+    pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
+        let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let mut all = Vec::new();
         for path in state_files {
+            let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
             all.extend_from_slice(path.as_str().as_bytes());
             all.push(0);
-            all.extend_from_slice(self.files.bytes(path).unwrap_or_default());
+            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
             all.push(0);
         }
         let mut digest = sha256_hex(&all);

@@ -124,7 +124,7 @@ impl Session {
     }
 
     pub(super) fn time(&self, files: &FileSet, pointer: &str) -> Option<Timestamp> {
-        files.time(&raw::text(self.value.pointer(pointer))?)
+        files.time(&raw::text(raw::at(&self.value, pointer))?)
     }
 
     pub(super) fn resumes(&self) -> u32 {

@@ -18,7 +18,7 @@ use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
 use crate::dialect::Loaded;
-use crate::dialect::json::Document;
+use crate::dialect::json::LazyDocument;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
@@ -48,7 +48,7 @@ pub(super) const BACKUP: &str = ".backup";
 pub(super) struct Opened {
     pub(super) file: RelPath,
     pub(super) bytes: Arc<[u8]>,
-    pub(super) document: Document,
+    pub(super) document: LazyDocument,
     pub(super) value: Map<String, Value>,
 }
 
@@ -66,13 +66,14 @@ pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Findin
             return Err(Box::new(unreadable(format!("`{file}`: {}", ReadProblem::Missing))));
         }
     };
-    let opened = Document::parse(&bytes).and_then(|document| Ok((document, parse_value(&bytes)?)));
-    let (document, value) = opened.map_err(|error| {
+    let value = parse_value(&bytes).map_err(|error| {
         let message = format!("Workflow state file corrupted: `{file}` is not valid JSON: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     match value {
-        Value::Object(value) => Ok(Opened { file: file.clone(), bytes, document, value }),
+        Value::Object(value) => {
+            Ok(Opened { file: file.clone(), document: LazyDocument::new(Arc::clone(&bytes)), bytes, value })
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             let message = format!("Workflow state file corrupted: `{file}` holds no JSON object");
             let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");

@@ -129,15 +129,11 @@ impl<'a> Writer<'a> {
             return Err(EditError::Unsupported(message));
         }
         let ledger = Ledger::of(&state);
-        Ok(Self {
-            files,
-            document: opened.document,
-            value: opened.value,
-            state,
-            ledger,
-            at: json!(change.at),
-            is_imported: false,
-        })
+        let document = opened.document.into_document().map_err(|error| EditError::Unreadable {
+            file: opened.file.as_str().to_owned(),
+            problem: format!("line {}: {}", error.line, error.message),
+        })?;
+        Ok(Self { files, document, value: opened.value, state, ledger, at: json!(change.at), is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
