@@ -99,7 +99,7 @@ pub(crate) fn plan(
     } else {
         next
     };
-    findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+    findings.sort_by_key(|finding| finding.severity);
     findings.dedup();
     let is_empty = run.steps.is_empty() && run.done_elsewhere == 0;
     let verdict = if is_empty { Verdict::Nothing } else { verdict(&next, all_over, &chosen, &findings) };

@@ -129,6 +129,7 @@ pub(crate) struct Listing {
     pub(crate) config: Arc<Config>,
 }
 
+#[cfg(test)]
 impl Listing {
     /// Tells whether a file or folder was seen at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {

@@ -33,6 +33,7 @@ macro_rules! finding_codes {
         pub(crate) enum FindingCode { $($variant,)* }
 
         impl FindingCode {
+            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Returns the stable name.
@@ -50,6 +51,7 @@ macro_rules! finding_codes {
             }
 
             /// Returns one sentence for the documentation.
+            #[cfg(test)]
             pub(crate) const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }

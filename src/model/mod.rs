@@ -19,12 +19,12 @@ mod text;
 mod time;
 
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
-pub(crate) use config::{AgeBands, Config, Limits, NineStepConfig};
+pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
-pub(crate) use evidence::{
-    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, WantedOutput, Workspace,
-};
+#[cfg(test)]
+pub(crate) use evidence::WantedOutput;
+pub(crate) use evidence::{CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, Workspace};
 pub(crate) use files::{
     Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError,

@@ -43,8 +43,12 @@ pub(crate) struct RunHeader {
     pub(crate) root: String,
     pub(crate) state_files: Vec<RelPath>,
     pub(crate) branch: Option<String>,
+    /// Where the work is merged to, when the state says so.
+    pub(crate) base_branch: Option<String>,
     pub(crate) worktree: Option<String>,
     pub(crate) plan_reference: Option<String>,
+    /// How often it was taken up again before.
+    pub(crate) resumes: u32,
     /// Changes with every change of the state; for `--if-revision`.
     pub(crate) revision: String,
 }

@@ -62,8 +62,6 @@ pub(crate) struct WorkspaceRecord {
     pub(crate) base_branch: Option<String>,
     /// The working folder relative to the root; `None` for the root itself.
     pub(crate) worktree: Option<RelPath>,
-    /// As written in the state, for messages.
-    pub(crate) worktree_recorded: Option<String>,
     pub(crate) plan_reference: Option<String>,
     pub(crate) issues: Vec<String>,
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Exit;
 use super::OpError;
 use super::plan;
 use super::report::Body;
@@ -195,12 +194,17 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Says who drives the run from now on, when the caller is a session that can be told from others.
+    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
+    /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_some() {
-            self.take_lease(command)?;
+        if self.world.environment.session.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let caller = Caller::find(&self.world.environment);
+        if matches!(command, "pause" | "abort" | "complete") {
+            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
+        }
+        if store::lease::refresh(&self.lock, self.world.clock, &caller)? { Ok(()) } else { self.take_lease(command) }
     }
 
     /// Makes the caller the one who drives the run.
