@@ -140,6 +140,7 @@ fn describe(error: &serde_json::Error) -> JsonError {
     let message = match message.as_str() {
         // Only a text without any value ends where a value has to begin at the left edge of a line.
         "EOF while parsing a value" if error.column() == 0 => "the file is empty".to_owned(),
+        "recursion limit exceeded" => format!("values are nested deeper than {MAX_DEPTH} levels"),
         text if text.starts_with("EOF") => format!("the file ends too early ({text})"),
         _ => message,
     };
