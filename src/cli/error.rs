@@ -7,6 +7,7 @@ use super::output::Tone;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
@@ -53,7 +54,15 @@ impl CliError {
             OpError::NoRun { findings, .. } | OpError::Unreadable { findings, .. } => findings.clone(),
             _ => Vec::new(),
         };
-        Self { exit, error: error.into(), hints, findings }
+        // Where a system's own folder is there and empty, its own words say what to do.
+        let own = findings.iter().find(|finding: &&Finding| finding.code == FindingCode::NoRunHere).cloned();
+        match own {
+            Some(own) => {
+                let hints = own.fix.into_iter().chain(hints).collect();
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings }
+            }
+            None => Self { exit, error: error.into(), hints, findings },
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 //! The only place that prints. Results go to stdout, everything else to stderr.
-#![expect(clippy::disallowed_methods, reason = "whether stdout is a terminal decides the format")]
 
 use std::borrow::Cow;
 use std::io;

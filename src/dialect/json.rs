@@ -101,7 +101,7 @@ const BOM: &str = "\u{feff}";
 /// With line and column, when the bytes are not UTF-8 or not JSON, or nest deeper than 128 levels.
 pub(crate) fn parse_value(bytes: &[u8]) -> Result<Value, JsonError> {
     let text = utf8(bytes)?;
-    serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(&error))
+    serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(text, &error))
 }
 
 /// Refuses what nests deeper than `serde_json` reads into a value, so that walking over it cannot exhaust the stack.
@@ -134,17 +134,16 @@ fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
     })
 }
 
-fn describe(error: &serde_json::Error) -> JsonError {
+fn describe(text: &str, error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head).to_owned();
     let message = match message.as_str() {
-        // Only a text without any value ends where a value has to begin at the left edge of a line.
-        "EOF while parsing a value" if error.column() == 0 => "the file is empty".to_owned(),
-        "recursion limit exceeded" => format!("values are nested deeper than {MAX_DEPTH} levels"),
-        text if text.starts_with("EOF") => format!("the file ends too early ({text})"),
+        _ if text.trim().is_empty() => "the file is empty".to_owned(),
+        "recursion limit exceeded" => "it is nested too deep".to_owned(),
+        cause if cause.starts_with("EOF") => format!("the file ends too early ({cause})"),
         _ => message,
     };
-    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column()), message }
+    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column().max(1)), message }
 }
 
 fn to_u32(number: usize) -> u32 {
@@ -162,7 +161,7 @@ impl Document {
         let bom = text.starts_with(BOM);
         let text = text.strip_prefix(BOM).unwrap_or(text);
         check_depth(text)?;
-        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| describe(&error))?;
+        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| describe(text, &error))?;
         Ok(Self::index(text.to_owned(), bom))
     }
 

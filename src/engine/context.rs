@@ -149,7 +149,8 @@ fn variables(step: &Step) -> Value {
         let (name, value) = part.output.as_ref()?;
         Some((name.clone(), value.clone()?))
     });
-    let variables: Map<String, Value> = known.collect();
+    let others = step.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let variables: Map<String, Value> = known.chain(others).collect();
     if variables.is_empty() { Value::Null } else { Value::Object(variables) }
 }
 

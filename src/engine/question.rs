@@ -25,8 +25,8 @@ pub(super) fn question(
         return None;
     }
     if let Some(finding) = has(FindingCode::AttemptLimit) {
-        let text = format!("{}. Continue anyway? [y/N]", finding.message);
-        return Some(ask(&text, &["review the plan", "step in yourself", "skip it", "continue anyway"], "stop"));
+        let text = format!("⚠️ {}. Continue anyway? [y/N]", finding.message);
+        return Some(ask(&text, &["yes", "no", "review the plan", "step in yourself", "skip the phase"], "no"));
     }
     if let Some(finding) = has(FindingCode::Rejected) {
         let options = ["revise the plan", "take another approach", "reduce the scope", "stop"];
@@ -34,6 +34,10 @@ pub(super) fn question(
     }
     if let Some(finding) = has(FindingCode::RunAborted) {
         return Some(ask(&format!("{}. Take it up again? [y/N]", finding.message), &["yes", "no"], "no"));
+    }
+    if let Some(finding) = has(FindingCode::BranchMismatch) {
+        let options = ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"];
+        return Some(ask(&format!("❌ {}", finding.message), &options, "abort"));
     }
     if findings.iter().any(|finding| finding.severity == Severity::Blocking) {
         return None;

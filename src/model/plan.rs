@@ -200,6 +200,9 @@ pub(crate) struct InterruptionReport {
     pub(crate) reason: String,
     /// The step itself and those that wait for it.
     pub(crate) affected: Vec<StepId>,
+    /// How such an interruption is recovered from, and by name what could be done instead.
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) alternatives: Vec<String>,
 }
 
 /// Says how long nothing has happened.
@@ -254,4 +257,12 @@ pub(crate) struct Commands {
     pub(crate) begin: Option<String>,
     pub(crate) context: Option<String>,
     pub(crate) resume: Option<String>,
+}
+
+/// Is what a system's own people call a situation, for the head of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    /// What resolves it.
+    pub(crate) hint: String,
 }

@@ -35,6 +35,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
@@ -114,7 +115,21 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     }
     // Reading again takes the lock for itself.
     drop(desk);
-    report(world, &spot, written)
+    let now = world.found_again(&spot, &written.files);
+    carry_evidence(world, &spot, &now)?;
+    report(world, &now, written)
+}
+
+/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
+    if from.candidate.own == to.candidate.own {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.own) {
+        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+    }
+    Ok(())
 }
 
 /// Is what one change did.
@@ -220,7 +235,7 @@ impl<'a> Desk<'a> {
         edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
         self.commit(&edits, &change)?;
         self.record(run, &change)?;
-        written.message = message(&change.kind);
+        written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
         Ok(written)
@@ -232,6 +247,7 @@ impl<'a> Desk<'a> {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
@@ -414,7 +430,7 @@ fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpE
     })
 }
 
-fn message(kind: &ChangeKind) -> String {
+fn message(run: &Run, kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -424,7 +440,10 @@ fn message(kind: &ChangeKind) -> String {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
-        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some(_) | None => format!("{step} is approved"),
+        },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
@@ -436,7 +455,7 @@ fn message(kind: &ChangeKind) -> String {
 
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let opened = world.read(&world.found_again(spot, &written.files))?;
+    let opened = world.read(spot)?;
     let next = after_begin(&written).or_else(|| next_command(world, &opened, &written));
     let revision = opened.revision();
     Ok(checkpoint(written, revision, next))

@@ -12,6 +12,7 @@ use super::report::SheetStep;
 use super::select;
 use super::world::Opened;
 use super::world::World;
+use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::FindingCode;
@@ -153,5 +154,6 @@ fn sheet(run: &Run, planned: &Planned) -> Sheet {
         has_parts: !step.parts.is_empty(),
         commit: step.commit.clone(),
     });
-    Sheet { steps: steps.collect(), preflight: planned.preflight }
+    let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);
+    Sheet { steps: steps.collect(), notices, preflight: planned.preflight }
 }

@@ -89,6 +89,13 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk();
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+    }
+
+    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
         let listings = store::listings(&self.project, &marks);
         let mut spots = Vec::new();
@@ -172,7 +179,12 @@ impl Opened {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            let state = self.candidate.state.as_str();
+            let message = match why {
+                None => format!("{state}: nothing could be read"),
+                Some(finding) if finding.message.contains(state) => finding.message.clone(),
+                Some(finding) => located(finding),
+            };
             OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }

@@ -1,11 +1,17 @@
 //! Black-box tests, one file per verb.
 
 mod ccw;
+mod demo;
+mod doctor;
 mod errors;
 mod global;
+mod history;
 mod hostile;
 mod list;
+mod modes;
 mod nine_step;
-mod projects;
+mod schema;
 mod select;
+mod status;
+mod validate;
 mod version;

@@ -66,7 +66,10 @@ pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
 }
 
 fn read_entry(files: &FileSet, entry: &Value) -> Entry {
-    let status = |pointers: &[&str]| raw::first_text(entry, pointers).and_then(|word| rules::status(&word));
+    let status = |pointers: &[&str]| {
+        let word = raw::first_text(entry, pointers)?;
+        rules::status(&word).or_else(|| rules::meant(&word))
+    };
     let at = raw::first_text(entry, &["/changed_at", "/at", "/timestamp"]);
     Entry {
         from: status(&["/from"]),

@@ -67,7 +67,7 @@ fn add_flow_steps(task: &Value, steps: &[Value], kind: PartKind, parts: &mut Vec
 
 fn word(value: &Value) -> Option<Status> {
     match rules::word(value) {
-        Word::Known(status) => Some(status),
+        Word::Known(status) | Word::Alias { status, .. } => Some(status),
         Word::Container | Word::Missing | Word::Unknown(_) => None,
     }
 }

@@ -261,7 +261,7 @@ fn unknown_words_are_never_read_as_done() {
     let set = files(&[
         ("workflow-session.json", r#"{"session_id":"WFS-x","status":"finished?"}"#),
         ("TODO_LIST.md", "- [x] **IMPL-1**: a\n"),
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"done"}"#),
+        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"nearly done"}"#),
         (".summaries/IMPL-1-summary.md", ""),
     ]);
     let loaded = load(&set);
