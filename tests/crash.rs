@@ -1,5 +1,6 @@
 //! A kill at any moment: whatever call of the system it hits, the state is the old one or the new one, and work goes on at once.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::support::Sandbox;
 use crate::support::Tree;
 
 /// Calls of the system that change something, or wait for the disk.
-const WRITES: &str = "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fsync,fdatasync,fchmod,ftruncate";
+const WRITES: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fsync,fdatasync,fchmod,ftruncate";
 /// No test of a kill takes longer, however slow the machine is; what is left out is said.
 const BUDGET: Duration = Duration::from_secs(4);
 const LEAST: usize = 8;
@@ -92,19 +93,19 @@ fn kill_everywhere(story: &Story) {
     };
     let (old, new) = (prepared(story), prepared(story));
     let moments = writes_of(&new, strace, story.killed);
-    assert!(moments > 8, "only {moments} writes were seen");
+    assert!(moments.len() > LEAST, "only {moments:?} were seen");
     let (old, new) = (projects::foreign(&old), projects::foreign(&new));
     let started = Instant::now();
     let mut kills = 0;
-    for at in spread(moments) {
+    for moment in spread(moments.len()).map(|at| &moments[at]) {
         if started.elapsed() > BUDGET && kills >= LEAST {
-            say(&format!("{:?}: time was up after {kills} of {moments} moments", story.killed));
+            say(&format!("{:?}: time was up after {kills} of {} moments", story.killed, moments.len()));
             break;
         }
         let sandbox = prepared(story);
-        if killed_at(&sandbox, strace, at, story.killed) {
+        if killed_at(&sandbox, strace, moment, story.killed) {
             kills += 1;
-            check(story, &sandbox, &old, &new, at);
+            check(story, &sandbox, &old, &new, moment);
         }
     }
     assert!(kills >= LEAST, "only {kills} kills");
@@ -116,23 +117,39 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Orders 1 to `count` so that every part of the range is met early.
+/// Orders the numbers below `count` so that every part of the range is met early.
 fn spread(count: usize) -> impl Iterator<Item = usize> {
     let divides_both =
         |step: &usize| (2..=*step).any(|divisor| step.is_multiple_of(divisor) && count.is_multiple_of(divisor));
     let step = (1..=count * 5 / 8).rev().find(|step| !divides_both(step)).unwrap_or(1);
-    (0..count).map(move |turn| turn * step % count + 1)
+    (0..count).map(move |turn| turn * step % count)
 }
 
-/// Runs the call to its end and counts its writes.
-fn writes_of(sandbox: &Sandbox, strace: &str, words: &[&str]) -> usize {
+/// Is one call of the system: its name, and how many of that name its thread had made with it.
+type Moment = (String, usize);
+
+/// Runs the call to its end and lists its writes, which is how strace counts them: for each name and thread by itself.
+fn writes_of(sandbox: &Sandbox, strace: &str, words: &[&str]) -> Vec<Moment> {
     let log = sandbox.top().join("writes");
     let trace = format!("trace={WRITES}");
     let head =
         ["-f", "-qqq", "-o", log.as_str(), "-e", &trace, env!("CARGO_BIN_EXE_piton"), "--now", crate::support::NOW];
     let words: Vec<&str> = head.into_iter().chain(words.iter().copied()).collect();
     sandbox.tool(strace, words).run().expect_code(0);
-    crate::support::read(&log).lines().count()
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut moments = Vec::new();
+    for line in crate::support::read(&log).lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
+        let count = counts.entry((thread.to_owned(), name.to_owned())).or_default();
+        *count += 1;
+        let moment = (name.to_owned(), *count);
+        let is_write = name != "openat" || rest.contains("O_CREAT");
+        if is_write && !name.starts_with('<') && !moments.contains(&moment) {
+            moments.push(moment);
+        }
+    }
+    moments
 }
 
 fn prepared(story: &Story) -> Sandbox {
@@ -144,8 +161,8 @@ fn prepared(story: &Story) -> Sandbox {
 }
 
 /// Runs the call and kills it at a write; tells whether it came so far.
-fn killed_at(sandbox: &Sandbox, strace: &str, at: usize, words: &[&str]) -> bool {
-    let inject = format!("inject={WRITES}:signal=SIGKILL:when={at}");
+fn killed_at(sandbox: &Sandbox, strace: &str, (name, count): &Moment, words: &[&str]) -> bool {
+    let inject = format!("inject={name}:signal=SIGKILL:when={count}");
     let trace = format!("trace={WRITES}");
     let head = [
         "-f",
@@ -169,8 +186,8 @@ fn killed_at(sandbox: &Sandbox, strace: &str, at: usize, words: &[&str]) -> bool
     }
 }
 
-fn check(story: &Story, sandbox: &Sandbox, old: &Tree, new: &Tree, at: usize) {
-    let what = format!("{:?} killed at call {at}", story.killed);
+fn check(story: &Story, sandbox: &Sandbox, old: &Tree, new: &Tree, moment: &Moment) {
+    let what = format!("{:?} killed at {moment:?}", story.killed);
     // Reading finishes or drops what was left; a run that is put away is found no more.
     let plan = sandbox.piton(["plan"]).run();
     document(&plan);

@@ -264,13 +264,7 @@ impl Chooser<'_> {
                 let message = format!("{id} ({}) was rejected: a person decides how to go on", step.title);
                 chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
             } else if step.failures >= self.options.attempt_limit {
-                let message = format!(
-                    "Same Step failed {}+ times. {id} ({}) failed {} times{}",
-                    self.options.attempt_limit,
-                    step.title,
-                    step.failures,
-                    attempts(step)
-                );
+                let message = format!("{id} ({}) failed {} times{}", step.title, step.failures, attempts(step));
                 chosen.findings.push(self.overridable(FindingCode::AttemptLimit, message, id));
             }
         }

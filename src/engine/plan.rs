@@ -104,7 +104,7 @@ pub(crate) fn plan(
     let is_empty = run.steps.is_empty() && run.done_elsewhere == 0;
     let verdict = if is_empty { Verdict::Nothing } else { verdict(&next, all_over, &chosen, &findings) };
     let interruption = planner.interruption(&chosen, evidence, all_over, &findings);
-    let question = question(run, verdict, &next, &findings, &age, options.mode);
+    let question = question(run, verdict, &next, &findings, &age, options);
     let commands = planner.commands(verdict, &next);
     let groups = planner.groups(&chosen);
     let total = run.steps.len() + run.done_elsewhere;

@@ -179,12 +179,7 @@ impl Opened {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let state = self.candidate.state.as_str();
-            let message = match why {
-                None => format!("{state}: nothing could be read"),
-                Some(finding) if finding.message.contains(state) => finding.message.clone(),
-                Some(finding) => located(finding),
-            };
+            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
             OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }

@@ -10,6 +10,7 @@ mod hostile;
 mod list;
 mod modes;
 mod nine_step;
+pub(crate) mod projects;
 mod schema;
 mod select;
 mod status;

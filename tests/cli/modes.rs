@@ -5,7 +5,6 @@ use super::projects::NINE_STEP;
 use super::projects::document;
 use super::projects::foreign;
 use super::projects::replace;
-use crate::support::Sandbox;
 
 /// A time at which the state of the example is two days old: not to be resumed without a look.
 const LATER: &str = "2026-02-02T12:00:00Z";

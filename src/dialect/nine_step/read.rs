@@ -66,10 +66,8 @@ pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Findin
         None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
     };
     let value = parse_value(&bytes).map_err(|error| {
-        let message = format!(
-            "Workflow state file corrupted. File: {file}, line {}. Error: Invalid JSON syntax: {}",
-            error.line, error.message
-        );
+        let message =
+            format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     match value {
@@ -77,8 +75,7 @@ pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Findin
             Ok(Opened { file: file.clone(), document: LazyDocument::new(Arc::clone(&bytes)), bytes, value })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            let message =
-                format!("Workflow state file corrupted. File: {file}, line 1. Error: it holds no JSON object");
+            let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
             let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
             Err(Box::new(finding.line(1, Some(1))))
         }

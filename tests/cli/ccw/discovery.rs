@@ -42,7 +42,7 @@ fn every_layout_is_found() {
         let plan = sandbox.piton(["plan"]).run().expect_code(0);
         assert_eq!(next(&plan), ["run IMPL-1"], "{dir}");
         assert_eq!(plan.at("/data/run/state_files/0"), format!("{dir}/workflow-session.json"));
-        assert_eq!(listed(&sandbox.piton(["list"]).run().expect_code(0)), [dir]);
+        assert_eq!(listed(&sandbox.piton(["list", "--all"]).run().expect_code(0)), [dir]);
         sandbox.piton(["begin", "IMPL-1"]).run().expect_code(0);
     }
 }

@@ -43,10 +43,13 @@ fn the_third_failure_of_a_review_waits_for_a_person() {
     assert_eq!(plan.at("/data/verdict"), "blocked");
     assert_eq!(plan.findings()[0], "attempt-limit");
     assert_eq!(plan.at("/data/next/0/step"), "2:3");
-    let message = "Same Step failed 3+ times. 2:4 (Code review) failed 3 times \
+    let message = "2:4 (Code review) failed 3 times \
                    (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3)";
     assert_eq!(plan.at("/findings/0/message"), message);
-    assert_eq!(plan.at("/data/question/text"), format!("⚠️ {message}. Continue anyway? [y/N]"));
+    assert_eq!(
+        plan.at("/data/question/text"),
+        format!("⚠️ Same Step failed 3+ times. {message}. Continue anyway? [y/N]")
+    );
     assert_eq!(plan.at("/data/question/default"), "no");
     assert_eq!(plan.at("/data/commands/resume"), json!(null));
 

@@ -173,7 +173,7 @@ fn a_feature_named_like_a_path_is_only_a_name() {
 fn what_cannot_be_read_is_named_with_the_reason() {
     let sandbox = project();
     sandbox.file(STATE, "");
-    let message = format!("Workflow state file corrupted. File: {STATE}, line 1. Error: Invalid JSON syntax: ");
+    let message = format!("Workflow state file corrupted. File: {STATE}. Error: Invalid JSON syntax: ");
     assert!(piton(&sandbox, 4, ["plan"]).at("/error/message").as_str().unwrap().starts_with(&message));
     for text in ["[]", "null", "42", "\"text\""] {
         sandbox.file(STATE, text);

@@ -155,7 +155,7 @@ fn issues_are_read_whatever_their_type() {
 #[test]
 fn damage_is_reported_with_line_and_column() {
     for (text, line, column) in [
-        ("", 1, 0),
+        ("", 1, 1),
         ("{\n  \"feature_name\": \"q\",\n  \"last_execution\": {", 3, 21),
         ("{\n  \"a\": 01\n}", 2, 9),
         ("\u{feff}{\"a\" 1}", 1, 6),
