@@ -38,5 +38,5 @@ pub(crate) use plan::{
 };
 pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, sha256_hex};
+pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

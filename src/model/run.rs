@@ -104,6 +104,10 @@ pub(crate) struct Step {
     pub(crate) error: Option<String>,
     /// Files it must have left for `completed` to be believed.
     pub(crate) outputs: Vec<RelPath>,
+    /// Any one of `outputs` is enough.
+    pub(crate) outputs_any: bool,
+    /// Outputs that are there and whose content is no result of this run, with why.
+    pub(crate) rejected: Vec<(RelPath, String)>,
     /// What else in the state speaks about it.
     pub(crate) witnesses: Vec<Witness>,
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
@@ -203,6 +207,8 @@ impl Step {
             failures: 0,
             error: None,
             outputs: Vec::new(),
+            outputs_any: false,
+            rejected: Vec::new(),
             witnesses: Vec::new(),
             witnesses_needed: 0,
             parts: Vec::new(),
