@@ -1,3 +1,4 @@
 //! Black-box tests, one file per verb.
 
+mod dotagent;
 mod version;

@@ -146,7 +146,8 @@ fn architecture(book: &Book<'_>) -> Vec<Step> {
     designs.id = StepId::new(DESIGNS);
     designs.title = "Design options".to_owned();
     designs.agent = Some("architect".to_owned());
-    designs.depends_on = gate_of(Phase::Requirements).map(StepId::new).into_iter().collect();
+    let gate_before = gate_of(Phase::Requirements).map(StepId::new);
+    designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
     let usual = book.usual_output(phase);
     if status != Status::Completed {
         designs.outputs = book.json_in(&book.layout.designs(), &[]);
@@ -159,7 +160,7 @@ fn architecture(book: &Book<'_>) -> Vec<Step> {
     let mut last = phase_step(book, phase);
     last.id = StepId::new(FINAL);
     last.title = "Final design".to_owned();
-    last.depends_on = vec![gate.id.clone()];
+    last.depends_on = vec![designs.id.clone(), gate.id.clone()];
     expect(book, &mut last, phase);
     let is_there = usual.is_some_and(|path| matches!(book.owner().look(book.files, &path), Found::Fits(_)));
     let is_reached = gate.status == Status::Completed && has_fitting_design(book, &designs.outputs);
