@@ -204,3 +204,41 @@ fn with_yes(report: &Report) -> String {
         _ => "piton resume --yes".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Answer;
+    use super::answered;
+    use crate::model::Mode;
+    use crate::model::Question;
+
+    #[test]
+    fn only_a_spoken_answer_puts_a_run_away() {
+        let question = |default: &str, on_yes: bool, on_no: bool| Question {
+            text: String::new(),
+            options: Vec::new(),
+            default: Some(default.to_owned()),
+            on_yes: on_yes.then(String::new),
+            on_no: on_no.then(String::new),
+        };
+        let plain = question("yes", false, false);
+        let resume = question("yes", false, true);
+        let corrupt = question("no", true, false);
+        for (question, answer, expected) in [
+            (&plain, Some(""), Answer::GoOn),
+            (&plain, Some("n"), Answer::Leave),
+            (&resume, Some("\n"), Answer::GoOn),
+            (&resume, Some("No"), Answer::StartFresh),
+            (&resume, Some("what"), Answer::Leave),
+            (&resume, None, Answer::Leave),
+            (&corrupt, Some(""), Answer::Leave),
+            (&corrupt, Some("n"), Answer::Leave),
+            (&corrupt, Some("y"), Answer::StartFresh),
+            (&corrupt, None, Answer::Leave),
+        ] {
+            assert_eq!(answered(question, Mode::Interactive, answer), expected, "{answer:?}");
+        }
+        assert_eq!(answered(&plain, Mode::Preflight, Some("y")), Answer::Leave);
+        assert_eq!(answered(&plain, Mode::Preflight, Some("proceed")), Answer::GoOn);
+    }
+}

@@ -9,14 +9,14 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
-use crate::model::Plan;
 use crate::model::Reading;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepKind;
+use crate::model::quoted;
 
 /// Writes the hand-over for one step of the plan.
-pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(layout) = Layout::of(&files.state) else { return Brief::default() };
     let step = run.step(&next.step);
     let phase = step.and_then(|step| Phase::parse(step.group.as_deref()?)).unwrap_or(Phase::Requirements);
@@ -32,7 +32,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     });
     Brief {
         agent_context,
-        prompt: prompt(plan, next, output.as_ref()),
+        prompt: prompt(run, next, output.as_ref()),
         reading: reading(&layout, files, phase, next),
         notes: Vec::new(),
     }
@@ -89,7 +89,8 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
     reading
 }
 
-fn prompt(plan: &Plan, next: &Next, output: Option<&RelPath>) -> String {
+fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
+    let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
     match next.action {
         Action::Approve => {
             "Present the options to the user again and record the answer. Run no agent before that.".to_owned()
@@ -103,9 +104,9 @@ fn prompt(plan: &Plan, next: &Next, output: Option<&RelPath>) -> String {
                 ),
                 None => "Leave your result as compact single-line JSON in the folder of this phase.".to_owned(),
             };
-            let finish =
-                plan.commands.begin.as_deref().map(|begin| format!(" Before you start: {begin}.")).unwrap_or_default();
-            format!("{leave}{finish} Afterwards: piton finish {}.", crate::model::quoted(next.step.as_str()))
+            let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
+            let verdict = if is_review { " --verdict APPROVED or --verdict NEEDS_REVISION" } else { "" };
+            format!("{leave} Before: piton begin {id} --run {run}. Afterwards: piton finish {id} --run {run}{verdict}.")
         }
     }
 }

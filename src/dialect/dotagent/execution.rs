@@ -30,7 +30,7 @@ const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
 pub(super) enum Presence {
     Missing,
     Unreadable,
-    Read(Source),
+    Read(Box<Source>),
 }
 
 /// Is what `execution.json` says, or what can be rebuilt without it.
@@ -63,7 +63,7 @@ impl Execution {
     pub(super) fn read(files: &FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
         let presence = if files.files.contains_key(&layout.execution) {
             match Source::open(files, &layout.execution) {
-                Ok(source) => Presence::Read(source),
+                Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
                     let fix = "correct it by hand, or `piton restore` an earlier checkpoint; nothing overwrites it";
                     let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };

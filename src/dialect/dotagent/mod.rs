@@ -90,7 +90,7 @@ impl Dialect for Dotagent {
         native::question(run, plan, findings)
     }
 
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        brief::brief(files, run, plan, next)
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
     }
 }

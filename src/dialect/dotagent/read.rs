@@ -35,7 +35,7 @@ pub(super) struct Book<'a> {
 
 impl<'a> Book<'a> {
     /// Reads what a project says of its run; the finding says why that is impossible.
-    pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Finding> {
+    pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
             Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
         })?;

@@ -23,18 +23,18 @@ pub(super) struct Source {
 
 impl Source {
     /// Reads a file of the set that holds an object.
-    pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Finding> {
+    pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
         let Some(bytes) = files.bytes(file) else {
             let problem = files.problem(file).unwrap_or(std::borrow::Cow::Owned(ReadProblem::Missing));
-            return Err(unreadable(format!("{file} cannot be read: {problem}")));
+            return Err(Box::new(unreadable(format!("{file} cannot be read: {problem}"))));
         };
         let document = Document::parse(bytes).map_err(|error| {
-            unreadable(format!("{file} is not JSON: {}", error.message)).line(error.line, Some(error.column))
+            Box::new(unreadable(format!("{file} is not JSON: {}", error.message)).line(error.line, Some(error.column)))
         })?;
         let value = document.value();
         if !value.is_object() {
-            return Err(unreadable(format!("{file} holds no JSON object")).line(1, Some(1)));
+            return Err(Box::new(unreadable(format!("{file} holds no JSON object")).line(1, Some(1))));
         }
         Ok(Self { file: file.clone(), document, value })
     }

@@ -12,7 +12,8 @@ const FOLDER: &str = "memory/state/.archive";
 
 fn archives(sandbox: &Sandbox) -> Vec<String> {
     let Ok(entries) = sandbox.root().join(FOLDER).read_dir_utf8() else { return Vec::new() };
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().to_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("a readable folder").file_name().to_owned()).collect();
     names.sort();
     names
 }

@@ -63,7 +63,7 @@ pub(super) fn phase(current: &str, status: &str) -> Value {
 
 pub(super) fn approve(phase: &mut Value, name: &str) {
     let entry = json!({ "phase": name, "approved_at": "2026-01-31T11:10:00Z" });
-    phase["user_checkpoints"].as_array_mut().unwrap().push(entry);
+    phase["user_checkpoints"].as_array_mut().expect("a list").push(entry);
 }
 
 pub(super) fn output_of(phase: &str) -> Option<&'static str> {
@@ -79,7 +79,7 @@ pub(super) fn output_of(phase: &str) -> Option<&'static str> {
 pub(super) fn project(phase: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(PHASE, &phase.to_string());
-    for done in phase["completed_phases"].as_array().unwrap() {
+    for done in phase["completed_phases"].as_array().expect("a list") {
         if let Some(output) = done["phase"].as_str().and_then(output_of) {
             fresh(&sandbox, output, r#"{"title":"done"}"#);
         }
@@ -114,7 +114,7 @@ pub(super) fn gist(output: &Output) -> String {
     let next = output.at("/data/next");
     let next = next.as_array().into_iter().flatten().map(|next| {
         let agent = next["agent"].as_str().map_or_else(String::new, |agent| format!(" {agent}"));
-        format!("{} {}{agent}", next["action"].as_str().unwrap(), next["step"].as_str().unwrap())
+        format!("{} {}{agent}", next["action"].as_str().expect("text"), next["step"].as_str().expect("text"))
     });
     let next: Vec<String> = next.collect();
     format!("{}: {}", output.at("/data/verdict").as_str().unwrap_or("?"), next.join(", "))

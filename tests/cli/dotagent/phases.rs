@@ -65,7 +65,7 @@ fn designs_are_presented_again_and_never_made_again() {
 
 #[test]
 fn the_final_design_leads_to_implementation() {
-    let output = output_of("ARCHITECTURE").unwrap();
+    let output = output_of("ARCHITECTURE").expect("it has one");
     for (state, put, text) in STATES {
         let mut phase = phase("ARCHITECTURE", "in_progress");
         approve(&mut phase, "ARCHITECTURE");
@@ -131,8 +131,8 @@ fn a_completed_phase_is_proved_again() {
         ("another's", fresh, r#"{"workflow_id":"another"}"#, "output-rejected"),
     ] {
         let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
-        sandbox.remove(at.as_str().unwrap());
-        put(&sandbox, at.as_str().unwrap(), text);
+        sandbox.remove(at.as_str().expect("text"));
+        put(&sandbox, at.as_str().expect("text"), text);
         let output = plan(&sandbox).expect_code(9);
         assert!(gist(&output).starts_with("confirm: retry REQUIREMENTS pm"), "{state}\n{output}");
         assert!(output.findings().contains(&code.to_owned()), "{state}\n{output}");
@@ -159,7 +159,7 @@ fn no_status_of_a_phase_makes_a_run_vanish() {
         let mut phase = phase(current, status);
         if is_member {
             let entry = json!({ "phase": current, "completed_at": "2026-01-31T11:20:00Z" });
-            phase["completed_phases"].as_array_mut().unwrap().push(entry);
+            phase["completed_phases"].as_array_mut().expect("a list").push(entry);
             approve(&mut phase, current);
         }
         let sandbox = project(&phase);

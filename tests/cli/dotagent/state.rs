@@ -24,7 +24,7 @@ fn what_contradicts_itself_is_called_corrupted() {
     ];
     for (name, pointer, value) in cases {
         let mut phase = phase("ARCHITECTURE", "in_progress");
-        *phase.pointer_mut(pointer).unwrap() = value;
+        *phase.pointer_mut(pointer).expect("it is there") = value;
         let sandbox = project(&phase);
         let before = sandbox.tree();
         let output = plan(&sandbox);
@@ -83,7 +83,7 @@ fn a_clock_a_year_off_changes_no_byte_by_itself() {
         assert_eq!(before.changes(&sandbox.tree()), Vec::<String>::new(), "{now}");
         sandbox.piton(["begin", "ARCHITECTURE:designs"]).now(now).run().expect_code(0);
         let state = sandbox.read_json(PHASE);
-        assert!(state["last_updated"].as_str().unwrap() >= "2026-01-31T11:30:00Z", "stamps never run backwards");
+        assert!(state["last_updated"].as_str().expect("text") >= "2026-01-31T11:30:00Z", "stamps never run backwards");
     }
 }
 

@@ -63,7 +63,7 @@ fn a_workflow_from_start_to_archive() {
     run(s, &["finish", "REFLECTION"]);
     let state = s.read_json(PHASE);
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REFLECTION"), &json!("complete")));
-    assert_eq!(state["completed_phases"].as_array().unwrap().len(), 5);
+    assert_eq!(state["completed_phases"].as_array().expect("a list").len(), 5);
     assert_eq!(s.piton(["validate"]).run().expect_code(0).findings(), Vec::<String>::new());
     assert_eq!(gist(&plan(s)), "complete: ");
     s.piton(["archive"]).run().expect_code(0);
