@@ -72,7 +72,13 @@ fn consent(world: &World, planned: &Planned, yes: bool, can_ask: bool) -> Consen
             None => Consent::NothingToDo,
         },
         Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Consent::NothingToDo,
-        Verdict::Resume | Verdict::Confirm if yes || planned.unattended => Consent::Given,
+        Verdict::Resume | Verdict::Confirm if yes => Consent::Given,
+        // Where a yes means to start afresh, silence does not mean to go on.
+        Verdict::Resume | Verdict::Confirm
+            if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
+        {
+            Consent::Given
+        }
         Verdict::Resume if world.mode != Mode::Preflight && !can_ask => Consent::Given,
         Verdict::Resume | Verdict::Confirm => match &plan.question {
             Some(question) => Consent::Ask(question.clone()),

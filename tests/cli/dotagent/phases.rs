@@ -139,6 +139,7 @@ fn a_completed_phase_is_proved_again() {
         assert_eq!(output.at("/data/question/text"), "State appears corrupted. Start fresh? [y/N]", "{state}");
         assert_eq!(output.at("/data/question/default"), "no", "{state}");
         assert_eq!(output.at("/data/question/on_yes"), "piton archive user-auth --yes", "{state}");
+        sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(9);
     }
 }
 
