@@ -212,7 +212,7 @@ pub(super) struct Schema {
 
 #[derive(Debug, Args)]
 pub(super) struct Start {
-    /// Which workflow: `nine-step`
+    /// Which workflow: `nine-step` or `dotagent`
     pub(super) workflow: String,
     /// What the run is about; names its state
     #[arg(long, value_name = "NAME")]

@@ -22,9 +22,9 @@ pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outc
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
-#[cfg(test)]
-pub(crate) use evidence::WantedOutput;
-pub(crate) use evidence::{CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, Workspace};
+pub(crate) use evidence::{
+    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, WantedOutput, Workspace,
+};
 pub(crate) use files::{
     Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError,
@@ -38,5 +38,5 @@ pub(crate) use plan::{
 };
 pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, sha256_hex};
+pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

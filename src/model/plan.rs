@@ -253,6 +253,12 @@ pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) options: Vec<String>,
     pub(crate) default: Option<String>,
+    /// What a yes means where that is not to go on: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_yes: Option<String>,
+    /// What a spoken no means where that is more than leaving everything as it is: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_no: Option<String>,
 }
 
 /// Holds exact command lines for what comes next.
