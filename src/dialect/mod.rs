@@ -6,6 +6,7 @@
 mod ccw;
 mod json;
 mod nine_step;
+mod yaml;
 
 pub(crate) use json::Document;
 
