@@ -4,10 +4,14 @@
 //! Adding a dialect means one folder and one line in [`DIALECTS`].
 
 mod ccw;
+mod dotagent;
 mod json;
 mod nine_step;
 mod yaml;
 
+pub(crate) use dotagent::own::BUILT_IN;
+pub(crate) use dotagent::own::check as check_definition;
+pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use json::Document;
 
 use crate::model::Brief;
@@ -124,7 +128,7 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw];
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

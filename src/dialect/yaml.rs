@@ -221,11 +221,7 @@ fn node(raw: Spanned<Raw>, text: &str) -> Node {
         Raw::Map(members) => Kind::Map(
             members
                 .into_iter()
-                .map(|(key, value)| Member {
-                    place: place(&key.defined),
-                    key: key.value,
-                    value: node(value, text),
-                })
+                .map(|(key, value)| Member { place: place(&key.defined), key: key.value, value: node(value, text) })
                 .collect(),
         ),
     };

@@ -306,11 +306,20 @@ impl Weighing<'_> {
                 Some(FileFact::Present { parses: Some(false), .. }) => {
                     Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
                 }
+                Some(FileFact::Present { violation: Some(violation), .. }) => {
+                    Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
+                }
                 Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
                 Some(FileFact::Present { modified: Some(modified), .. })
                     if self.run.started_at.is_some_and(|started| *modified < started) =>
                 {
                     Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
+                }
+                // A result that was there before this attempt began proves nothing about it.
+                Some(FileFact::Present { modified: Some(modified), .. })
+                    if !tell && self.step.fresh_since.is_some_and(|since| *modified < since) =>
+                {
+                    Some((FindingCode::OutputOlder, "is from before this attempt".to_owned()))
                 }
                 Some(FileFact::Present { .. }) => None,
             };
@@ -375,7 +384,8 @@ impl Weighing<'_> {
     /// Rule 10: what was done was done to another definition.
     fn definition_has_changed(&mut self) -> bool {
         let record = self.records.by_step.get(self.step.id.as_str());
-        let Some(recorded) = record.and_then(|record| record.definition.as_ref()) else { return false };
+        let logged = record.and_then(|record| record.definition.as_ref());
+        let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
         if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }

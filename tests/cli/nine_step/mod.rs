@@ -8,8 +8,8 @@ mod journey;
 mod limits;
 mod messages;
 mod table;
-mod wrong;
 mod writes;
+mod wrong;
 
 use serde_json::Value;
 

@@ -285,7 +285,11 @@ fn every_reviewers_wording_is_understood() {
         let last = format!(r#""phase": 2, "step": 8, "status": "{word}""#);
         let (document, code) = plan(&sandbox, &state(&last));
         let found = &document["data"]["next"][0];
-        assert_eq!(format!("{} {}", found["step"].as_str().unwrap(), found["action"].as_str().unwrap()), next, "{word}");
+        assert_eq!(
+            format!("{} {}", found["step"].as_str().unwrap(), found["action"].as_str().unwrap()),
+            next,
+            "{word}"
+        );
         assert_eq!(code, 0, "{word}");
     }
     for word in ["Invalid", "Testing Invalid", "REJECTED"] {
@@ -362,7 +366,9 @@ fn step_3_is_done_by_the_developer_of_this_phase_else_of_any() {
     let last = r#""phase": 2, "step": 4, "agent": "code-reviewer", "status": "failed""#;
     let other = r#"{"phase": 1, "step": 3, "agent": "frontend-developer", "status": "completed"}"#;
     let this = r#"{"phase": 2, "step": 3, "agent": "backend-developer", "status": "completed"}"#;
-    for (entries, agent) in [(format!("{this}, {other}"), "backend-developer"), (other.to_owned(), "frontend-developer")] {
+    for (entries, agent) in
+        [(format!("{this}, {other}"), "backend-developer"), (other.to_owned(), "frontend-developer")]
+    {
         let more = format!(r#""total_phases": 3, "completed_steps": [{entries}]"#);
         let expected = row(last, "resume", "2:3 return", agent, "Address code-reviewer feedback");
         check(&sandbox, &with_fields(last, &more), &expected);
