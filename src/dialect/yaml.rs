@@ -109,7 +109,9 @@ fn describe(error: &serde_saphyr::Error, first: Place) -> YamlError {
     let place = error.location().map_or(first, |location| place(&location));
     let message = error.without_snippet().to_string();
     let message = message.lines().next().unwrap_or_default();
+    // What follows names places again, or options of the crate.
     let message = message.split(" at line ").next().unwrap_or(message);
+    let message = message.split(", set ").next().unwrap_or(message);
     YamlError { place, message: crate::model::clean_line(message, 240) }
 }
 

@@ -6,6 +6,7 @@ mod global;
 mod hostile;
 mod list;
 mod nine_step;
+mod own_workflow;
 mod projects;
 mod select;
 mod version;

@@ -43,10 +43,10 @@ impl Dialect for Dotagent {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        match &change.kind {
-            ChangeKind::Start(spec) => own::start(spec, change.at),
-            _ => own::edit(files, change),
+        if let ChangeKind::Start(spec) = &change.kind {
+            return own::start(spec, change.at);
         }
+        own::edit(files, change)
     }
 
     fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {

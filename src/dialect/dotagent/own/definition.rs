@@ -33,7 +33,7 @@ pub(super) struct StepDefinition {
     pub(super) title: Option<String>,
     pub(super) phase: Option<PhaseDefinition>,
     pub(super) agent: Option<Text>,
-    /// `None` when the file does not say; resolved to the step before by then end of parsing.
+    /// `None` when the file does not say; resolved to the step before at the end of parsing.
     pub(super) depends_on: Option<Vec<Text>>,
     pub(super) returns_to: Option<Text>,
     pub(super) gate: Option<Gate>,

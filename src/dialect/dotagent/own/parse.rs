@@ -153,11 +153,12 @@ fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text>
 }
 
 fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+    let key = map.members.iter().find(|member| member.key == "phases").map_or(place, |member| member.place);
     let (steps_node, phases_node) = (map.take("steps"), map.take("phases"));
     match (steps_node, phases_node) {
-        (Some(_), Some(phases)) => {
+        (Some(_), Some(_)) => {
             let fix = "keep one: `steps`, or `phases` with steps in them";
-            problems.add(phases.place, "a workflow has `steps` or `phases`, not both", fix);
+            problems.add(key, "a workflow has `steps` or `phases`, not both", fix);
             Vec::new()
         }
         (Some(node), None) => steps(node, None, problems),

@@ -197,10 +197,7 @@ impl Reader<'_> {
         step.failures = number("failures");
         step.started_at = time("started_at");
         step.finished_at = time("completed_at");
-        step.fresh_since = match step.status {
-            Status::InProgress => step.started_at,
-            _ => time("reopened_at"),
-        };
+        step.fresh_since = if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
         step.error = text("last_error");
         step.commit = text("commit");
         if let Some(agent) = text("agent") {

@@ -374,7 +374,7 @@ impl Writer {
         let phases = self.definition.phases();
         let done: Vec<(String, Value)> = phases
             .iter()
-            .filter(|(_, steps)| steps.iter().all(|step| over(&step)))
+            .filter(|(_, steps)| steps.iter().all(over))
             .map(|(phase, steps)| {
                 (phase.clone(), json!(steps.iter().flat_map(|step| &step.outputs).next().map(|output| &output.path)))
             })
