@@ -154,6 +154,8 @@ pub(crate) struct Definition {
     pub(crate) value: Value,
     /// The file, when it lies below the root.
     pub(crate) source: Option<RelPath>,
+    /// Digest of its bytes.
+    pub(crate) sha256: String,
     /// The folder that the state goes to.
     pub(crate) folder: RelPath,
 }

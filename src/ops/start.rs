@@ -43,7 +43,8 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
     clear_the_way(world, dialect, &spec, put_away)?;
     if let Some(found) = own {
         let folder = state_folder(world, &spec.feature)?;
-        spec.definition = Some(Definition { value: found.definition, source: found.source, folder });
+        spec.definition =
+            Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
     }
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();

@@ -21,6 +21,7 @@ use crate::model::FindingCode;
 use crate::model::OutputSchema;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
 
@@ -34,6 +35,7 @@ pub(crate) struct Found {
     pub(crate) definition: Value,
     /// The file, when it lies below the project's root.
     pub(crate) source: Option<RelPath>,
+    pub(crate) sha256: String,
 }
 
 /// Is a workflow file as text.
@@ -54,7 +56,7 @@ pub(crate) fn find(world: &World, workflow: &str) -> Result<Option<Found>, OpErr
     match definition {
         Some(definition) => {
             let source = (text.folder == world.project.root).then_some(text.name);
-            Ok(Some(Found { definition, source }))
+            Ok(Some(Found { definition, source, sha256: sha256_hex(&text.bytes) }))
         }
         None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
     }

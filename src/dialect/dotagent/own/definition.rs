@@ -1,5 +1,8 @@
 //! A workflow that somebody defined, checked: what `parse` makes of a file and what a run stores of it.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -208,17 +211,19 @@ impl Definition {
     }
 
     /// Returns the ids of everything that waits for a step, directly or not.
-    pub(super) fn dependents(&self, id: &str) -> Vec<&str> {
-        let mut found: Vec<&str> = Vec::new();
-        let mut open = vec![id];
-        while let Some(on) = open.pop() {
-            for step in &self.steps {
-                if step.needs().iter().any(|need| need.text == on) && !found.contains(&step.id()) && step.id() != id {
-                    found.push(step.id());
-                    open.push(step.id());
-                }
+    pub(super) fn dependents<'a>(&'a self, id: &'a str) -> Vec<&'a str> {
+        let mut waiting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for step in &self.steps {
+            for need in step.needs() {
+                waiting.entry(&need.text).or_default().push(step.id());
             }
         }
-        found
+        let mut found: BTreeSet<&str> = BTreeSet::new();
+        let mut open = vec![id];
+        while let Some(on) = open.pop() {
+            let news = waiting.get(on).into_iter().flatten().copied();
+            open.extend(news.filter(|step| found.insert(step)));
+        }
+        found.into_iter().collect()
     }
 }

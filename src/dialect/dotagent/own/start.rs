@@ -10,6 +10,7 @@ use super::parse;
 use super::state::EXECUTION;
 use crate::dialect::EditError;
 use crate::dialect::yaml::Node;
+use crate::model::Definition as Given;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::StartSpec;
@@ -34,7 +35,7 @@ pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edi
     let definition = parsed.definition;
     let tasks: Vec<Value> = definition.steps.iter().map(task).collect();
     let execution = json!({"workflow_id": spec.feature, "tasks": tasks});
-    let phase = phase(spec, &definition, given.source.as_ref().map(|path| path.as_str()), at);
+    let phase = phase(spec, given, &definition, at);
     let create = |path, value: &Value| {
         let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
         text.push('\n');
@@ -62,7 +63,7 @@ pub(super) fn task(step: &StepDefinition) -> Value {
     task
 }
 
-fn phase(spec: &StartSpec, definition: &Definition, source: Option<&str>, at: Timestamp) -> Value {
+fn phase(spec: &StartSpec, given: &Given, definition: &Definition, at: Timestamp) -> Value {
     let first = definition.phases().into_iter().next().map(|(phase, _)| phase);
     let digests: Map<String, Value> =
         definition.steps.iter().map(|step| (step.id().to_owned(), json!(step.digest()))).collect();
@@ -81,7 +82,7 @@ fn phase(spec: &StartSpec, definition: &Definition, source: Option<&str>, at: Ti
         ("user_checkpoints", Some(json!([]))),
         ("interruption_safe", Some(json!(true))),
         ("definition", Some(definition.to_value())),
-        ("definition_source", Some(json!({"path": source, "digests": digests}))),
+        ("definition_source", Some(json!({"path": given.source, "sha256": given.sha256, "digests": digests}))),
     ];
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }

@@ -17,6 +17,7 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Status;
+use crate::model::sha256_hex;
 
 pub(super) const EXECUTION: &str = "execution.json";
 
@@ -66,6 +67,8 @@ pub(super) struct Current {
     pub(super) definition: Definition,
     /// The file counts, and it is not what is stored.
     pub(super) is_changed: bool,
+    /// Digest of the file, when it counts and its bytes are not those that are stored.
+    pub(super) sha256: Option<String>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -77,7 +80,8 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
         return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
     }
-    let keep = |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, findings });
+    let keep =
+        |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, sha256: None, findings });
     let Some(source) = source_of(&phase.value) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
@@ -92,6 +96,12 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
             return keep(vec![Finding { severity, ..unreadable(message) }]);
         }
     };
+    // The same bytes say the same: no need to parse them.
+    let known = phase.value.pointer("/definition_source/sha256").and_then(Value::as_str);
+    let sha256 = sha256_hex(bytes);
+    if known == Some(sha256.as_str()) {
+        return keep(Vec::new());
+    }
     let now = parse::file(&source, bytes);
     if let Some(first) = now.findings.first() {
         let line = first.line.unwrap_or(1);
@@ -108,6 +118,7 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
         findings: drift(&stored.definition, &now.definition, &source),
         definition: now.definition,
         is_changed,
+        sha256: Some(sha256),
     })
 }
 

@@ -33,7 +33,13 @@ use crate::model::Timestamp;
 ///
 /// When one of the two files is missing or does not parse, or a value of another type is in the way.
 pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let unreadable = |finding: &Finding, file: String| EditError::Unreadable { file, problem: finding.message.clone() };
+    let unreadable = |finding: &Finding, file: String| {
+        if finding.file.as_ref().is_some_and(|path| files.files.contains_key(path)) {
+            EditError::Unreadable { file, problem: finding.message.clone() }
+        } else {
+            EditError::Missing { file }
+        }
+    };
     let phase =
         state::open(files, &files.state).map_err(|finding| unreadable(&finding, files.state.as_str().to_owned()))?;
     let current = state::current(files, &phase).map_err(|findings| EditError::Unreadable {
@@ -45,6 +51,9 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
     let mut writer = Writer::new(phase, execution, current.definition, change.at);
     if current.is_changed {
         writer.adopt()?;
+    }
+    if let Some(sha256) = current.sha256 {
+        writer.phase.set("/definition_source/sha256", &json!(sha256))?;
     }
     writer.apply(&change.kind)?;
     writer.finish()
@@ -84,7 +93,14 @@ impl File {
         if !self.document.set(pointer, value) {
             return Err(in_the_way(self.path.as_str(), pointer));
         }
-        self.value = self.document.value();
+        let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+        if let Some(old) = self.value.pointer_mut(pointer) {
+            *old = value.clone();
+        } else if let (Some(Value::Object(map)), false) = (self.value.pointer_mut(parent), key.contains('~')) {
+            map.insert(key.to_owned(), value.clone());
+        } else {
+            self.value = self.document.value();
+        }
         Ok(())
     }
 
@@ -347,7 +363,7 @@ impl Writer {
         self.phase.set("/definition", &value)?;
         for step in self.definition.steps.clone() {
             if !self.places.contains_key(step.id()) {
-                let place = self.places.len();
+                let place = self.execution.get("/tasks").and_then(Value::as_array).map_or(0, Vec::len);
                 self.execution.push("/tasks", &start::task(&step))?;
                 self.places.insert(step.id().to_owned(), place);
                 self.statuses.insert(step.id().to_owned(), Status::Pending);
