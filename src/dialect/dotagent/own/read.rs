@@ -48,7 +48,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let state = entry.path.clone();
     let name = phase.get("workflow_id").and_then(Value::as_str).map(|name| clean_line(name, 200));
     let execution = beside(&state, EXECUTION)?;
-    let source = state::source_of(&phase);
+    let source = state::source_of(&phase, &state);
     Some(Candidate {
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),

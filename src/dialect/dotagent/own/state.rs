@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::super::place::base_of;
 use super::super::place::beside;
 use super::definition::Definition;
 use super::parse;
@@ -57,9 +58,10 @@ pub(super) fn open_execution(files: &FileSet) -> Result<Opened, Box<Finding>> {
     }
 }
 
-/// Returns the workflow file that a run was started from, when it lies below the root.
-pub(super) fn source_of(phase: &Value) -> Option<RelPath> {
-    RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()
+/// Returns the workflow file that a run was started from; it is recorded relative to the folder that holds `memory/`.
+pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
+    let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
+    RelPath::parse(&format!("{}{path}", base_of(state.as_str()).unwrap_or_default())).ok()
 }
 
 /// Is the definition that counts now, and how it differs from the one that is stored.
@@ -82,7 +84,7 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
     }
     let keep =
         |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, sha256: None, findings });
-    let Some(source) = source_of(&phase.value) else { return keep(Vec::new()) };
+    let Some(source) = source_of(&phase.value, &phase.path) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => bytes,
