@@ -7,6 +7,7 @@ use super::output::Tone;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
@@ -55,7 +56,15 @@ impl CliError {
             | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
             _ => Vec::new(),
         };
-        Self { exit, error: error.into(), hints, findings }
+        // Where a system's own folder is there and empty, its own words say what to do.
+        let own = findings.iter().find(|finding: &&Finding| finding.code == FindingCode::NoRunHere).cloned();
+        match own {
+            Some(own) => {
+                let hints = own.fix.into_iter().chain(hints).collect();
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings }
+            }
+            None => Self { exit, error: error.into(), hints, findings },
+        }
     }
 }
 
@@ -84,7 +93,7 @@ pub(super) fn report(error: &CliError, format: Format) -> Exit {
                 error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
                 findings: error.findings.clone(),
             };
-            serde_json::to_value(document).map_err(std::io::Error::other).and_then(|value| output::print_json(&value))
+            output::print_json(&document)
         }
         Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
     };

@@ -423,7 +423,10 @@ fn derive_containers(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
                     Standing::Verify
                 }
             }
-        } else if children.iter().all(|child| child.is_over()) {
+        } else if children.iter().all(|child| child.is_over())
+            && (step.dangling.is_empty()
+                || matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled))
+        {
             Standing::Done
         } else {
             Standing::OpenContainer

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Exit;
 use super::OpError;
 use super::plan;
 use super::report::Body;
@@ -35,6 +34,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
@@ -105,9 +105,30 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
+    if let Some(next) = after_begin(&written)
+        && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
+    {
+        // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
+        let revision = desk.opened.revision_with(&written.edits);
+        return Ok(checkpoint(written, revision, Some(next)));
+    }
     // Reading again takes the lock for itself.
     drop(desk);
-    report(world, &spot, written)
+    let now = world.found_again(&spot, &written.files);
+    carry_evidence(world, &spot, &now)?;
+    report(world, &now, written)
+}
+
+/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
+    if from.candidate.own == to.candidate.own {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.own) {
+        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+    }
+    Ok(())
 }
 
 /// Is what one change did.
@@ -117,6 +138,7 @@ pub(crate) struct Written {
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
+    edits: Vec<Edit>,
     /// Says that the state said so already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
@@ -172,12 +194,17 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Says who drives the run from now on, when the caller is a session that can be told from others.
+    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
+    /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_some() {
-            self.take_lease(command)?;
+        if self.world.environment.session.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let caller = Caller::find(&self.world.environment);
+        if matches!(command, "pause" | "abort" | "complete") {
+            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
+        }
+        if store::lease::refresh(&self.lock, self.world.clock, &caller)? { Ok(()) } else { self.take_lease(command) }
     }
 
     /// Makes the caller the one who drives the run.
@@ -200,6 +227,7 @@ impl<'a> Desk<'a> {
             change: name,
             step,
             files: Vec::new(),
+            edits: Vec::new(),
             already: None,
             message: String::new(),
         };
@@ -211,8 +239,9 @@ impl<'a> Desk<'a> {
         edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
         self.commit(&edits, &change)?;
         self.record(run, &change)?;
-        written.message = message(&change.kind);
-        written.files = edits.into_iter().map(|edit| edit.path).collect();
+        written.message = message(run, &change.kind);
+        written.files = edits.iter().map(|edit| edit.path.clone()).collect();
+        written.edits = edits;
         Ok(written)
     }
 
@@ -222,6 +251,7 @@ impl<'a> Desk<'a> {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
@@ -404,7 +434,7 @@ fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpE
     })
 }
 
-fn message(kind: &ChangeKind) -> String {
+fn message(run: &Run, kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -414,7 +444,10 @@ fn message(kind: &ChangeKind) -> String {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
-        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some(_) | None => format!("{step} is approved"),
+        },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
@@ -426,30 +459,36 @@ fn message(kind: &ChangeKind) -> String {
 
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let opened = world.read(&world.found_again(spot, &written.files))?;
-    let (next, findings) = next_command(world, &opened, &written);
+    let opened = world.read(spot)?;
+    let next = after_begin(&written).or_else(|| next_command(world, &opened, &written));
+    let revision = opened.revision();
+    Ok(checkpoint(written, revision, next))
+}
+
+fn checkpoint(written: Written, revision: String, next: Option<String>) -> Report {
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,
         recorded: written.already.is_none(),
         message: written.message,
-        revision: opened.revision(),
+        revision,
         files: written.files,
         next,
     });
-    Ok(Report { exit: Exit::Ok, body, findings })
+    Report::ok(body)
 }
 
-fn next_command(world: &World, opened: &Opened, written: &Written) -> (Option<String>, Vec<Finding>) {
-    let run_id = engine::quoted(&written.run);
-    if let (Some(step), "begin") = (&written.step, written.change) {
-        return (Some(format!("piton finish {} --run {run_id}", engine::quoted(step.as_str()))), Vec::new());
-    }
-    let Some(run) = &opened.loaded.run else { return (None, Vec::new()) };
+fn after_begin(written: &Written) -> Option<String> {
+    let step = written.step.as_ref().filter(|_| written.change == "begin")?;
+    Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
+}
+
+fn next_command(world: &World, opened: &Opened, written: &Written) -> Option<String> {
+    let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
     let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    let next = planned.plan.commands.begin.unwrap_or_else(|| format!("piton plan {run_id}"));
-    (Some(next), Vec::new())
+    let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

@@ -12,6 +12,7 @@ use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -89,6 +90,13 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk();
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+    }
+
+    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
         let listings = store::listings(&self.project, &marks);
         let mut spots = Vec::new();
@@ -129,6 +137,13 @@ impl World {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
+            let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
+            if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
+                && found.is_git
+                && found.branch.as_deref() != Some(branch)
+            {
+                found.branch_exists = store::git::branch_exists(&self.project.root, branch);
+            }
             return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
@@ -182,13 +197,18 @@ impl Opened {
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let empty = Vec::new();
-        let state_files = self.loaded.run.as_ref().map_or(&empty, |run| &run.state_files);
+        self.revision_with(&[])
+    }
+
+    /// Returns what the revision is once these replacements are on disk.
+    pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
+        let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let mut all = Vec::new();
         for path in state_files {
+            let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
             all.extend_from_slice(path.as_str().as_bytes());
             all.push(0);
-            all.extend_from_slice(self.files.bytes(path).unwrap_or_default());
+            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
             all.push(0);
         }
         let mut digest = sha256_hex(&all);
@@ -205,8 +225,10 @@ impl Opened {
             root: self.files.root.as_str().to_owned(),
             state_files: run.state_files.clone(),
             branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
+            resumes: run.resumes,
             revision: self.revision(),
         }
     }

@@ -174,6 +174,9 @@ fn line_ends_and_marks_of_other_editors_are_no_problem() {
     }
 }
 
+/// Puts something that is no file where one is expected.
+type Put<'a> = &'a dyn Fn(&Sandbox, &str);
+
 #[test]
 fn what_is_no_file_is_never_waited_for() {
     let make_pipe = |sandbox: &Sandbox, path: &str| {
@@ -188,7 +191,7 @@ fn what_is_no_file_is_never_waited_for() {
     let folder = |sandbox: &Sandbox, path: &str| {
         sandbox.dir(path);
     };
-    let ways: [(&str, &dyn Fn(&Sandbox, &str)); 3] =
+    let ways: [(&str, Put<'_>); 3] =
         [("a pipe", &make_pipe), ("a link out of the project", &link_out), ("a folder", &folder)];
     for (what, put) in ways {
         for path in [

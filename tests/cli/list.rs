@@ -44,6 +44,8 @@ fn runs_that_are_over_are_counted_and_shown_on_demand() {
     assert_eq!((list.at("/data/hidden"), list.at("/data/runs/1")), (1.into(), serde_json::Value::Null));
     let all = sandbox.piton(["list", "--all"]).run().expect_code(0);
     assert_eq!((all.at("/data/hidden"), all.at("/data/runs/1/id")), (0.into(), "user-auth".into()));
+    let number = all.at("/data/runs/1/number").to_string();
+    assert_eq!(sandbox.piton(["plan", &number]).run().at("/data/run/id"), "user-auth");
     let text = sandbox.piton(["list", "--format", "text"]).run();
     assert!(text.stdout.contains("1 finished run left out; --all shows them"), "{text}");
 

@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 
 fn run_of(output: &Output) -> String {
     assert_eq!(output.code, 0, "{output}");
-    document(output)["data"]["run"]["id"].as_str().unwrap().to_owned()
+    document(output)["data"]["run"]["id"].as_str().expect("a run has an id").to_owned()
 }
 
 #[test]

@@ -172,6 +172,7 @@ impl<'a> Layout<'a> {
             step.finished_at = tally.finished_at.filter(|_| step.status == Status::Completed);
             step.commit.clone_from(&tally.commit);
             step.error.clone_from(&tally.error);
+            step.past_errors.clone_from(&tally.errors);
         }
         if is_here {
             step.error = self.stand.error.clone().or(step.error);
@@ -185,7 +186,7 @@ impl<'a> Layout<'a> {
 
     /// Says where a step stands: `last_execution` speaks for its own, what lies before it is done, what lies behind is not.
     fn status_of(&self, place: Place) -> Status {
-        if self.ledger.get(place).is_some_and(|tally| tally.skipped.is_some()) {
+        if self.ledger.get(place).is_some_and(|tally| tally.skipped) {
             return Status::Skipped;
         }
         let (at, status) = (self.stand.at, self.stand.status);

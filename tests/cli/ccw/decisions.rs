@@ -206,7 +206,7 @@ fn the_third_failure_is_for_a_person() {
     session.task("IMPL-1", &failed(3));
     let plan = session.plan("").expect_code(9);
     assert_eq!(plan.at("/data/verdict"), "blocked");
-    assert_eq!(told(&plan, "attempt-limit"), ["IMPL-1: IMPL-1 (Title of IMPL-1) failed 3 times"]);
+    assert!(told(&plan, "attempt-limit")[0].ends_with("IMPL-1 (Title of IMPL-1) failed 3 times"), "{plan}");
     session.call("begin IMPL-1").run().expect_code(9);
     assert_eq!(next(&session.plan("--force").expect_code(9)), ["retry IMPL-1"]);
     assert_eq!(session.plan("--force").at("/data/verdict"), "confirm");
@@ -225,10 +225,7 @@ fn what_is_missing_or_does_not_match_is_told() {
         told(&plan, "todo-mismatch"),
         ["IMPL-9 stands in the checklist and has no file in .task", "the checklist does not mention IMPL-2"]
     );
-    assert_eq!(
-        told(&plan, "status-optimistic"),
-        ["IMPL-1: IMPL-1 is done by its state, and not by TODO_LIST.md and summary"]
-    );
+    assert_eq!(told(&plan, "status-optimistic"), ["IMPL-1: IMPL-1 is done by its state, and not by TODO_LIST.md"]);
     assert_eq!(told(&plan, "summary-missing"), ["IMPL-1: IMPL-1 left no summary for IMPL-2 to read"], "{plan}");
     assert_eq!(next(&plan), ["run IMPL-2", "run IMPL-9"]);
 }

@@ -113,11 +113,11 @@ fn a_broken_session_file_is_reported_by_line_and_column_and_the_tasks_are_planne
     assert_eq!(plan.at("/data/degraded"), true);
     let findings = plan.at("/findings");
     let broken = findings.as_array().unwrap().iter().find(|finding| finding["code"] == "session-unreadable").unwrap();
-    assert_eq!((&broken["line"], &broken["column"]), (&json!(4), &json!(23)), "{broken}");
+    assert_eq!((&broken["line"], &broken["column"]), (&json!(4), &json!(22)), "{broken}");
     assert_eq!(broken["file"], ".workflow/active/WFS-x/workflow-session.json");
     assert_eq!(plan.code, 0, "the tasks say all there is to know\n{plan}");
     let text = session.call("--format text plan").run();
-    assert!(text.stdout.contains("workflow-session.json:4:23"), "{text}");
+    assert!(text.stdout.contains("workflow-session.json:4:22"), "{text}");
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let execution = beside(&state, EXECUTION)?;
     let source = state::source_of(&phase, &state);
     Some(Candidate {
+        rank: None,
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
         own: beside(&state, ".piton")?,
