@@ -47,3 +47,22 @@ fn schemas_of_foreign_files_admit_unknown_fields() {
         }
     }
 }
+
+#[test]
+fn the_schema_of_workflows_agrees_with_the_program() {
+    let (_, schema) = schemas().into_iter().find(|(name, _)| name == "workflow.schema.json").expect("it is published");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let accepts = |text: &str| {
+        let value: Value = serde_saphyr::from_str(text).expect("YAML");
+        validator.is_valid(&value)
+    };
+    let repository = support::repository();
+    let mut files = support::files_below(&repository.join("workflows"), "yaml");
+    files.extend(support::files_below(&repository.join("examples/own-workflow"), "yaml"));
+    for file in files {
+        assert!(accepts(&support::read(&file)), "{file}");
+    }
+    for wrong in ["steps: []", "steps: [{id: a, agnet: x}]", "steps: [{title: A}]", "name: x", "steps: [{id: /x}]"] {
+        assert!(!accepts(wrong), "{wrong}");
+    }
+}

@@ -212,11 +212,15 @@ pub(super) struct Schema {
 
 #[derive(Debug, Args)]
 pub(super) struct Start {
-    /// Which workflow: `nine-step` or `dotagent`
+    /// Which workflow: `nine-step`, `dotagent`, a name in .claude/piton/, or a workflow file (schema: `piton schema workflow`)
+    #[arg(value_name = "NAME|FILE")]
     pub(super) workflow: String,
     /// What the run is about; names its state
-    #[arg(long, value_name = "NAME")]
-    pub(super) feature: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "print")]
+    pub(super) feature: Option<String>,
+    /// Print the definition of the workflow instead: `dotagent`, `nine-step`, one of the project, or a file
+    #[arg(long, conflicts_with_all = ["feature", "archive"])]
+    pub(super) print: bool,
     /// How many phases the plan has, when that is known
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) phases: Option<u32>,

@@ -98,6 +98,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::Status(run) => ops::status(&world(run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
         Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
+        Verb::Start(start) if start.print => ops::print_workflow(&world(None)?, &start.workflow)?,
         Verb::Start(start) => ops::start(&world(None)?, start_spec(start), start.archive)?,
         Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
             let (run, change) = changes::of_step(&cli.verb)?;
@@ -156,13 +157,14 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
 fn start_spec(start: &args::Start) -> StartSpec {
     StartSpec {
         workflow: start.workflow.clone(),
-        feature: start.feature.clone(),
+        feature: start.feature.clone().unwrap_or_default(),
         description: start.description.clone(),
         phases: start.phases,
         issues: start.issue.clone(),
         branch: start.branch.clone(),
         base_branch: None,
         plan: None,
+        definition: None,
     }
 }
 

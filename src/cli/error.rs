@@ -51,7 +51,9 @@ impl CliError {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
         let findings = match &error {
-            OpError::NoRun { findings, .. } | OpError::Unreadable { findings, .. } => findings.clone(),
+            OpError::NoRun { findings, .. }
+            | OpError::Unreadable { findings, .. }
+            | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
             _ => Vec::new(),
         };
         // Where a system's own folder is there and empty, its own words say what to do.
@@ -109,9 +111,10 @@ fn text(error: &CliError, message: &str) -> Text {
     };
     text.put(tone, format!("{mark}{message}")).end();
     for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {
-        let place = finding.file.as_ref().map_or_else(String::new, |file| match finding.line {
-            Some(line) => format!("{file}:{line}: "),
-            None => format!("{file}: "),
+        let place = finding.file.as_ref().map_or_else(String::new, |file| match (finding.line, finding.column) {
+            (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
+            (Some(line), None) => format!("{file}:{line}: "),
+            (None, _) => format!("{file}: "),
         });
         text.dim(format!("   {place}{}", finding.message)).end();
     }

@@ -7,7 +7,11 @@ mod ccw;
 mod dotagent;
 mod json;
 mod nine_step;
+mod yaml;
 
+pub(crate) use dotagent::own::BUILT_IN;
+pub(crate) use dotagent::own::check as check_definition;
+pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use json::Document;
 
 use crate::model::Brief;

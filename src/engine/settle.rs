@@ -338,12 +338,16 @@ impl Weighing<'_> {
         // What a step that is not done finds there from before its start is left from an earlier attempt.
         let attempt = self.step.started_at.filter(|_| self.step.status != Status::Completed);
         let attempt = attempt.map(|start| start.plus_seconds(-TIME_STEP));
+        let attempt = attempt.or(self.step.fresh_since.filter(|_| self.step.status != Status::Completed));
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
             Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
             Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
             Some(FileFact::Present { parses: Some(false), .. }) => {
                 Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
+            }
+            Some(FileFact::Present { violation: Some(violation), .. }) => {
+                Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
             }
             Some(FileFact::Present { .. }) if older(self.run.started_at) => {
                 Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
@@ -396,7 +400,8 @@ impl Weighing<'_> {
     /// Rule 10: what was done was done to another definition.
     fn definition_has_changed(&mut self) -> bool {
         let record = self.records.by_step.get(self.step.id.as_str());
-        let Some(recorded) = record.and_then(|record| record.definition.as_ref()) else { return false };
+        let logged = record.and_then(|record| record.definition.as_ref());
+        let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
         if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }

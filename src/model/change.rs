@@ -143,6 +143,21 @@ pub(crate) struct StartSpec {
     pub(crate) base_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
+    /// The workflow itself, when it comes from a file.
+    #[serde(skip)]
+    pub(crate) definition: Option<Definition>,
+}
+
+/// Is a workflow that was read from a file and checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) value: Value,
+    /// The file, when it lies below the root.
+    pub(crate) source: Option<RelPath>,
+    /// Digest of its bytes.
+    pub(crate) sha256: String,
+    /// The folder that the state goes to.
+    pub(crate) folder: RelPath,
 }
 
 /// Is what cut a run off.

@@ -26,6 +26,15 @@ pub(crate) struct Wanted {
 pub(crate) struct WantedOutput {
     pub(crate) step: StepId,
     pub(crate) path: RelPath,
+    /// What its content has to satisfy.
+    pub(crate) schema: Option<OutputSchema>,
+}
+
+/// Is the JSON Schema that a step declares for an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OutputSchema {
+    Inline(serde_json::Value),
+    File(RelPath),
 }
 
 /// Is what was found.
@@ -53,6 +62,8 @@ pub(crate) enum FileFact {
         sha256: Option<String>,
         /// For `.json`: whether it parses.
         parses: Option<bool>,
+        /// What the schema that its step declares objects to first, with the JSON pointer.
+        violation: Option<String>,
     },
     /// There, but unreadable.
     Unreadable(String),

@@ -94,6 +94,7 @@ finding_codes! {
     StatusOptimistic "status-optimistic" Info false "The state says done where another witness does not.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
+    OutputInvalid "output-invalid" Warning true "A completed step's output does not satisfy the schema that the step declares.";
     OutputOlder "output-older" Warning true "An output is older than the run; it belongs to an earlier one.";
     OutputRejected "output-rejected" Warning true "An output's content is no result of this step in this run.";
     OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
@@ -124,6 +125,9 @@ finding_codes! {
     AgeUnknown "age-unknown" Info false "No usable time stamp says how old the state is.";
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
+    DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added or removed.";
+    DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the copy that the run keeps counts.";
+    DefinitionInvalid "definition-invalid" Blocking true "A workflow file has a mistake.";
     OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.";
     BranchMismatch "branch-mismatch" Blocking true "The worktree is on another branch than the state says.";
     WorktreeMissing "worktree-missing" Blocking true "The worktree that the state names is not there.";

@@ -129,6 +129,10 @@ pub(crate) struct Step {
     pub(crate) file: Option<RelPath>,
     /// Its definition in its own system's words, for the context; a stranger's text.
     pub(crate) definition: Value,
+    /// Digest of the definition that its result was made from, where the state itself records it.
+    pub(crate) done_as: Option<String>,
+    /// What it left before this moment belongs to an earlier attempt.
+    pub(crate) fresh_since: Option<Timestamp>,
     pub(crate) focus: Vec<String>,
     pub(crate) targets: Vec<String>,
     pub(crate) summaries: Vec<RelPath>,
@@ -225,6 +229,8 @@ impl Step {
             probe: None,
             file: None,
             definition: Value::Null,
+            done_as: None,
+            fresh_since: None,
             focus: Vec::new(),
             targets: Vec::new(),
             summaries: Vec::new(),

@@ -38,6 +38,9 @@ pub(crate) enum OpError {
     /// The command line asked for something that makes no sense.
     #[error("{message}")]
     Usage { message: String, hints: Vec<String> },
+    /// A workflow file has mistakes; there is one finding for each.
+    #[error("{file} has {}", mistakes(findings.len()))]
+    DefinitionInvalid { file: String, findings: Vec<Finding> },
     /// The state moved on since the caller looked (`--if-revision`).
     #[error("the state is at revision {found}, not {expected}")]
     Moved { expected: String, found: String, run: String },
@@ -60,6 +63,10 @@ pub(crate) enum OpError {
     Path(#[from] RelPathError),
 }
 
+fn mistakes(count: usize) -> String {
+    if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") }
+}
+
 /// Returns the exit code of an error.
 pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
     match error {
@@ -79,7 +86,9 @@ pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
             RefusalKind::Usage => Exit::Usage,
             RefusalKind::Newer => Exit::Newer,
         },
-        OpError::Edit(EditError::Unsupported(_)) | OpError::InTheWay { .. } => Exit::No,
+        OpError::Edit(EditError::Unsupported(_)) | OpError::InTheWay { .. } | OpError::DefinitionInvalid { .. } => {
+            Exit::No
+        }
         OpError::Usage { .. } | OpError::Path(_) => Exit::Usage,
         OpError::Moved { .. } | OpError::LiveOwner(_) => Exit::Conflict,
         OpError::NeedsConsent { .. } => Exit::Person,
@@ -148,6 +157,9 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
         OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {
             hints.clone()
+        }
+        OpError::DefinitionInvalid { file, .. } => {
+            vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }
         OpError::Moved { run, .. } => one(format!("piton plan {} shows the state as it is now", quoted(run))),
         OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),

@@ -18,6 +18,7 @@ mod select;
 mod start;
 mod status;
 mod validate;
+mod workflow;
 mod world;
 
 pub(crate) use archive::archive;
@@ -64,6 +65,7 @@ pub(crate) use schema::schema;
 pub(crate) use start::start;
 pub(crate) use status::status;
 pub(crate) use validate::validate;
+pub(crate) use workflow::print as print_workflow;
 pub(crate) use world::Request;
 pub(crate) use world::World;
 pub(crate) use world::wanted_format;

@@ -9,17 +9,23 @@ use super::list;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
+use super::workflow;
 use super::world::Spot;
 use super::world::World;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
+use crate::dialect::by_id;
 use crate::engine;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Content;
+use crate::model::Definition;
+use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::ListingEntry;
+use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::StartSpec;
@@ -29,8 +35,17 @@ use crate::store::RunLock;
 
 /// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
 pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
-    let dialect = starter(&spec.workflow)?;
     part_of_a_path(&spec.feature)?;
+    let (dialect, own) = match starter(&spec.workflow) {
+        Some(dialect) => (dialect, None),
+        None => (by_id(DialectId::Dotagent), Some(own_workflow(world, &spec)?)),
+    };
+    if let Some(found) = own {
+        clear_namesakes(world, dialect, &spec, put_away)?;
+        let folder = state_folder(world, &spec.feature)?;
+        spec.definition =
+            Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
+    }
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
     let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
@@ -73,14 +88,31 @@ pub(crate) fn hide_from_git(world: &World, dialect: &dyn Dialect) -> Result<(), 
     Ok(())
 }
 
-fn starter(workflow: &str) -> Result<&'static dyn Dialect, OpError> {
-    let known: Vec<&str> =
-        DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str()).collect();
-    let found = DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow);
-    found.copied().ok_or_else(|| OpError::Usage {
-        message: format!("there is no workflow `{workflow}` to start"),
-        hints: vec![format!("known workflows: {}", known.join(", "))],
-    })
+/// Returns the system that has this name; its own workflow is begun rather than one of the project.
+fn starter(workflow: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
+}
+
+fn own_workflow(world: &World, spec: &StartSpec) -> Result<workflow::Found, OpError> {
+    let known = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str());
+    let found =
+        workflow::find(world, &spec.workflow)?.ok_or_else(|| workflow::unknown(world, &spec.workflow, known))?;
+    if spec.phases.is_some() {
+        return Err(OpError::Usage {
+            message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),
+            hints: vec!["leave out --phases".to_owned()],
+        });
+    }
+    Ok(found)
+}
+
+/// The first run has `memory/state` itself, any other one a folder of its own below it.
+fn state_folder(world: &World, feature: &str) -> Result<RelPath, OpError> {
+    let shared = RelPath::parse("memory/state")?;
+    let is_free = |name: &str| -> Result<bool, OpError> {
+        Ok(store::read_file(&world.project.root, &shared.join(name)?) == Content::Problem(ReadProblem::Missing))
+    };
+    Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
 }
 
 fn part_of_a_path(feature: &str) -> Result<(), OpError> {
@@ -101,6 +133,13 @@ fn part_of_a_path(feature: &str) -> Result<(), OpError> {
 }
 
 /// A run of the same name is in the way, and so is any other where the new state would lie.
+/// Clears the way for a run whose folder depends on what is there.
+fn clear_namesakes(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    let (spots, _) = world.spots();
+    let is_namesake = |spot: &Spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature;
+    clear(world, &spots.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
+}
+
 fn clear_the_way(world: &World, new: &Spot, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
     let (spots, _) = world.spots();
     let same: Vec<Spot> = spots
@@ -111,7 +150,11 @@ fn clear_the_way(world: &World, new: &Spot, spec: &StartSpec, put_away: bool) ->
             is_there || spot.candidate.name == spec.feature
         })
         .collect();
-    for entry in list::entries(world, &same)? {
+    clear(world, &same, spec, put_away)
+}
+
+fn clear(world: &World, same: &[Spot], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    for entry in list::entries(world, same)? {
         if put_away {
             archive::put_away(world, &entry.spot)?;
             continue;

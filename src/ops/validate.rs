@@ -10,6 +10,7 @@ use super::report::Report;
 use super::report::ValidateReport;
 use super::report::ValidatedFile;
 use super::select;
+use super::workflow;
 use super::world::Opened;
 use super::world::Request;
 use super::world::World;
@@ -42,7 +43,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
         match select::select(&world) {
             Ok(opened) => check_run(&world, &opened, &mut files, &mut findings),
             Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &world.run_path {
-                Some(path) => check_file(path, &mut files, &mut findings)?,
+                Some(path) => check_file(&world, path, &mut files, &mut findings)?,
                 None => return Err(error),
             },
             Err(error) => return Err(error),
@@ -104,13 +105,26 @@ fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {
 }
 
 /// Checks a file that belongs to no run: by the schema of the dialect that would own it.
-fn check_file(path: &Utf8Path, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) -> Result<(), OpError> {
+fn check_file(
+    world: &World,
+    path: &Utf8Path,
+    files: &mut Vec<ValidatedFile>,
+    findings: &mut Vec<Finding>,
+) -> Result<(), OpError> {
+    // What a workflow file names is relative to the project it lies in.
+    let below = path.strip_prefix(&world.project.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
     let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
     let name = RelPath::parse(path.file_name().unwrap_or_default())?;
+    let root = if below.is_some() { &world.project.root } else { &parent };
+    let shown = below.unwrap_or_else(|| name.clone());
     let content = store::read_file(&parent, &name);
-    let schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
+    let mut schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
     let before = findings.len();
     match content {
+        Content::Bytes(bytes) if schema_name.is_none() && dialect::looks_like_definition(&name, &bytes) => {
+            schema_name = Some("workflow");
+            findings.extend(workflow::check(root, &shown, &bytes).1);
+        }
         Content::Bytes(bytes) => match dialect::Document::parse(&bytes) {
             Ok(_) => {
                 findings.extend(schema_name.map(|schema| against_schema(schema, &name, &bytes)).unwrap_or_default())

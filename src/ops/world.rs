@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::OpError;
 use super::restore;
+use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Loaded;
@@ -135,6 +136,7 @@ impl World {
             if unstamped && self.project.git.is_some() {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
+            workflow::check_outputs(opened, &mut evidence);
             let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
             if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
                 && found.is_git
@@ -145,7 +147,9 @@ impl World {
             return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
-        store::gather(&self.project, &opened.files, &without, &self.environment)
+        let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
+        workflow::check_outputs(opened, &mut evidence);
+        evidence
     }
 }
 

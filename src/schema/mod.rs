@@ -3,6 +3,7 @@
 //! The schemas of everything that is checked on the way to disk are compiled at build time, so nothing is parsed at start-up
 //! and a check costs what walking over the value costs. Pure: values in, findings out; the caller knows file and line.
 
+mod declared;
 #[cfg(test)]
 mod generate;
 mod message;
@@ -14,6 +15,8 @@ use serde_json::Value;
 use crate::model::Finding;
 use crate::model::FindingCode;
 
+pub(crate) use declared::problem_of_schema;
+pub(crate) use declared::violation;
 pub(crate) use published::PUBLISHED;
 pub(crate) use published::Published;
 

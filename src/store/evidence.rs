@@ -128,7 +128,7 @@ fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>)
         Ok(opened) => opened,
         Err(ReadProblem::Missing) => return FileFact::Missing,
         Err(ReadProblem::Directory) => {
-            return FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None };
+            return FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
         }
         Err(problem) => return FileFact::Unreadable(problem.to_string()),
     };
@@ -149,6 +149,7 @@ fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>)
         modified,
         sha256: content.as_deref().filter(|_| wants_digest).map(sha256_hex),
         parses: content.as_deref().filter(|_| is_json).map(is_json_text),
+        violation: None,
     }
 }
 

@@ -117,7 +117,7 @@ fn a_digest_is_computed_only_where_size_and_time_leave_a_doubt() {
         "outside",
         "gone",
     ];
-    let want = |name: &&str| WantedOutput { step: StepId::new("1"), path: rel(&format!("o/{name}")) };
+    let want = |name: &&str| WantedOutput { step: StepId::new("1"), path: rel(&format!("o/{name}")), schema: None };
     let wanted = Wanted { outputs: names.iter().map(want).collect(), ..Wanted::default() };
     let project = scratch.project();
     let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();

@@ -108,7 +108,10 @@ pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
 pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
     let path = start.join(text);
     // A bare word names a run, unless a project of that name lies here.
-    let looks_like_path = text.contains('/') || text == "." || text == ".." || text.ends_with(".json");
+    let looks_like_path = text.contains('/')
+        || text == "."
+        || text == ".."
+        || [".json", ".yaml", ".yml"].iter().any(|end| text.ends_with(end));
     if !looks_like_path && !project::is_marked(&path) {
         return None;
     }

@@ -11,6 +11,7 @@ mod hostile;
 mod list;
 mod modes;
 mod nine_step;
+mod own_workflow;
 pub(crate) mod projects;
 mod schema;
 mod select;

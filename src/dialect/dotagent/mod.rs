@@ -2,6 +2,8 @@
 //!
 //! Two files: `phase.json` says which of five phases a run is in, `execution.json` where the tasks of one of them stand. What a
 //! phase is worth is proved by what it left: outputs that parse, name this run and are newer than its start.
+//!
+//! Runs of a workflow that somebody defined in a file have the same two files and carry their definition; `own` speaks them.
 
 mod archive;
 mod brief;
@@ -10,6 +12,8 @@ mod execution;
 mod layout;
 mod native;
 mod output;
+pub(super) mod own;
+mod place;
 mod probe;
 mod read;
 mod rules;
@@ -26,6 +30,7 @@ use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::ChangeKind;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -47,7 +52,7 @@ impl Dialect for Dotagent {
     }
 
     fn marks(&self, path: &str) -> bool {
-        probe::is_marked(path)
+        probe::is_marked(path) || place::is_phase_file(path)
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -55,11 +60,15 @@ impl Dialect for Dotagent {
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        read::load(files)
+        if own::is_own(files) { own::load(files) } else { read::load(files) }
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        write::edit(files, change)
+        match &change.kind {
+            ChangeKind::Start(spec) if spec.definition.is_some() => own::start(spec, change.at),
+            _ if own::is_own(files) => own::edit(files, change),
+            _ => write::edit(files, change),
+        }
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
@@ -83,14 +92,14 @@ impl Dialect for Dotagent {
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
-        native::native(run, plan)
+        if rules::is_built_in(run) { native::native(run, plan) } else { own::native(run, plan) }
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-        native::question(run, plan, findings)
+        if rules::is_built_in(run) { native::question(run, plan, findings) } else { None }
     }
 
-    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        brief::brief(files, run, next)
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        if own::is_own(files) { own::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
     }
 }

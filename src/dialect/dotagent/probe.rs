@@ -7,6 +7,8 @@ use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
 use super::layout::PHASE_FILE;
 use super::layout::base_of;
+use super::own;
+use super::place;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
@@ -31,6 +33,10 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
+        if let Some(own) = own::candidate(entry).filter(|_| place::is_phase_file(entry.path.as_str())) {
+            probed.candidates.push(own);
+            continue;
+        }
         let Some(layout) = Layout::of(&entry.path) else { continue };
         // A file that is too large to look at, or does not parse, is read and reported as a run all the same.
         let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());

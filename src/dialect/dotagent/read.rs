@@ -124,7 +124,7 @@ fn wanted_outputs(steps: &[Step]) -> Vec<WantedOutput> {
     let of = |step: &Step| {
         let step_id = step.id.clone();
         let outputs = step.outputs.clone();
-        outputs.into_iter().map(move |path| WantedOutput { step: step_id.clone(), path })
+        outputs.into_iter().map(move |path| WantedOutput { step: step_id.clone(), path, schema: None })
     };
     steps.iter().flat_map(of).collect()
 }

@@ -163,3 +163,8 @@ fn bare(id: &str) -> &str {
 }
 
 const PREFIX: &str = "task-";
+
+/// Tells whether a run is one of the five phases, and not of a workflow that somebody defined.
+pub(super) fn is_built_in(run: &crate::model::Run) -> bool {
+    run.steps.iter().any(|step| step.id.as_str() == Phase::Requirements.as_str())
+}

@@ -269,6 +269,7 @@ fn start() -> ChangeKind {
         branch: None,
         base_branch: Some("main".to_owned()),
         plan: None,
+        definition: None,
     }))
 }
 

@@ -258,6 +258,7 @@ fn a_feature_that_leaves_its_folder_is_refused() {
             branch: None,
             base_branch: None,
             plan: None,
+            definition: None,
         }));
         let result = NineStep.edit(&files("{}"), &super::change(start));
         assert!(matches!(result, Err(EditError::Unsupported(_))), "{feature:?}");

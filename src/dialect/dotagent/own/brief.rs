@@ -1,0 +1,90 @@
+//! What the next agent and the user are told, in the words of the checkpoint skill (dotagent-and-aios.md 1.4).
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::state;
+use crate::model::Brief;
+use crate::model::FileSet;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Reading;
+use crate::model::Run;
+use crate::model::Step;
+use crate::model::StepKind;
+use crate::model::clean;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Returns the resume point and the messages of the skill.
+pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
+    let from: Vec<&str> = plan.next.iter().map(|next| next.step.as_str()).collect();
+    let done: Vec<&str> = plan.steps.completed.iter().map(|id| id.as_str()).collect();
+    let at = from.first().copied().unwrap_or("the end");
+    let activity = run.stamp.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
+    json!({
+        "workflow_id": run.id,
+        "resume_from": from,
+        "messages": [
+            format!("Detected interrupted workflow: {}", run.id),
+            format!("Resuming workflow {} from {at} phase", run.id),
+            format!("Last activity: {activity}"),
+            format!("Completed: {}", done.join(", ")),
+        ],
+        "prompt": format!("Resume workflow from {at}? [Y/n]"),
+    })
+}
+
+/// Writes the hand-over for one step.
+pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+    let Some(step) = run.step(&next.step) else { return Brief::default() };
+    let instructions = step.definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
+    let instructions = mask_secrets(&clean(instructions)).into_owned();
+    let gate = step.definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
+    let outputs = step.definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
+    let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(&phase.value, &files.state));
+    let reading = source.map(|path| path.reading("workflow definition"));
+    Brief {
+        agent_context: json!({
+            "workflow_id": run.id,
+            "workflow": run.workflow,
+            "feature": run.title,
+            "step": step.id,
+            "agent": next.agent,
+            "attempt": next.attempt,
+            "depends_on": step.depends_on,
+            "outputs": outputs,
+            "instructions": instructions,
+            "approver": gate,
+        }),
+        prompt: prompt(run, step, next, &instructions),
+        reading: reading.into_iter().collect::<Vec<Reading>>(),
+        notes: gate.into_iter().collect(),
+    }
+}
+
+fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
+    let mut text = String::new();
+    let title = clean_line(&step.title, 200);
+    let _ = writeln!(text, "Workflow: {} ({})", clean_line(&run.title, 200), clean_line(&run.workflow, 200));
+    let _ = writeln!(text, "Step: {} - {title}, attempt {}", step.id, next.attempt);
+    if !instructions.is_empty() {
+        let _ = writeln!(text, "\nInstructions of the workflow file:\n{}", instructions.trim_end());
+    }
+    if !step.outputs.is_empty() {
+        let _ = writeln!(text, "\nLeave these files; the step counts as done only with them:");
+        for output in &step.outputs {
+            let _ = writeln!(text, "- {output}");
+        }
+    }
+    match step.kind {
+        StepKind::Review => {
+            text.push_str("\nEnd with a verdict: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED.\n")
+        }
+        StepKind::Gate => text.push_str("\nAsk the person and record what they say; do not go on without them.\n"),
+        StepKind::Work | StepKind::Container => {}
+    }
+    text
+}

@@ -1,0 +1,165 @@
+//! What a definition has to be besides well-formed: every name names something, nothing waits for itself, a person can approve.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::definition::Definition;
+use super::definition::Text;
+use super::parse::Problems;
+use crate::dialect::yaml::Place;
+
+/// Adds what is wrong with the steps taken together.
+pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
+    let mut index: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, step) in definition.steps.iter().enumerate() {
+        if let Some(first) = index.get(step.id()) {
+            let line = definition.steps[*first].id.place.line;
+            let message = format!("the id `{}` is taken by the step on line {line}", step.id());
+            problems.add(step.id.place, message, "give each step an id of its own");
+        } else {
+            index.insert(step.id(), at);
+        }
+    }
+    let needs: Vec<Vec<(usize, Place)>> = definition
+        .steps
+        .iter()
+        .map(|step| {
+            step.needs().iter().filter_map(|need| Some((*index.get(need.text.as_str())?, need.place))).collect()
+        })
+        .collect();
+    for step in &definition.steps {
+        for need in step.needs().iter().filter(|need| !index.contains_key(need.text.as_str())) {
+            let message = format!("`{}` depends on `{}`, which is no step", step.id(), need.text);
+            problems.add(need.place, message, known(&index));
+        }
+    }
+    cycles(definition, &needs, problems);
+    returns(definition, &index, &needs, problems);
+    gates(definition, problems);
+    outputs(definition, problems);
+}
+
+fn known(index: &BTreeMap<&str, usize>) -> String {
+    let mut steps: Vec<(&usize, &str)> = index.iter().map(|(id, at)| (at, *id)).collect();
+    steps.sort();
+    let names: Vec<&str> = steps.iter().take(12).map(|(_, id)| *id).collect();
+    format!("the steps are {}", names.join(", "))
+}
+
+/// Reports every circle once, with its exact path, at the dependency that closes it.
+fn cycles(definition: &Definition, needs: &[Vec<(usize, Place)>], problems: &mut Problems<'_>) {
+    let mut seen = vec![false; needs.len()];
+    let mut depth_of: Vec<Option<usize>> = vec![None; needs.len()];
+    for start in 0..needs.len() {
+        // The way from `start`: steps, each with the number of its dependencies that were followed already.
+        let mut way: Vec<(usize, usize)> = Vec::new();
+        if !seen[start] {
+            seen[start] = true;
+            depth_of[start] = Some(0);
+            way.push((start, 0));
+        }
+        while let Some((at, followed)) = way.last_mut() {
+            let at = *at;
+            let Some(&(on, place)) = needs[at].get(*followed) else {
+                depth_of[at] = None;
+                way.pop();
+                continue;
+            };
+            *followed += 1;
+            if let Some(depth) = depth_of[on] {
+                let circle = way[depth..].iter().map(|(at, _)| *at).chain([on]);
+                let path: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
+                let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
+                problems.add(place, message, "take one of these dependencies out");
+            } else if !seen[on] {
+                seen[on] = true;
+                depth_of[on] = Some(way.len());
+                way.push((on, 0));
+            }
+        }
+    }
+}
+
+/// A review can only send back to what it judged: a step that it waits for.
+fn returns(
+    definition: &Definition,
+    index: &BTreeMap<&str, usize>,
+    needs: &[Vec<(usize, Place)>],
+    problems: &mut Problems<'_>,
+) {
+    for (at, step) in definition.steps.iter().enumerate() {
+        let Some(target) = &step.returns_to else { continue };
+        let Some(&to) = index.get(target.text.as_str()) else {
+            let message = format!("`{}` returns to `{}`, which is no step", step.id(), target.text);
+            problems.add(target.place, message, known(index));
+            continue;
+        };
+        if to == at || !reaches(at, to, needs) {
+            let message = format!("`{}` returns to `{}`, which it does not depend on", step.id(), target.text);
+            let fix = format!("return to a step that comes before `{}`", step.id());
+            problems.add(target.place, message, fix);
+        } else if definition.steps[to].gate.is_some() {
+            let message =
+                format!("`{}` returns to the gate `{}`, where nothing can be done again", step.id(), target.text);
+            problems.add(target.place, message, "return to the step whose work was judged");
+        }
+    }
+}
+
+fn reaches(from: usize, to: usize, needs: &[Vec<(usize, Place)>]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        for (on, _) in &needs[at] {
+            if *on == to {
+                return true;
+            }
+            if seen.insert(*on) {
+                open.push(*on);
+            }
+        }
+    }
+    false
+}
+
+/// A gate is a person's: no agent may close it, and nothing is done in it.
+fn gates(definition: &Definition, problems: &mut Problems<'_>) {
+    let agents: BTreeMap<&str, &str> =
+        (definition.steps.iter()).filter_map(|step| Some((step.agent.as_ref()?.text.as_str(), step.id()))).collect();
+    for step in &definition.steps {
+        let Some(gate) = &step.gate else { continue };
+        let id = step.id();
+        if let Some(Text { text, place }) = &step.agent {
+            let message = format!("nobody can approve the gate `{id}`: a person does, and `{text}` is an agent");
+            problems.add(*place, message, "take `agent` out, or `gate` where an agent is to judge (`returns_to`)");
+        }
+        if let Some((agent, of)) = gate.text.as_deref().and_then(|text| agents.get_key_value(text)) {
+            let message = format!("nobody can approve the gate `{id}`: `{agent}` is the agent of `{of}`, not a person");
+            problems.add(gate.place, message, "name a person, or write `gate: true`");
+        }
+        if let Some(output) = step.outputs.first() {
+            let message = format!("the gate `{id}` has an output, and nothing is done in a gate");
+            problems.add(output.place, message, "let the step before it leave the file");
+        }
+        if !step.parts.is_empty() {
+            let message = format!("the gate `{id}` has parts, and nothing is done in a gate");
+            problems.add(step.id.place, message, "take `parts` out");
+        }
+    }
+}
+
+/// A file proves that one step is done; left by two, it would prove nothing.
+fn outputs(definition: &Definition, problems: &mut Problems<'_>) {
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for step in &definition.steps {
+        for output in &step.outputs {
+            if let Some(owner) = owners.insert(output.path.as_str(), step.id()) {
+                let message = format!(
+                    "`{}` is the output of `{owner}` already; nobody could tell which step left it",
+                    output.path
+                );
+                problems.add(output.place, message, "give each step outputs of its own");
+            }
+        }
+    }
+}

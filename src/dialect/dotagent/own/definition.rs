@@ -1,0 +1,229 @@
+//! A workflow that somebody defined, checked: what `parse` makes of a file and what a run stores of it.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::yaml::Place;
+use crate::model::OutputSchema;
+use crate::model::PartKind;
+use crate::model::RelPath;
+use crate::model::StepKind;
+use crate::model::sha256_hex;
+
+/// Is a workflow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Definition {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    pub(super) steps: Vec<StepDefinition>,
+}
+
+/// Is a text with its place in the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// Is one step of a workflow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepDefinition {
+    pub(super) id: Text,
+    pub(super) title: Option<String>,
+    pub(super) phase: Option<PhaseDefinition>,
+    pub(super) agent: Option<Text>,
+    /// `None` when the file does not say; resolved to the step before at the end of parsing.
+    pub(super) depends_on: Option<Vec<Text>>,
+    pub(super) returns_to: Option<Text>,
+    pub(super) gate: Option<Gate>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) parts: Vec<PartDefinition>,
+    /// Whether it may be run twice, when the file says.
+    pub(super) idempotent: Option<bool>,
+    pub(super) probe: Option<String>,
+    pub(super) instructions: Option<String>,
+}
+
+/// Is the phase a step belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PhaseDefinition {
+    pub(super) id: String,
+    pub(super) title: Option<String>,
+}
+
+/// Says that a person lets the run through, and who or what is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) text: Option<String>,
+    pub(super) place: Place,
+}
+
+/// Is a file that a step has to leave.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub(super) path: RelPath,
+    pub(super) place: Place,
+    pub(super) schema: Option<(OutputSchema, Place)>,
+}
+
+/// Is a piece of a step that can be resumed on its own.
+#[derive(Clone, Debug)]
+pub(super) struct PartDefinition {
+    pub(super) name: String,
+    pub(super) title: Option<String>,
+    pub(super) kind: PartKind,
+}
+
+impl StepDefinition {
+    pub(super) fn id(&self) -> &str {
+        &self.id.text
+    }
+
+    pub(super) fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.id.text)
+    }
+
+    pub(super) fn needs(&self) -> &[Text] {
+        self.depends_on.as_deref().unwrap_or_default()
+    }
+
+    /// Says what the step is: a gate waits for a person, what returns to another step judges it.
+    pub(super) const fn kind(&self) -> StepKind {
+        match (&self.gate, &self.returns_to) {
+            (Some(_), _) => StepKind::Gate,
+            (None, Some(_)) => StepKind::Review,
+            (None, None) => StepKind::Work,
+        }
+    }
+
+    /// Returns everything that decides what the step does. Its title is not part of it: a better word re-opens nothing.
+    pub(super) fn essence(&self) -> Value {
+        let mut step = self.to_value();
+        step.shift_remove("title");
+        Value::Object(step)
+    }
+
+    /// Returns the digest of what the step is defined as.
+    pub(super) fn digest(&self) -> String {
+        sha256_hex(self.essence().to_string().as_bytes())
+    }
+
+    fn to_value(&self) -> Map<String, Value> {
+        let texts = |texts: &[Text]| texts.iter().map(|text| Value::String(text.text.clone())).collect::<Vec<_>>();
+        let gate = self.gate.as_ref().map(|gate| gate.text.as_ref().map_or(Value::Bool(true), |text| json!(text)));
+        let parts: Vec<Value> = self.parts.iter().map(PartDefinition::to_value).collect();
+        let outputs: Vec<Value> = self.outputs.iter().map(Output::to_value).collect();
+        let fields = [
+            ("id", Some(json!(self.id.text))),
+            ("title", self.title.as_ref().map(|title| json!(title))),
+            ("agent", self.agent.as_ref().map(|agent| json!(agent.text))),
+            ("depends_on", Some(Value::Array(texts(self.needs())))),
+            ("returns_to", self.returns_to.as_ref().map(|id| json!(id.text))),
+            ("gate", gate),
+            ("outputs", (!outputs.is_empty()).then_some(Value::Array(outputs))),
+            ("parts", (!parts.is_empty()).then_some(Value::Array(parts))),
+            ("idempotent", self.idempotent.map(Value::Bool)),
+            ("probe", self.probe.as_ref().map(|probe| json!(probe))),
+            ("instructions", self.instructions.as_ref().map(|text| json!(text))),
+        ];
+        fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+}
+
+impl Output {
+    fn to_value(&self) -> Value {
+        match &self.schema {
+            None => json!(self.path),
+            Some((OutputSchema::Inline(schema), _)) => json!({"path": self.path, "schema": schema}),
+            Some((OutputSchema::File(file), _)) => json!({"path": self.path, "schema": file}),
+        }
+    }
+}
+
+impl PartDefinition {
+    fn to_value(&self) -> Value {
+        match (&self.title, self.kind) {
+            (None, PartKind::Work) => json!(self.name),
+            (title, kind) => {
+                let mut part = json!({"name": self.name});
+                if let Some(title) = title {
+                    part["title"] = json!(title);
+                }
+                if kind == PartKind::Analysis {
+                    part["kind"] = json!("analysis");
+                }
+                part
+            }
+        }
+    }
+}
+
+impl Definition {
+    pub(super) fn step(&self, id: &str) -> Option<&StepDefinition> {
+        self.steps.iter().find(|step| step.id.text == id)
+    }
+
+    /// Returns the definition as a run stores it: the same language as in the file, with every default written out that
+    /// depends on another step.
+    pub(super) fn to_value(&self) -> Value {
+        let mut value = Map::new();
+        value.insert("name".to_owned(), json!(self.name));
+        if let Some(description) = &self.description {
+            value.insert("description".to_owned(), json!(description));
+        }
+        let steps = |steps: &[StepDefinition]| -> Value {
+            steps.iter().map(|step| Value::Object(step.to_value())).collect::<Vec<_>>().into()
+        };
+        if self.steps.iter().all(|step| step.phase.is_none()) {
+            value.insert("steps".to_owned(), steps(&self.steps));
+            return Value::Object(value);
+        }
+        let phases = self.steps.chunk_by(|a, b| a.phase == b.phase).map(|chunk| {
+            let mut phase = Map::new();
+            if let Some(first) = chunk.first().and_then(|step| step.phase.as_ref()) {
+                phase.insert("id".to_owned(), json!(first.id));
+                if let Some(title) = &first.title {
+                    phase.insert("title".to_owned(), json!(title));
+                }
+            }
+            phase.insert("steps".to_owned(), steps(chunk));
+            Value::Object(phase)
+        });
+        value.insert("phases".to_owned(), phases.collect::<Vec<_>>().into());
+        Value::Object(value)
+    }
+
+    /// Returns what `completed_phases` counts: the phases of the file in their order, or its steps where it has none.
+    pub(super) fn phases(&self) -> Vec<(String, Vec<&StepDefinition>)> {
+        let mut phases: Vec<(String, Vec<&StepDefinition>)> = Vec::new();
+        for step in &self.steps {
+            let name = step.phase.as_ref().map_or(step.id(), |phase| phase.id.as_str());
+            match phases.last_mut() {
+                Some((last, steps)) if step.phase.is_some() && last == name => steps.push(step),
+                Some(_) | None => phases.push((name.to_owned(), vec![step])),
+            }
+        }
+        phases
+    }
+
+    /// Returns the ids of everything that waits for a step, directly or not.
+    pub(super) fn dependents<'a>(&'a self, id: &'a str) -> Vec<&'a str> {
+        let mut waiting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for step in &self.steps {
+            for need in step.needs() {
+                waiting.entry(&need.text).or_default().push(step.id());
+            }
+        }
+        let mut found: BTreeSet<&str> = BTreeSet::new();
+        let mut open = vec![id];
+        while let Some(on) = open.pop() {
+            let news = waiting.get(on).into_iter().flatten().copied();
+            open.extend(news.filter(|step| found.insert(step)));
+        }
+        found.into_iter().collect()
+    }
+}

@@ -1,0 +1,441 @@
+//! From a workflow file to a definition. Every mistake becomes a finding with its line and column; all are found at once.
+
+use super::check;
+use super::definition::Definition;
+use super::definition::Gate;
+use super::definition::Output;
+use super::definition::PartDefinition;
+use super::definition::PhaseDefinition;
+use super::definition::StepDefinition;
+use super::definition::Text;
+use crate::dialect::yaml;
+use crate::dialect::yaml::Kind;
+use crate::dialect::yaml::Member;
+use crate::dialect::yaml::Node;
+use crate::dialect::yaml::Place;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::OutputSchema;
+use crate::model::PartKind;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+const WORKFLOW_KEYS: [&str; 4] = ["name", "description", "steps", "phases"];
+const PHASE_KEYS: [&str; 3] = ["id", "title", "steps"];
+const STEP_KEYS: [&str; 11] = [
+    "id",
+    "title",
+    "agent",
+    "depends_on",
+    "returns_to",
+    "gate",
+    "outputs",
+    "parts",
+    "idempotent",
+    "probe",
+    "instructions",
+];
+const OUTPUT_KEYS: [&str; 2] = ["path", "schema"];
+const PART_KEYS: [&str; 3] = ["name", "title", "kind"];
+
+/// Is a definition with what is wrong with it; it may be used only when nothing is.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) definition: Definition,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Parses a file, YAML or JSON.
+pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
+    match yaml::parse(bytes) {
+        Ok(root) => tree(file, &root),
+        Err(error) => {
+            let mut problems = Problems { file, findings: Vec::new() };
+            problems.add(error.place, error.message, "correct the syntax");
+            Parsed { definition: Definition::default(), findings: problems.findings }
+        }
+    }
+}
+
+/// Reads a definition from a tree: of a file, or of the copy that a run stores.
+pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
+    let mut problems = Problems { file, findings: Vec::new() };
+    let mut definition = Definition::default();
+    if let Some(mut map) = Fields::of(root, "a workflow", &WORKFLOW_KEYS, &mut problems) {
+        let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
+        definition.name = map.text("name", &mut problems).map_or_else(|| stem.to_owned(), |name| name.text);
+        definition.description = map.text("description", &mut problems).map(|text| text.text);
+        definition.steps = steps_or_phases(&mut map, root.place, &mut problems);
+        resolve_order(&mut definition.steps);
+        check::check(&definition, &mut problems);
+    }
+    problems.findings.sort_by_key(|finding| (finding.line, finding.column));
+    Parsed { definition, findings: problems.findings }
+}
+
+/// Collects what is wrong with a file.
+pub(super) struct Problems<'a> {
+    file: &'a RelPath,
+    findings: Vec<Finding>,
+}
+
+impl Problems<'_> {
+    pub(super) fn add(&mut self, place: Place, message: impl Into<String>, fix: impl Into<String>) {
+        let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
+        self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
+    }
+}
+
+/// Takes the keys of one mapping.
+struct Fields<'a> {
+    members: Vec<&'a Member>,
+    what: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    /// Reports keys that do not exist, each with the nearest that does.
+    fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
+        let Kind::Map(members) = &node.kind else {
+            let message = format!("{what} is a mapping with the keys {}, not {}", keys.join(", "), node.what());
+            problems.add(node.place, message, format!("write it as a mapping with the keys {}", keys.join(", ")));
+            return None;
+        };
+        for member in members.iter().filter(|member| !keys.contains(&member.key.as_str())) {
+            let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
+            let fix = match nearest(&member.key, keys) {
+                Some(key) => format!("did you mean `{key}`?"),
+                None => format!("its keys are {}", keys.join(", ")),
+            };
+            problems.add(member.place, format!("{message}; {fix}"), fix);
+        }
+        Some(Self { members: members.iter().collect(), what })
+    }
+
+    /// Returns the value of a key; one without a value counts as left out.
+    fn take(&mut self, key: &str) -> Option<&'a Node> {
+        let at = self.members.iter().position(|member| member.key == key)?;
+        let member = self.members.remove(at);
+        (member.value.kind != Kind::Null).then_some(&member.value)
+    }
+
+    fn text(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+        let node = self.take(key)?;
+        text_of(node, &format!("`{key}` of {}", self.what), problems)
+    }
+
+    fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+        let node = self.take(key)?;
+        match &node.kind {
+            Kind::Bool(value) => Some(*value),
+            Kind::Null | Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {
+                let message = format!("`{key}` of {} is true or false, not {}", self.what, node.what());
+                problems.add(node.place, message, "write true or false");
+                None
+            }
+        }
+    }
+}
+
+fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    match &node.kind {
+        Kind::Text(text) | Kind::Number(text) if !text.trim().is_empty() => {
+            Some(Text { text: text.clone(), place: node.place })
+        }
+        Kind::Text(_) => {
+            problems.add(node.place, format!("{what} is empty"), "write a text, or leave the key out");
+            None
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
+            problems.add(node.place, format!("{what} is text, not {}", node.what()), "write a text");
+            None
+        }
+    }
+}
+
+fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+    let key = map.members.iter().find(|member| member.key == "phases").map_or(place, |member| member.place);
+    let (steps_node, phases_node) = (map.take("steps"), map.take("phases"));
+    match (steps_node, phases_node) {
+        (Some(_), Some(_)) => {
+            let fix = "keep one: `steps`, or `phases` with steps in them";
+            problems.add(key, "a workflow has `steps` or `phases`, not both", fix);
+            Vec::new()
+        }
+        (Some(node), None) => steps(node, None, problems),
+        (None, Some(node)) => {
+            let mut all = Vec::new();
+            for phase in items(node, "`phases`", problems) {
+                all.extend(phase_steps(phase, &all, problems));
+            }
+            all
+        }
+        (None, None) => {
+            problems.add(place, "a workflow has steps, and here are none", "add `steps:` with a list of steps");
+            Vec::new()
+        }
+    }
+}
+
+fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+    let Some(mut map) = Fields::of(node, "a phase", &PHASE_KEYS, problems) else { return Vec::new() };
+    let id = map.take("id").and_then(|node| identifier(node, "the `id` of a phase", problems));
+    let title = map.text("title", problems).map(|title| title.text);
+    let Some(list) = map.take("steps") else {
+        problems.add(node.place, "a phase has steps, and here are none", "add `steps:` with a list of steps");
+        return Vec::new();
+    };
+    let Some(id) = id else {
+        problems.add(node.place, "a phase needs an `id`", "add `id:`");
+        return steps(list, None, problems);
+    };
+    let is_taken = |step: &StepDefinition| step.phase.as_ref().is_some_and(|phase| phase.id == id.text);
+    if before.iter().any(is_taken) {
+        problems.add(id.place, format!("the phase `{}` is there already", id.text), "give each phase an id of its own");
+    }
+    steps(list, Some(&PhaseDefinition { id: id.text, title }), problems)
+}
+
+fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> &'a [Node] {
+    match &node.kind {
+        Kind::List(items) if !items.is_empty() => items,
+        Kind::List(_) => {
+            problems.add(node.place, format!("{what} is an empty list"), "add at least one");
+            &[]
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
+            problems.add(
+                node.place,
+                format!("{what} is a list, not {}", node.what()),
+                "write each with a leading `- `",
+            );
+            &[]
+        }
+    }
+}
+
+fn steps(node: &Node, phase: Option<&PhaseDefinition>, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+    let items = items(node, "`steps`", problems).iter();
+    items.filter_map(|item| step(item, phase, problems)).collect()
+}
+
+fn step(node: &Node, phase: Option<&PhaseDefinition>, problems: &mut Problems<'_>) -> Option<StepDefinition> {
+    let mut map = Fields::of(node, "a step", &STEP_KEYS, problems)?;
+    let id_node = map.take("id");
+    let id = match id_node {
+        Some(id) => identifier(id, "the `id` of a step", problems),
+        None => {
+            problems.add(node.place, "a step needs an `id`", "add `id:`");
+            None
+        }
+    };
+    let read = StepDefinition {
+        title: map.text("title", problems).map(|title| title.text),
+        phase: phase.cloned(),
+        agent: map.text("agent", problems),
+        depends_on: map.take("depends_on").map(|node| depends_on(node, problems)),
+        returns_to: map.text("returns_to", problems),
+        gate: map.take("gate").and_then(|node| gate(node, problems)),
+        outputs: map.take("outputs").map(|node| outputs(node, problems)).unwrap_or_default(),
+        parts: map.take("parts").map(|node| parts(node, problems)).unwrap_or_default(),
+        idempotent: map.flag("idempotent", problems),
+        probe: map.text("probe", problems).map(|probe| probe.text),
+        instructions: map.text("instructions", problems).map(|text| text.text),
+        id: id?,
+    };
+    Some(read)
+}
+
+/// Ids end up in commands and in the names of files.
+fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    let id = text_of(node, what, problems)?;
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {
+        return Some(id);
+    }
+    let message = format!("`{}` is no id", clean_line(&id.text, 60));
+    let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
+    problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
+    None
+}
+
+fn depends_on(node: &Node, problems: &mut Problems<'_>) -> Vec<Text> {
+    let list = match &node.kind {
+        Kind::List(items) => items.as_slice(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => std::slice::from_ref(node),
+    };
+    let mut needs: Vec<Text> = Vec::new();
+    for item in list {
+        if let Some(id) = text_of(item, "an entry of `depends_on`", problems)
+            && needs.iter().all(|other| other.text != id.text)
+        {
+            needs.push(id);
+        }
+    }
+    needs
+}
+
+fn gate(node: &Node, problems: &mut Problems<'_>) -> Option<Gate> {
+    match &node.kind {
+        Kind::Bool(true) => Some(Gate { text: None, place: node.place }),
+        Kind::Bool(false) | Kind::Null => None,
+        Kind::Text(text) if !text.trim().is_empty() => Some(Gate { text: Some(text.clone()), place: node.place }),
+        Kind::Text(_) => {
+            problems.add(
+                node.place,
+                "nobody can approve this gate: it names nobody",
+                "write `gate: true`, or who approves",
+            );
+            None
+        }
+        Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
+            let message = format!("`gate` is true or a text that says who approves, not {}", node.what());
+            problems.add(node.place, message, "write `gate: true`, or who approves");
+            None
+        }
+    }
+}
+
+fn outputs(node: &Node, problems: &mut Problems<'_>) -> Vec<Output> {
+    let list = match &node.kind {
+        Kind::List(items) => items.as_slice(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => std::slice::from_ref(node),
+    };
+    list.iter().filter_map(|item| output(item, problems)).collect()
+}
+
+fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let text = text_of(node, "an output", problems)?;
+        return Some(Output { path: output_path(&text, problems)?, place: node.place, schema: None });
+    }
+    let mut map = Fields::of(node, "an output", &OUTPUT_KEYS, problems)?;
+    let path = map.text("path", problems);
+    let schema = map.take("schema").and_then(|node| schema(node, problems));
+    let Some(path) = path else {
+        problems.add(node.place, "an output needs a `path`", "add `path:`");
+        return None;
+    };
+    let checked = output_path(&path, problems)?;
+    if let Some((_, place)) = &schema
+        && !checked.as_str().ends_with(".json")
+    {
+        let message = format!("a schema is checked against JSON, and `{checked}` does not end in .json");
+        problems.add(*place, message, "take the schema out, or let the step leave JSON");
+    }
+    Some(Output { path: checked, place: path.place, schema })
+}
+
+/// An output is proof that its step is done, so it may be nowhere but in the project, and nothing that Piton or git writes.
+fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
+    let path = match RelPath::parse(&text.text) {
+        Ok(path) => path,
+        Err(error) => {
+            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file below the project");
+            return None;
+        }
+    };
+    let mut parts = path.as_str().split('/');
+    if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
+        let message = format!("the output `{path}` lies where state is kept");
+        problems.add(text.place, message, "name a file outside of memory/state, .piton and .git");
+        return None;
+    }
+    Some(path)
+}
+
+fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, Place)> {
+    match &node.kind {
+        Kind::Map(_) => Some((OutputSchema::Inline(node.to_json()), node.place)),
+        Kind::Text(text) => match RelPath::parse(text) {
+            Ok(path) => Some((OutputSchema::File(path), node.place)),
+            Err(error) => {
+                let fix = "name a schema file below the project";
+                problems.add(node.place, format!("the schema cannot be used: {error}"), fix);
+                None
+            }
+        },
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) => {
+            let message = format!("`schema` is a JSON Schema or the path of one, not {}", node.what());
+            problems.add(node.place, message, "write the schema itself, or the path of its file");
+            None
+        }
+    }
+}
+
+fn parts(node: &Node, problems: &mut Problems<'_>) -> Vec<PartDefinition> {
+    let mut parts: Vec<PartDefinition> = Vec::new();
+    for item in items(node, "`parts`", problems) {
+        let Some(part) = part(item, problems) else { continue };
+        if parts.iter().any(|other| other.name == part.name) {
+            let message = format!("the part `{}` is there already", part.name);
+            problems.add(item.place, message, "give each part of a step a name of its own");
+            continue;
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let name = identifier(node, "the name of a part", problems)?;
+        return Some(PartDefinition { name: name.text, title: None, kind: PartKind::Work });
+    }
+    let mut map = Fields::of(node, "a part", &PART_KEYS, problems)?;
+    let name = map.take("name").and_then(|name| identifier(name, "the `name` of a part", problems));
+    let title = map.text("title", problems).map(|title| title.text);
+    let kind = match map.text("kind", problems) {
+        None => PartKind::Work,
+        Some(kind) => match kind.text.as_str() {
+            "work" => PartKind::Work,
+            "analysis" => PartKind::Analysis,
+            _ => {
+                let message = format!("`{}` is no kind of part", clean_line(&kind.text, 60));
+                problems.add(kind.place, message, "use work or analysis");
+                PartKind::Work
+            }
+        },
+    };
+    let Some(name) = name else {
+        problems.add(node.place, "a part needs a `name`", "add `name:`");
+        return None;
+    };
+    Some(PartDefinition { name: name.text, title, kind })
+}
+
+/// Where no step says what it depends on, each depends on the one before it.
+fn resolve_order(steps: &mut [StepDefinition]) {
+    if steps.iter().any(|step| step.depends_on.is_some()) {
+        for step in steps {
+            step.depends_on.get_or_insert_default();
+        }
+        return;
+    }
+    let mut before: Option<Text> = None;
+    for step in steps {
+        step.depends_on = Some(before.take().into_iter().collect());
+        before = Some(step.id.clone());
+    }
+}
+
+/// Returns the key that was probably meant.
+fn nearest<'a>(key: &str, keys: &[&'a str]) -> Option<&'a str> {
+    let distances = keys.iter().map(|other| (distance(&key.to_lowercase(), other), *other));
+    let (distance, nearest) = distances.min()?;
+    (distance <= 3 && distance < nearest.len()).then_some(nearest)
+}
+
+/// Counts the letters that have to be changed, added or left out.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, left) in from.chars().take(100).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, right) in to.iter().enumerate() {
+            let change = diagonal + usize::from(left != *right);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

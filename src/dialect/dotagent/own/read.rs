@@ -1,0 +1,308 @@
+//! From the two files to a run.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::place::base_of;
+use super::super::place::beside;
+use super::definition::Definition;
+use super::definition::StepDefinition;
+use super::state;
+use super::state::EXECUTION;
+use super::state::Opened;
+use crate::dialect::Loaded;
+use crate::dialect::json::parse_value;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::Candidate;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::ListingEntry;
+use crate::model::OutputSchema;
+use crate::model::Part;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Wanted;
+use crate::model::WantedOutput;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+
+/// Returns the run that a phase file stands for, when the run carries its definition.
+pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
+    let phase = parse_value(entry.look.as_deref()?).ok()?;
+    phase.get("definition")?.as_object()?;
+    let state = entry.path.clone();
+    let name = phase.get("workflow_id").and_then(Value::as_str).map(|name| clean_line(name, 200));
+    let execution = beside(&state, EXECUTION)?;
+    let source = state::source_of(&phase, &state);
+    Some(Candidate {
+        rank: None,
+        dialect: DialectId::Dotagent,
+        name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
+        own: beside(&state, ".piton")?,
+        reads: [state.clone(), execution].into_iter().chain(source).map(ReadSpec::File).collect(),
+        state,
+    })
+}
+
+/// Reads the run. Without a readable task file the steps are taken from `completed_phases`, and the run is degraded.
+pub(in super::super) fn load(files: &FileSet) -> Loaded {
+    let phase = match state::open(files, &files.state) {
+        Ok(phase) => phase,
+        Err(finding) => {
+            let fix = format!("restore the last checkpoint: `piton restore {}`", files.state);
+            return Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() };
+        }
+    };
+    let current = match state::current(files, &phase) {
+        Ok(current) => current,
+        Err(findings) => return Loaded { findings, ..Loaded::default() },
+    };
+    let mut findings = current.findings;
+    let execution = match state::open_execution(files) {
+        Ok(execution) => Some(execution),
+        Err(finding) => {
+            let message = format!("{}; steps are taken from completed_phases", finding.message);
+            let fix = format!("restore the last checkpoint: `piton restore {}`", files.state);
+            findings.push(Finding { message, severity: FindingCode::PartUnreadable.severity(), ..*finding }.fix(fix));
+            if let Some(last) = findings.last_mut() {
+                last.code = FindingCode::PartUnreadable;
+            }
+            None
+        }
+    };
+    let reader = Reader { files, phase: &phase, execution: execution.as_ref(), definition: &current.definition };
+    let (run, wanted) = reader.run(&mut findings);
+    Loaded { run: Some(run), findings, wanted }
+}
+
+struct Reader<'a> {
+    files: &'a FileSet,
+    phase: &'a Opened,
+    execution: Option<&'a Opened>,
+    definition: &'a Definition,
+}
+
+impl Reader<'_> {
+    fn run(&self, findings: &mut Vec<Finding>) -> (Run, Wanted) {
+        let empty = Value::Null;
+        let tasks = state::tasks(self.execution.map_or(&empty, |execution| &execution.value));
+        let steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
+        let outputs = self.definition.steps.iter().flat_map(|step| {
+            step.outputs.iter().filter_map(|output| {
+                let schema = output.schema.as_ref().map(|(schema, _)| self.below_base(schema));
+                Some(WantedOutput { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
+            })
+        });
+        let branch = self.text("branch");
+        let wanted =
+            Wanted { outputs: outputs.collect(), workspace: branch.is_some().then_some(None), ..Wanted::default() };
+        let status = self.status();
+        let name = self.text("workflow_id").unwrap_or_else(|| self.files.name.clone());
+        let execution = beside(&self.files.state, EXECUTION);
+        let run = Run {
+            id: RunId::new(clean_line(&name, 200)),
+            dialect: DialectId::Dotagent,
+            title: clean_line(&self.text("feature").unwrap_or(name), 200),
+            workflow: clean_line(&self.definition.name, 200),
+            status,
+            state_files: std::iter::once(self.files.state.clone()).chain(execution).collect(),
+            position: self.position(&steps),
+            steps,
+            done_elsewhere: 0,
+            goal: self.text("description").or_else(|| self.definition.description.clone()),
+            started_at: self.text("started_at").and_then(|text| self.files.time(&text)),
+            stamp: self.text("last_updated").and_then(|text| self.files.time(&text)),
+            workspace: WorkspaceRecord { branch, issues: self.texts("issues"), ..WorkspaceRecord::default() },
+            after: Some(After {
+                action: Action::Archive,
+                title: "Archive the run".to_owned(),
+                agent: None,
+                reason: "every step is done: put the state away".to_owned(),
+            }),
+            interruption: self.paused(status),
+            resumes: self.number("resume_count"),
+            writable: true,
+            degraded: self.execution.is_none(),
+        };
+        (run, wanted)
+    }
+
+    fn step(
+        &self,
+        definition: &StepDefinition,
+        tasks: &BTreeMap<&str, (usize, &Value)>,
+        findings: &mut Vec<Finding>,
+    ) -> Step {
+        let id = StepId::new(definition.id());
+        let mut step = Step::new(id, definition.title());
+        step.kind = definition.kind();
+        step.group = definition.phase.as_ref().map(|phase| phase.title.clone().unwrap_or_else(|| phase.id.clone()));
+        step.agent = definition.agent.as_ref().map(|agent| agent.text.clone());
+        step.depends_on = definition.needs().iter().map(|need| StepId::new(&need.text)).collect();
+        step.returns_to = definition.returns_to.as_ref().map(|target| StepId::new(&target.text));
+        step.idempotent = definition.idempotent.unwrap_or(true);
+        step.probe.clone_from(&definition.probe);
+        step.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
+        step.definition = definition.essence();
+        step.file = Some(self.files.state.clone());
+        let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
+        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
+        step.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
+        match tasks.get(definition.id()) {
+            Some((at, task)) => self.settle(&mut step, *at, task, findings),
+            None if self.execution.is_none() => step.status = self.status_by_phase(definition),
+            None => {}
+        }
+        if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
+            // Refused, and nothing says where to go from here: the person is asked again.
+            step.status = Status::WaitingApproval;
+        }
+        if step.status == Status::Completed {
+            step.summaries.clone_from(&step.outputs);
+        }
+        step
+    }
+
+    /// Takes over what the task file says of a step.
+    fn settle(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
+        let text = |key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
+        let time = |key: &str| text(key).and_then(|text| self.files.time(&text));
+        let number =
+            |key: &str| task.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
+        match text("status") {
+            None => findings.push(self.finding(FindingCode::StatusMissing, step, at, "has no status".to_owned())),
+            Some(word) => match state::status(&word) {
+                Some(status) => step.status = status,
+                None => {
+                    let message = format!("has the unknown status `{}`", clean_line(&word, 60));
+                    findings.push(self.finding(FindingCode::StatusUnknown, step, at, message));
+                }
+            },
+        }
+        step.attempts = number("attempts");
+        step.failures = number("failures");
+        step.started_at = time("started_at");
+        step.finished_at = time("completed_at");
+        step.fresh_since = if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
+        step.error = text("last_error");
+        step.commit = text("commit");
+        if let Some(agent) = text("agent") {
+            step.agent = Some(clean_line(&agent, 200));
+        }
+        if let Some(verdict) = text("verdict").and_then(|word| ReviewVerdict::parse(&word)) {
+            let open = task.get("conditions").map(texts_of);
+            let open_conditions = open.or_else(|| (verdict != ReviewVerdict::ApprovedWithConditions).then(Vec::new));
+            step.review = Some(Review { verdict, open_conditions });
+        }
+        let parts = task.get("parts").and_then(Value::as_array).into_iter().flatten();
+        for recorded in parts {
+            let name = recorded.get("name").and_then(Value::as_str);
+            let Some(part) = step.parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else { continue };
+            let word = recorded.get("status").and_then(Value::as_str);
+            part.status = word.and_then(state::status).unwrap_or(Status::Pending);
+            let variables = recorded.get("variables").and_then(Value::as_object);
+            part.output = variables.and_then(|all| all.iter().next()).map(|(k, v)| (k.clone(), Some(v.clone())));
+        }
+    }
+
+    fn finding(&self, code: FindingCode, step: &Step, at: usize, what: String) -> Finding {
+        let finding = Finding::new(code, format!("{} {what}", step.id)).on(&step.id);
+        let Some(execution) = self.execution else { return finding };
+        let pointer = format!("/tasks/{at}/status");
+        let place = execution.document.position(&pointer);
+        let finding = finding.at(&execution.path).pointer(pointer);
+        match place {
+            Some((line, column)) => finding.line(line, Some(column)),
+            None => finding,
+        }
+    }
+
+    fn status_by_phase(&self, definition: &StepDefinition) -> Status {
+        let phase = definition.phase.as_ref().map_or(definition.id(), |phase| phase.id.as_str());
+        let done = self.phase.value.get("completed_phases").and_then(Value::as_array).into_iter().flatten();
+        let is_done = done.filter_map(|entry| entry.get("phase")?.as_str()).any(|done| done == phase);
+        if is_done { Status::Completed } else { Status::Pending }
+    }
+
+    /// Returns the step that was begun last, else the first that is open.
+    fn position(&self, steps: &[Step]) -> Option<StepId> {
+        let running = steps.iter().filter(|step| step.status == Status::InProgress).max_by_key(|step| step.started_at);
+        let open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+        running.or_else(|| steps.iter().find(open)).or(steps.last()).map(|step| step.id.clone())
+    }
+
+    fn status(&self) -> RunStatus {
+        match self.text("run_status").as_deref() {
+            Some("paused") => RunStatus::Paused,
+            Some("aborted") => RunStatus::Aborted,
+            Some("completed") => RunStatus::Completed,
+            Some(_) | None => RunStatus::Active,
+        }
+    }
+
+    fn paused(&self, status: RunStatus) -> Option<Interruption> {
+        (status == RunStatus::Paused).then(|| Interruption {
+            kind: InterruptionKind::Paused,
+            step: None,
+            at: self.text("run_status_at").and_then(|text| self.files.time(&text)),
+            reason: self.text("run_status_reason").unwrap_or_else(|| "paused by the user".to_owned()),
+        })
+    }
+
+    /// Puts a path of the definition below the folder that holds `memory/state`.
+    fn path(&self, path: &RelPath) -> Option<RelPath> {
+        match base_of(self.files.state.as_str()) {
+            Some("") | None => Some(path.clone()),
+            Some(base) => RelPath::parse(&format!("{base}{path}")).ok(),
+        }
+    }
+
+    fn below_base(&self, schema: &OutputSchema) -> OutputSchema {
+        match schema {
+            OutputSchema::Inline(_) => schema.clone(),
+            OutputSchema::File(path) => OutputSchema::File(self.path(path).unwrap_or_else(|| path.clone())),
+        }
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.phase.value.get(key).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        self.phase.value.get(key).map(texts_of).unwrap_or_default()
+    }
+
+    fn number(&self, key: &str) -> u32 {
+        self.phase.value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
+    }
+}
+
+fn texts_of(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn empty_part(name: String, part: &super::definition::PartDefinition) -> Part {
+    Part {
+        title: part.title.clone().unwrap_or_else(|| name.clone()),
+        name,
+        kind: part.kind,
+        status: Status::Pending,
+        output: None,
+        commands: Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! A new run: both files, with everything the run needs to go on without the workflow file.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::definition::Definition;
+use super::definition::StepDefinition;
+use super::parse;
+use super::state::EXECUTION;
+use crate::dialect::EditError;
+use crate::dialect::yaml::Node;
+use crate::model::Definition as Given;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::StartSpec;
+use crate::model::Timestamp;
+
+/// Computes the files of a new run.
+///
+/// # Errors
+///
+/// When there is no definition, or one with mistakes.
+pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
+    let unsupported = |problem: String| EditError::Unsupported(problem);
+    let Some(given) = &spec.definition else {
+        return Err(unsupported("a workflow of one's own begins with its definition".to_owned()));
+    };
+    let path = |name: &str| given.folder.join(name).map_err(|error| unsupported(error.to_string()));
+    let (phase_path, execution_path) = (path("phase.json")?, path(EXECUTION)?);
+    let parsed = parse::tree(&phase_path, &Node::of(&given.value));
+    if let Some(first) = parsed.findings.first() {
+        return Err(unsupported(first.message.clone()));
+    }
+    let definition = parsed.definition;
+    let tasks: Vec<Value> = definition.steps.iter().map(task).collect();
+    let execution = json!({"workflow_id": spec.feature, "tasks": tasks});
+    let phase = phase(spec, given, &definition, at);
+    let create = |path, value: &Value| {
+        let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+        text.push('\n');
+        Edit { path, kind: EditKind::Create { after: text.into_bytes() } }
+    };
+    Ok(vec![create(execution_path, &execution), create(phase_path, &phase)])
+}
+
+/// Returns the record of a step that was not begun.
+pub(super) fn task(step: &StepDefinition) -> Value {
+    let needs: Vec<&str> = step.needs().iter().map(|need| need.text.as_str()).collect();
+    let mut task = json!({
+        "id": step.id(),
+        "status": "pending",
+        "attempts": 0,
+        "started_at": null,
+        "completed_at": null,
+        "depends_on": needs,
+        "output": step.outputs.first().map(|output| output.path.as_str()),
+    });
+    if !step.parts.is_empty() {
+        let parts = step.parts.iter().map(|part| json!({"name": part.name, "status": "pending"}));
+        task["parts"] = Value::Array(parts.collect());
+    }
+    task
+}
+
+fn phase(spec: &StartSpec, given: &Given, definition: &Definition, at: Timestamp) -> Value {
+    let first = definition.phases().into_iter().next().map(|(phase, _)| phase);
+    let digests: Map<String, Value> =
+        definition.steps.iter().map(|step| (step.id().to_owned(), json!(step.digest()))).collect();
+    let fields = [
+        ("workflow_id", Some(json!(spec.feature))),
+        ("feature", Some(json!(spec.feature))),
+        ("description", spec.description.as_ref().map(|text| json!(text))),
+        ("workflow", Some(json!(definition.name))),
+        ("branch", spec.branch.as_ref().map(|branch| json!(branch))),
+        ("issues", (!spec.issues.is_empty()).then(|| json!(spec.issues))),
+        ("started_at", Some(json!(at))),
+        ("last_updated", Some(json!(at))),
+        ("current_phase", Some(json!(first))),
+        ("phase_status", Some(json!("pending"))),
+        ("completed_phases", Some(json!([]))),
+        ("user_checkpoints", Some(json!([]))),
+        ("interruption_safe", Some(json!(true))),
+        ("definition", Some(definition.to_value())),
+        ("definition_source", Some(json!({"path": given.source, "sha256": given.sha256, "digests": digests}))),
+    ];
+    fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}

@@ -1,0 +1,169 @@
+//! The two files as they are: lenient about everything, so that what can be read is planned.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::place::base_of;
+use super::super::place::beside;
+use super::definition::Definition;
+use super::parse;
+use crate::dialect::json::Document;
+use crate::dialect::yaml::Node;
+use crate::model::Content;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::sha256_hex;
+
+pub(super) const EXECUTION: &str = "execution.json";
+
+/// Is one file of the state, as text with places and as a value.
+pub(super) struct Opened {
+    pub(super) path: RelPath,
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) document: Document,
+    pub(super) value: Value,
+}
+
+/// Opens a file that has to hold an object.
+pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<Opened, Box<Finding>> {
+    let unreadable =
+        |message: String| Box::new(Finding::new(FindingCode::StateUnreadable, format!("`{path}`: {message}")).at(path));
+    let bytes = match files.files.get(path).map(|entry| &entry.content) {
+        Some(Content::Bytes(bytes)) => Arc::clone(bytes),
+        Some(Content::Problem(problem)) => return Err(unreadable(problem.to_string())),
+        Some(Content::NameOnly) | None => return Err(unreadable(ReadProblem::Missing.to_string())),
+    };
+    let document = Document::parse(&bytes).map_err(|error| {
+        let finding = *unreadable(format!("not valid JSON: {}", error.message));
+        Box::new(finding.line(error.line, Some(error.column)))
+    })?;
+    let value = document.value();
+    if !value.is_object() {
+        return Err(unreadable("it holds no JSON object".to_owned()));
+    }
+    Ok(Opened { path: path.clone(), bytes, document, value })
+}
+
+/// Opens the task file beside the phase file.
+pub(super) fn open_execution(files: &FileSet) -> Result<Opened, Box<Finding>> {
+    match beside(&files.state, EXECUTION) {
+        Some(path) => open(files, &path),
+        None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no place for execution.json"))),
+    }
+}
+
+/// Returns the workflow file that a run was started from; it is recorded relative to the folder that holds `memory/`.
+pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
+    let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
+    RelPath::parse(&format!("{}{path}", base_of(state.as_str()).unwrap_or_default())).ok()
+}
+
+/// Is the definition that counts now, and how it differs from the one that is stored.
+pub(super) struct Current {
+    pub(super) definition: Definition,
+    /// The file counts, and it is not what is stored.
+    pub(super) is_changed: bool,
+    /// Digest of the file, when it counts and its bytes are not those that are stored.
+    pub(super) sha256: Option<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Chooses between the stored definition and the file it came from: the file, as long as it is there and without mistakes.
+pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Finding>> {
+    let stored = parse::tree(&phase.path, &Node::of(phase.value.get("definition").unwrap_or(&Value::Null)));
+    if let Some(first) = stored.findings.first() {
+        let message = format!("the definition in `{}` cannot be used: {}", phase.path, first.message);
+        let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
+        return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
+    }
+    let keep =
+        |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, sha256: None, findings });
+    let Some(source) = source_of(&phase.value, &phase.path) else { return keep(Vec::new()) };
+    let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
+    let bytes = match files.files.get(&source).map(|entry| &entry.content) {
+        Some(Content::Bytes(bytes)) => bytes,
+        Some(Content::Problem(problem)) => {
+            let message = format!("the workflow file {source} cannot be read ({problem}); the stored copy counts");
+            return keep(vec![unreadable(message)]);
+        }
+        Some(Content::NameOnly) | None => {
+            let message = format!("the workflow file {source} is gone; the stored copy counts");
+            let severity = crate::model::Severity::Info;
+            return keep(vec![Finding { severity, ..unreadable(message) }]);
+        }
+    };
+    // The same bytes say the same: no need to parse them.
+    let known = phase.value.pointer("/definition_source/sha256").and_then(Value::as_str);
+    let sha256 = sha256_hex(bytes);
+    if known == Some(sha256.as_str()) {
+        return keep(Vec::new());
+    }
+    let now = parse::file(&source, bytes);
+    if let Some(first) = now.findings.first() {
+        let line = first.line.unwrap_or(1);
+        let message = format!(
+            "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy counts",
+            now.findings.len(),
+            first.message
+        );
+        let finding = unreadable(message).line(line, first.column).fix(format!("piton validate {source}"));
+        return keep(vec![finding]);
+    }
+    let is_changed = now.definition.to_value() != stored.definition.to_value();
+    Ok(Current {
+        findings: drift(&stored.definition, &now.definition, &source),
+        definition: now.definition,
+        is_changed,
+        sha256: Some(sha256),
+    })
+}
+
+/// Reports steps that came and went; what changed about a step that was done is for the engine to weigh.
+fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding> {
+    let gone = before.steps.iter().filter(|step| now.step(step.id()).is_none());
+    let come = now.steps.iter().filter(|step| before.step(step.id()).is_none());
+    let gone = gone.map(|step| format!("`{}` was taken out of {source}; what it left stays", step.id()));
+    let come = come.map(|step| format!("`{}` was added to {source}", step.id()));
+    gone.chain(come).map(|message| Finding::new(FindingCode::DefinitionDrift, message).at(source)).collect()
+}
+
+/// Returns the tasks by id, each with its place in the array.
+pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
+    let all = execution.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
+    all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
+}
+
+/// Reads a status: dotagent's words for tasks (dotagent-and-aios.md 1.3), Piton's for what dotagent has none for.
+pub(super) fn status(word: &str) -> Option<Status> {
+    Some(match word.trim().to_lowercase().as_str() {
+        "pending" => Status::Pending,
+        "running" | "in_progress" => Status::InProgress,
+        "verified" | "complete" | "completed" => Status::Completed,
+        "failed" => Status::Failed,
+        "blocked" => Status::Blocked,
+        "waiting_approval" => Status::WaitingApproval,
+        "skipped" => Status::Skipped,
+        "cancelled" => Status::Cancelled,
+        _ => return None,
+    })
+}
+
+/// Returns the word that is written.
+pub(super) const fn word(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::InProgress => "running",
+        Status::Completed => "verified",
+        Status::Failed => "failed",
+        Status::WaitingApproval => "waiting_approval",
+        Status::Blocked => "blocked",
+        Status::Skipped => "skipped",
+        Status::Cancelled => "cancelled",
+    }
+}

@@ -1,0 +1,477 @@
+//! From a change to the bytes of both files: execution.json first, phase.json last. Everything else keeps its spelling.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::definition::Definition;
+use super::definition::StepDefinition;
+use super::start;
+use super::state;
+use super::state::Opened;
+use super::state::word;
+use crate::dialect::EditError;
+use crate::dialect::json::Document;
+use crate::dialect::json::escape;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Interruption;
+use crate::model::Outcome;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When one of the two files is missing or does not parse, or a value of another type is in the way.
+pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let unreadable = |finding: &Finding, file: String| {
+        if finding.file.as_ref().is_some_and(|path| files.files.contains_key(path)) {
+            EditError::Unreadable { file, problem: finding.message.clone() }
+        } else {
+            EditError::Missing { file }
+        }
+    };
+    let phase =
+        state::open(files, &files.state).map_err(|finding| unreadable(&finding, files.state.as_str().to_owned()))?;
+    let current = state::current(files, &phase).map_err(|findings| EditError::Unreadable {
+        file: files.state.as_str().to_owned(),
+        problem: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
+    })?;
+    let execution =
+        state::open_execution(files).map_err(|finding| unreadable(&finding, state::EXECUTION.to_owned()))?;
+    let mut writer = Writer::new(phase, execution, current.definition, change.at);
+    if current.is_changed {
+        writer.adopt()?;
+    }
+    if let Some(sha256) = current.sha256 {
+        writer.phase.set("/definition_source/sha256", &json!(sha256))?;
+    }
+    writer.apply(&change.kind)?;
+    writer.finish()
+}
+
+struct Writer {
+    definition: Definition,
+    phase: File,
+    execution: File,
+    /// The place of each task in the array.
+    places: BTreeMap<String, usize>,
+    statuses: BTreeMap<String, Status>,
+    at: Timestamp,
+    /// The step that the change is about.
+    step: Option<String>,
+}
+
+/// Is one file on its way from the bytes before to the bytes after.
+struct File {
+    path: crate::model::RelPath,
+    before: Arc<[u8]>,
+    value: Value,
+    document: Document,
+}
+
+impl From<Opened> for File {
+    fn from(opened: Opened) -> Self {
+        Self { path: opened.path, before: opened.bytes, value: opened.value, document: opened.document }
+    }
+}
+
+impl File {
+    fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
+        if self.document.has(pointer) && self.get(pointer) == Some(value) {
+            return Ok(());
+        }
+        if !self.document.set(pointer, value) {
+            return Err(in_the_way(self.path.as_str(), pointer));
+        }
+        let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+        if let Some(old) = self.value.pointer_mut(pointer) {
+            *old = value.clone();
+        } else if let (Some(Value::Object(map)), false) = (self.value.pointer_mut(parent), key.contains('~')) {
+            map.insert(key.to_owned(), value.clone());
+        } else {
+            self.value = self.document.value();
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
+        if !self.document.push(pointer, value) {
+            return Err(in_the_way(self.path.as_str(), pointer));
+        }
+        self.value = self.document.value();
+        Ok(())
+    }
+
+    fn remove(&mut self, pointer: &str) {
+        if self.document.has(pointer) {
+            self.document.remove(pointer);
+            self.value = self.document.value();
+        }
+    }
+
+    fn get(&self, pointer: &str) -> Option<&Value> {
+        self.value.pointer(pointer)
+    }
+
+    fn into_edit(self) -> Edit {
+        Edit { path: self.path, kind: EditKind::Replace { before: self.before, after: self.document.into_bytes() } }
+    }
+}
+
+fn in_the_way(file: &str, pointer: &str) -> EditError {
+    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is in the way"))
+}
+
+impl Writer {
+    fn new(phase: Opened, execution: Opened, definition: Definition, at: Timestamp) -> Self {
+        let tasks = state::tasks(&execution.value);
+        let places = tasks.iter().map(|(id, (place, _))| ((*id).to_owned(), *place)).collect();
+        let status = |task: &Value| task.get("status").and_then(Value::as_str).and_then(state::status);
+        let statuses =
+            tasks.iter().map(|(id, (_, task))| ((*id).to_owned(), status(task).unwrap_or(Status::Pending))).collect();
+        Self { definition, phase: phase.into(), places, statuses, execution: execution.into(), at, step: None }
+    }
+
+    fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
+        self.step = kind.step().map(|step| step.as_str().to_owned());
+        match kind {
+            ChangeKind::Begin { step, part: None, agent, attempt } => {
+                self.begin(step.as_str(), agent.as_deref(), *attempt)
+            }
+            ChangeKind::Begin { step, part: Some(part), .. } => self.begin_part(step.as_str(), part),
+            ChangeKind::Finish(outcome) => match &outcome.part {
+                None => self.finish_step(outcome),
+                Some(part) => self.finish_part(outcome, part),
+            },
+            ChangeKind::Approve { step, by, note } => self.approve(step.as_str(), by.as_deref(), note.as_deref()),
+            ChangeKind::Skip { step, part: None, reason } => {
+                self.set_status(step.as_str(), Status::Skipped)?;
+                self.set(step.as_str(), "reason", &json!(reason))
+            }
+            ChangeKind::Skip { step, part: Some(part), reason } => {
+                let pointer = self.part(step.as_str(), part)?;
+                self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
+                self.execution.set(&format!("{pointer}/reason"), &json!(reason))
+            }
+            ChangeKind::Pause { reason } => self.rest("paused", reason.as_deref()),
+            ChangeKind::Abort { reason } => self.rest("aborted", reason.as_deref()),
+            ChangeKind::Complete { note } => self.rest("completed", note.as_deref()),
+            ChangeKind::Resume { interruption, strategy, settled, .. } => {
+                self.resume(interruption.as_ref(), strategy.as_deref(), settled)
+            }
+            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has begun already".to_owned())),
+        }
+    }
+
+    fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32) -> Result<(), EditError> {
+        self.go_on();
+        let was = self.statuses.get(id).copied();
+        let complaints = self.complaints(id);
+        self.reopen_dependents(id)?;
+        self.set_status(id, Status::InProgress)?;
+        self.set(id, "attempts", &json!(attempt))?;
+        self.set(id, "started_at", &json!(self.at))?;
+        self.set(id, "completed_at", &Value::Null)?;
+        self.unset(id, "reopened_at");
+        if let Some(agent) = agent {
+            self.set(id, "agent", &json!(agent))?;
+        }
+        if !complaints.is_empty() {
+            self.set(id, "last_error", &json!(complaints))?;
+        }
+        if matches!(was, Some(Status::Completed | Status::Skipped)) {
+            self.reset_parts(id)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what reviews said that send the run back to this step: it has to outlive their records.
+    fn complaints(&self, id: &str) -> String {
+        let returning = |step: &&StepDefinition| {
+            step.returns_to.as_ref().is_some_and(|target| target.text == id)
+                && self.statuses.get(step.id()) == Some(&Status::Failed)
+        };
+        let said = self.definition.steps.iter().filter(returning);
+        let said: Vec<&str> = said.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
+        said.join("\n")
+    }
+
+    /// What was done on top of a step is open again as soon as the step is done anew.
+    fn reopen_dependents(&mut self, id: &str) -> Result<(), EditError> {
+        let dependents: Vec<String> = self.definition.dependents(id).into_iter().map(str::to_owned).collect();
+        for dependent in dependents {
+            match self.statuses.get(&dependent) {
+                None | Some(Status::Pending | Status::Skipped | Status::Cancelled | Status::Blocked) => continue,
+                Some(Status::InProgress | Status::Completed | Status::Failed | Status::WaitingApproval) => {}
+            }
+            self.set_status(&dependent, Status::Pending)?;
+            self.set(&dependent, "completed_at", &Value::Null)?;
+            self.set(&dependent, "reopened_at", &json!(self.at))?;
+            for key in ["verdict", "conditions", "last_error"] {
+                self.unset(&dependent, key);
+            }
+            self.reset_parts(&dependent)?;
+            self.withdraw_approval(&dependent)?;
+        }
+        Ok(())
+    }
+
+    fn withdraw_approval(&mut self, id: &str) -> Result<(), EditError> {
+        let Some(Value::Array(all)) = self.phase.get("/user_checkpoints") else { return Ok(()) };
+        let is_of = |entry: &&Value| entry.get("phase").and_then(Value::as_str) == Some(id);
+        if !all.iter().any(|entry| is_of(&entry)) {
+            return Ok(());
+        }
+        let kept: Vec<Value> = all.iter().filter(|entry| !is_of(entry)).cloned().collect();
+        self.phase.set("/user_checkpoints", &Value::Array(kept))
+    }
+
+    fn reset_parts(&mut self, id: &str) -> Result<(), EditError> {
+        let place = self.place(id)?;
+        let count = self.get(id, "parts").and_then(Value::as_array).map_or(0, Vec::len);
+        for part in 0..count {
+            self.execution.set(&format!("/tasks/{place}/parts/{part}/status"), &json!(word(Status::Pending)))?;
+        }
+        Ok(())
+    }
+
+    fn begin_part(&mut self, id: &str, part: &str) -> Result<(), EditError> {
+        if self.statuses.get(id) != Some(&Status::InProgress) {
+            let attempts = self.get(id, "attempts").and_then(Value::as_u64).unwrap_or_default();
+            let attempt = u32::try_from(attempts).unwrap_or(u32::MAX).saturating_add(1);
+            self.begin(id, None, attempt)?;
+        }
+        let pointer = self.part(id, part)?;
+        self.execution.set(&format!("{pointer}/status"), &json!(word(Status::InProgress)))
+    }
+
+    fn finish_part(&mut self, outcome: &Outcome, part: &str) -> Result<(), EditError> {
+        let pointer = self.part(outcome.step.as_str(), part)?;
+        self.execution.set(&format!("{pointer}/status"), &json!(word(outcome.status)))?;
+        for (name, value) in &outcome.set {
+            self.execution.set(&format!("{pointer}/variables/{}", escape(name)), value)?;
+        }
+        match &outcome.error {
+            Some(error) => self.execution.set(&format!("{pointer}/last_error"), &json!(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        self.go_on();
+        let id = outcome.step.as_str();
+        self.set_status(id, outcome.status)?;
+        self.set(id, "attempts", &json!(outcome.attempt))?;
+        self.set(id, "completed_at", &json!(self.at))?;
+        let error = outcome.error.as_ref().or(outcome.summary.as_ref().filter(|_| outcome.status == Status::Failed));
+        let fields = [
+            ("agent", outcome.agent.as_ref().map(|agent| json!(agent))),
+            ("verdict", outcome.verdict.map(|verdict| json!(verdict))),
+            ("conditions", outcome.verdict.map(|_| json!(outcome.conditions))),
+            ("summary", outcome.summary.as_ref().map(|summary| json!(summary))),
+            ("commit", outcome.commit.as_ref().map(|commit| json!(commit))),
+            ("outputs", (!outcome.outputs.is_empty()).then(|| json!(outcome.outputs))),
+            ("last_error", error.map(|error| json!(error))),
+            ("failures", (outcome.failures > 0).then(|| json!(outcome.failures))),
+        ];
+        for (key, value) in fields {
+            match value {
+                Some(value) => self.set(id, key, &value)?,
+                None if matches!(key, "verdict" | "conditions" | "last_error" | "failures") => self.unset(id, key),
+                None => {}
+            }
+        }
+        self.remember_definition(id)
+    }
+
+    fn approve(&mut self, id: &str, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+        self.go_on();
+        self.set_status(id, Status::Completed)?;
+        self.set(id, "completed_at", &json!(self.at))?;
+        for key in ["verdict", "conditions", "last_error", "failures"] {
+            self.unset(id, key);
+        }
+        let mut approval = json!({"phase": id, "approved_at": self.at});
+        if let Some(by) = by {
+            approval["by"] = json!(by);
+        }
+        if let Some(note) = note {
+            approval["note"] = json!(note);
+        }
+        self.phase.push("/user_checkpoints", &approval)?;
+        self.remember_definition(id)
+    }
+
+    fn resume(
+        &mut self,
+        interruption: Option<&Interruption>,
+        strategy: Option<&str>,
+        settled: &[(StepId, Status)],
+    ) -> Result<(), EditError> {
+        self.go_on();
+        let count = self.phase.get("/resume_count").and_then(Value::as_u64).unwrap_or_default();
+        self.phase.set("/resume_count", &json!(count.saturating_add(1)))?;
+        if let Some(interruption) = interruption {
+            let mut record = json!({"at": self.at, "kind": interruption.kind, "reason": interruption.reason});
+            if let Some(step) = &interruption.step {
+                record["step"] = json!(step);
+            }
+            if let Some(strategy) = strategy {
+                record["strategy"] = json!(strategy);
+            }
+            self.phase.push("/interruption_history", &record)?;
+        }
+        for (step, status) in settled {
+            self.set_status(step.as_str(), *status)?;
+            self.set(step.as_str(), "completed_at", &json!(self.at))?;
+            self.remember_definition(step.as_str())?;
+        }
+        Ok(())
+    }
+
+    fn rest(&mut self, status: &str, reason: Option<&str>) -> Result<(), EditError> {
+        self.phase.set("/run_status", &json!(status))?;
+        self.phase.set("/run_status_at", &json!(self.at))?;
+        match reason {
+            Some(reason) => self.phase.set("/run_status_reason", &json!(reason)),
+            None => {
+                self.phase.remove("/run_status_reason");
+                Ok(())
+            }
+        }
+    }
+
+    fn go_on(&mut self) {
+        for key in ["/run_status", "/run_status_at", "/run_status_reason"] {
+            self.phase.remove(key);
+        }
+    }
+
+    /// Takes over a workflow file that was changed. Digests of what was done to the old one stay, so that it shows.
+    fn adopt(&mut self) -> Result<(), EditError> {
+        let value = self.definition.to_value();
+        self.phase.set("/definition", &value)?;
+        for step in self.definition.steps.clone() {
+            if !self.places.contains_key(step.id()) {
+                let place = self.execution.get("/tasks").and_then(Value::as_array).map_or(0, Vec::len);
+                self.execution.push("/tasks", &start::task(&step))?;
+                self.places.insert(step.id().to_owned(), place);
+                self.statuses.insert(step.id().to_owned(), Status::Pending);
+            }
+            let needs: Vec<&str> = step.needs().iter().map(|need| need.text.as_str()).collect();
+            self.set(step.id(), "depends_on", &json!(needs))?;
+            if self.statuses.get(step.id()) != Some(&Status::Completed) {
+                self.remember_definition(step.id())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remember_definition(&mut self, id: &str) -> Result<(), EditError> {
+        let Some(digest) = self.definition.step(id).map(StepDefinition::digest) else { return Ok(()) };
+        self.phase.set(&format!("/definition_source/digests/{}", escape(id)), &json!(digest))
+    }
+
+    /// Brings the summary in phase.json up to date and returns both edits.
+    fn finish(mut self) -> Result<Vec<Edit>, EditError> {
+        let over = |step: &&StepDefinition| {
+            matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
+        };
+        let phases = self.definition.phases();
+        let done: Vec<(String, Value)> = phases
+            .iter()
+            .filter(|(_, steps)| steps.iter().all(over))
+            .map(|(phase, steps)| {
+                (phase.clone(), json!(steps.iter().flat_map(|step| &step.outputs).next().map(|output| &output.path)))
+            })
+            .collect();
+        let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
+        let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
+        let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
+        let standing = self.phase.get("/current_phase").and_then(Value::as_str);
+        let standing = standing.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
+        let at = busy.or(standing).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
+        let (current, status) = match at {
+            None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
+            Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),
+        };
+        let recorded = self.phase.get("/completed_phases").and_then(Value::as_array).cloned().unwrap_or_default();
+        let name = |entry: &Value| entry.get("phase").and_then(Value::as_str).map(str::to_owned);
+        let kept: Vec<Value> =
+            recorded.iter().filter(|entry| name(entry).is_some_and(|name| is_done(&name))).cloned().collect();
+        if kept.len() < recorded.len() || self.phase.get("/completed_phases").is_none() {
+            self.phase.set("/completed_phases", &Value::Array(kept))?;
+        }
+        for (phase, output) in done {
+            if !recorded.iter().any(|entry| name(entry).as_ref() == Some(&phase)) {
+                let mut entry = json!({"phase": phase, "completed_at": self.at});
+                if !output.is_null() {
+                    entry["output"] = output;
+                }
+                self.phase.push("/completed_phases", &entry)?;
+            }
+        }
+        self.phase.set("/current_phase", &json!(current))?;
+        self.phase.set("/phase_status", &json!(status))?;
+        self.phase.set("/last_updated", &json!(self.at))?;
+        self.phase.set("/interruption_safe", &json!(true))?;
+        Ok(vec![self.execution.into_edit(), self.phase.into_edit()])
+    }
+
+    fn phase_status(&self, steps: &[&StepDefinition]) -> &'static str {
+        let has = |status: Status| steps.iter().any(|step| self.statuses.get(step.id()) == Some(&status));
+        if has(Status::InProgress) || has(Status::WaitingApproval) {
+            "in_progress"
+        } else if has(Status::Failed) {
+            "failed"
+        } else if has(Status::Completed) || has(Status::Skipped) {
+            "in_progress"
+        } else {
+            "pending"
+        }
+    }
+
+    fn set_status(&mut self, id: &str, status: Status) -> Result<(), EditError> {
+        self.set(id, "status", &json!(word(status)))?;
+        self.statuses.insert(id.to_owned(), status);
+        Ok(())
+    }
+
+    fn place(&self, id: &str) -> Result<usize, EditError> {
+        let missing = || EditError::Unsupported(format!("{} has no task `{id}`", self.execution.path));
+        self.places.get(id).copied().ok_or_else(missing)
+    }
+
+    fn part(&self, id: &str, part: &str) -> Result<String, EditError> {
+        let place = self.place(id)?;
+        let parts = self.get(id, "parts").and_then(Value::as_array);
+        let at = parts.into_iter().flatten().position(|other| other.get("name").and_then(Value::as_str) == Some(part));
+        let missing = || EditError::Unsupported(format!("{} has no part `{part}` of `{id}`", self.execution.path));
+        at.map(|at| format!("/tasks/{place}/parts/{at}")).ok_or_else(missing)
+    }
+
+    fn get(&self, id: &str, key: &str) -> Option<&Value> {
+        self.execution.get(&format!("/tasks/{}/{key}", self.places.get(id)?))
+    }
+
+    fn set(&mut self, id: &str, key: &str, value: &Value) -> Result<(), EditError> {
+        let place = self.place(id)?;
+        self.execution.set(&format!("/tasks/{place}/{key}"), value)
+    }
+
+    fn unset(&mut self, id: &str, key: &str) {
+        if let Some(place) = self.places.get(id) {
+            self.execution.remove(&format!("/tasks/{place}/{key}"));
+        }
+    }
+}

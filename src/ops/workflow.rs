@@ -1,0 +1,194 @@
+//! Workflow files: found by path or by name, read, checked, and the schemas they declare held against what steps left.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::OpError;
+use super::report::Body;
+use super::report::Report;
+use super::world::Opened;
+use super::world::World;
+use crate::dialect;
+use crate::dialect::BUILT_IN;
+use crate::dialect::Document;
+use crate::engine::quoted;
+use crate::model::Content;
+use crate::model::Evidence;
+use crate::model::FileFact;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::OutputSchema;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::sha256_hex;
+use crate::schema;
+use crate::store;
+
+/// Where a project keeps the workflows that `start NAME` finds.
+const FOLDER: &str = ".claude/piton";
+const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
+
+/// Is a workflow file without mistakes.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) definition: Value,
+    /// The file, when it lies below the project's root.
+    pub(crate) source: Option<RelPath>,
+    pub(crate) sha256: String,
+}
+
+/// Is a workflow file as text.
+struct Text {
+    folder: Utf8PathBuf,
+    name: RelPath,
+    bytes: Vec<u8>,
+}
+
+/// Finds the workflow file that a text means; `None` when the text is a name and no file of the project has it.
+///
+/// # Errors
+///
+/// When a path leads nowhere, the file cannot be read, or it has mistakes: all of them, each with line and column.
+pub(crate) fn find(world: &World, workflow: &str) -> Result<Option<Found>, OpError> {
+    let Some(text) = locate(world, workflow)? else { return Ok(None) };
+    let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
+    match definition {
+        Some(definition) => {
+            let source = (text.folder == world.project.root).then_some(text.name);
+            Ok(Some(Found { definition, source, sha256: sha256_hex(&text.bytes) }))
+        }
+        None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
+    }
+}
+
+/// Prints a workflow: of the project, else one that comes with the program.
+pub(crate) fn print(world: &World, workflow: &str) -> Result<Report, OpError> {
+    let built_in = BUILT_IN.iter().find(|one| one.name == workflow).map(|one| one.text.to_owned());
+    let text = match built_in {
+        Some(text) => Some(text),
+        None => locate(world, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
+    };
+    text.map(|text| Report::ok(Body::Document(text)))
+        .ok_or_else(|| unknown(world, workflow, BUILT_IN.iter().map(|one| one.name)))
+}
+
+/// Says that no workflow has this name, and which there are.
+pub(crate) fn unknown<'a>(world: &World, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
+    let known: Vec<&str> = known.collect();
+    let mut hints = vec![format!("known workflows: {}", known.join(", "))];
+    let own: Vec<String> = own_names(world);
+    match own.as_slice() {
+        [] => hints.push(format!("one of your own: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
+        own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
+    }
+    hints.push("to begin one from: piton start --print nine-step".to_owned());
+    OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
+}
+
+fn own_names(world: &World) -> Vec<String> {
+    let listings = store::listings(&world.project, &|_| false);
+    let entries = listings.first().map(|listing| listing.entries.as_slice()).unwrap_or_default();
+    let name = |path: &str| {
+        let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+        let stem = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix))?;
+        (!stem.contains('/')).then(|| stem.to_owned())
+    };
+    entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
+}
+
+fn locate(world: &World, workflow: &str) -> Result<Option<Text>, OpError> {
+    let root = &world.project.root;
+    if workflow.contains('/') || SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
+        let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
+        let path = store::existing_path(&world.project.cwd, &given).ok_or_else(|| OpError::Usage {
+            message: format!("there is no workflow file {workflow}"),
+            hints: vec!["paths are relative to the current folder".to_owned()],
+        })?;
+        let below = path.strip_prefix(root).ok().and_then(|path| RelPath::parse(path.as_str()).ok());
+        let (folder, name) = match below {
+            Some(name) => (root.clone(), name),
+            None => {
+                let folder = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
+                (folder, RelPath::parse(path.file_name().unwrap_or_default())?)
+            }
+        };
+        return read(folder, name).map(Some);
+    }
+    for suffix in SUFFIXES {
+        let Ok(name) = RelPath::parse(&format!("{FOLDER}/{workflow}{suffix}")) else { return Ok(None) };
+        if store::read_file(root, &name) != Content::Problem(ReadProblem::Missing) {
+            return read(root.clone(), name).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn read(folder: Utf8PathBuf, name: RelPath) -> Result<Text, OpError> {
+    let problem = match store::read_file(&folder, &name) {
+        Content::Bytes(bytes) => return Ok(Text { folder, name, bytes: bytes.to_vec() }),
+        Content::Problem(problem) => problem,
+        Content::NameOnly => ReadProblem::Missing,
+    };
+    let message = format!("the workflow file {name} cannot be read: {problem}");
+    Err(OpError::Unreadable { message, findings: Vec::new() })
+}
+
+/// Checks a workflow file and the schemas it declares. There is a definition exactly when there are no findings.
+pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Value>, Vec<Finding>) {
+    let mut checked = dialect::check_definition(file, bytes);
+    for declared in &checked.schemas {
+        let problem = match schema_value(root, &declared.schema) {
+            Ok(value) => schema::problem_of_schema(&value).map(|problem| format!("is no JSON Schema: {problem}")),
+            Err(problem) => Some(problem),
+        };
+        if let Some(problem) = problem {
+            let what = match &declared.schema {
+                OutputSchema::Inline(_) => "this schema".to_owned(),
+                OutputSchema::File(path) => format!("the schema {path}"),
+            };
+            let finding = Finding::new(FindingCode::DefinitionInvalid, format!("{what} {problem}"));
+            let fix = format!("correct the schema of an output of {}", quoted(declared.step.as_str()));
+            checked.findings.push(finding.at(file).line(declared.line, Some(declared.column)).fix(fix));
+        }
+    }
+    checked.findings.sort_by_key(|finding| (finding.line, finding.column));
+    (checked.definition.filter(|_| checked.findings.is_empty()), checked.findings)
+}
+
+fn schema_value(root: &Utf8Path, schema: &OutputSchema) -> Result<Value, String> {
+    match schema {
+        OutputSchema::Inline(value) => Ok(value.clone()),
+        OutputSchema::File(path) => json(root, path),
+    }
+}
+
+fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
+    match store::read_file(root, path) {
+        Content::Bytes(bytes) => match Document::parse(&bytes) {
+            Ok(document) => Ok(document.value()),
+            Err(error) => Err(format!("is not JSON: line {}: {}", error.line, error.message)),
+        },
+        Content::Problem(problem) => Err(format!("cannot be read: {problem}")),
+        Content::NameOnly => Err("cannot be read".to_owned()),
+    }
+}
+
+/// Holds the outputs that are there against the schemas their steps declare.
+pub(crate) fn check_outputs(opened: &Opened, evidence: &mut Evidence) {
+    let root = &opened.files.root;
+    for wanted in &opened.loaded.wanted.outputs {
+        let Some(schema) = &wanted.schema else { continue };
+        let Some(FileFact::Present { bytes: 1.., parses, violation, .. }) = evidence.files.get_mut(&wanted.path) else {
+            continue;
+        };
+        if *parses == Some(false) {
+            continue;
+        }
+        let found = schema_value(root, schema).map_err(|problem| format!("the schema {problem}")).and_then(|schema| {
+            let value = json(root, &wanted.path).map_err(|problem| format!("it {problem}"))?;
+            schema::violation(&schema, &value).map_err(|problem| format!("the schema is none: {problem}"))
+        });
+        *violation = found.unwrap_or_else(Some);
+    }
+}

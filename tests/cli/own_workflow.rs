@@ -1,0 +1,319 @@
+//! Workflows of one's own, from a file to the last step, through the program.
+
+use std::collections::BTreeMap;
+
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// Two branches side by side, two reviews that return, a gate, a schema-checked output, parts: twelve steps.
+const FLOW: &str = "\
+name: release
+description: From a note to a release.
+steps:
+  - {id: note, agent: writer, outputs: out/note.md}
+  - {id: api, agent: coder, depends_on: note, outputs: out/api.txt}
+  - {id: api-test, agent: tester, depends_on: api}
+  - {id: ui, agent: coder, depends_on: note, outputs: out/ui.txt}
+  - {id: ui-test, agent: tester, depends_on: ui, outputs: out/ui-test.txt}
+  - id: join
+    agent: coder
+    depends_on: [api-test, ui-test]
+    outputs:
+      path: out/join.json
+      schema: {type: object, required: [ok], properties: {ok: {type: boolean}}}
+  - {id: review, agent: reviewer, depends_on: join, returns_to: join}
+  - {id: approval, gate: Ann, depends_on: review}
+  - {id: docs, agent: writer, depends_on: approval, parts: [outline, text]}
+  - {id: docs-review, agent: reviewer, depends_on: docs, returns_to: docs}
+  - {id: pack, agent: coder, depends_on: docs-review, outputs: out/pack.txt}
+  - {id: notes, agent: writer, depends_on: pack}
+";
+const STEPS: [&str; 12] =
+    ["note", "api", "api-test", "ui", "ui-test", "join", "review", "approval", "docs", "docs-review", "pack", "notes"];
+
+fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
+    sandbox.piton(arguments.iter().copied()).real_clock().run()
+}
+
+fn started(flow: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("flow.yaml", flow);
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "demo"]).expect_code(0);
+    sandbox
+}
+
+/// Says at which moment of a step its agent and the program are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    BeforeWork,
+    AfterWork,
+}
+
+/// Drives a run with a new process per command, as an agent would: ask for the plan, do what it says.
+struct Driver<'a> {
+    sandbox: &'a Sandbox,
+    cut: Option<(&'static str, Cut)>,
+    /// The first verdict of `review` sends the run back once.
+    rejects: bool,
+}
+
+impl Driver<'_> {
+    /// Goes on until the run is cut off (false) or over (true).
+    fn drive(&mut self) -> bool {
+        for _ in 0..60 {
+            let plan = piton(self.sandbox, &["plan"]);
+            if plan.at("/data/verdict") == "complete" {
+                return true;
+            }
+            let next = plan.at("/data/next/0");
+            let (step, action) = (next["step"].as_str().unwrap_or_default(), next["action"].as_str());
+            let step = *STEPS.iter().find(|known| **known == step).unwrap_or_else(|| panic!("no next step\n{plan}"));
+            match action {
+                Some("approve") => {
+                    plan.expect_code(9);
+                    assert_eq!(step, "approval");
+                    self.count(step);
+                    piton(self.sandbox, &["approve", step, "--by", "Ann"]).expect_code(0);
+                }
+                Some("run" | "retry" | "return") => {
+                    plan.expect_code(0);
+                    if !self.work(step) {
+                        return false;
+                    }
+                }
+                _ => panic!("{plan}"),
+            }
+        }
+        panic!("the run does not end");
+    }
+
+    fn work(&mut self, step: &'static str) -> bool {
+        piton(self.sandbox, &["begin", step]).expect_code(0);
+        if self.cut == Some((step, Cut::BeforeWork)) {
+            return false;
+        }
+        self.count(step);
+        let output = match step {
+            "note" => Some("out/note.md"),
+            "api" => Some("out/api.txt"),
+            "ui" => Some("out/ui.txt"),
+            "ui-test" => Some("out/ui-test.txt"),
+            "pack" => Some("out/pack.txt"),
+            _ => None,
+        };
+        if let Some(path) = output {
+            self.sandbox.file(path, step);
+        }
+        if step == "join" {
+            self.sandbox.file("out/join.json", "{\"ok\": true}\n");
+        }
+        if self.cut == Some((step, Cut::AfterWork)) {
+            return false;
+        }
+        match step {
+            "review" if std::mem::take(&mut self.rejects) => {
+                piton(self.sandbox, &["finish", step, "--verdict", "needs revision", "--error", "add a test"])
+            }
+            "review" | "docs-review" => piton(self.sandbox, &["finish", step, "--verdict", "approved"]),
+            _ => piton(self.sandbox, &["finish", step]),
+        }
+        .expect_code(0);
+        true
+    }
+
+    fn count(&self, step: &str) {
+        let path = self.sandbox.root().join("count");
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        std::fs::write(path, format!("{before}{step}\n")).expect("a file of the sandbox");
+    }
+}
+
+fn counts(sandbox: &Sandbox) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for line in sandbox.read("count").lines() {
+        *counts.entry(line.to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+fn each(times: u32) -> BTreeMap<String, u32> {
+    STEPS.iter().map(|step| ((*step).to_owned(), times)).collect()
+}
+
+#[test]
+fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
+    for step in STEPS {
+        let sandbox = started(FLOW);
+        let first = Driver { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();
+        assert_eq!(first, step == "approval", "{step}");
+        if !first {
+            let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
+            assert_eq!(resumed.at("/data/context/step"), step, "{resumed}");
+            assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+        }
+        assert_eq!(counts(&sandbox), each(1), "{step}");
+        assert_eq!(sandbox.read_json("memory/state/phase.json")["phase_status"], "complete", "{step}");
+    }
+}
+
+#[test]
+fn a_step_that_left_its_output_before_it_was_cut_off_is_not_done_again() {
+    for step in ["note", "api", "ui", "ui-test", "join", "pack"] {
+        let sandbox = started(FLOW);
+        assert!(!Driver { sandbox: &sandbox, cut: Some((step, Cut::AfterWork)), rejects: false }.drive());
+        let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
+        assert!(resumed.findings().contains(&"completed-by-evidence".to_owned()), "{resumed}");
+        assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+        assert_eq!(counts(&sandbox), each(1), "{step}");
+    }
+}
+
+#[test]
+fn a_review_that_returns_reopens_only_what_it_judged() {
+    for cut in [None, Some(("join", Cut::BeforeWork))] {
+        let sandbox = started(FLOW);
+        let mut driver = Driver { sandbox: &sandbox, cut: None, rejects: true };
+        if cut.is_some() {
+            // Up to the review that rejects, then a rework that is cut off: what the first attempt left proves nothing.
+            driver.cut = Some(("review", Cut::BeforeWork));
+            assert!(!driver.drive());
+            piton(&sandbox, &["finish", "review", "--verdict", "needs revision", "--error", "add a test"])
+                .expect_code(0);
+            driver.count("review");
+            driver.cut = cut;
+            driver.rejects = false;
+            assert!(!driver.drive());
+            let context = piton(&sandbox, &["context"]).expect_code(0);
+            assert_eq!(context.at("/data/step"), "join", "{context}");
+            assert_eq!(context.at("/data/findings_to_address/0"), "add a test");
+            driver.cut = None;
+        }
+        assert!(driver.drive());
+        let mut expected = each(1);
+        expected.insert("join".to_owned(), 2);
+        expected.insert("review".to_owned(), 2);
+        assert_eq!(counts(&sandbox), expected);
+    }
+}
+
+#[test]
+fn an_output_that_violates_its_schema_is_no_proof() {
+    let flow = "steps:\n- id: a\n  outputs: {path: a.json, schema: {type: object, properties: {n: {type: integer}}}}\n- id: b\n";
+    let sandbox = started(flow);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    sandbox.file("a.json", "{\"n\": \"x\"}");
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]);
+    let expected = "the output a.json of a does not satisfy its schema: /n is text, a whole number is needed";
+    assert_eq!(plan.at("/findings/0/code"), "output-invalid", "{plan}");
+    assert_eq!(plan.at("/findings/0/message"), expected);
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), ("a".into(), "retry".into()));
+    sandbox.file("a.json", "{\"n\": 1}");
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
+}
+
+#[test]
+fn a_changed_file_reopens_what_changed_and_what_was_built_on_it() {
+    let flow = |instructions: &str, more: &str| {
+        format!(
+            "steps:\n- {{id: a}}\n- {{id: b, depends_on: a, instructions: {instructions}}}\n- {{id: c, depends_on: b}}\n- {{id: d, depends_on: a, title: D}}\n{more}"
+        )
+    };
+    let sandbox = started(&flow("old", "- {id: e, depends_on: a}\n"));
+    for step in ["a", "b", "c", "d"] {
+        piton(&sandbox, &["begin", step]).expect_code(0);
+        piton(&sandbox, &["finish", step]).expect_code(0);
+    }
+    sandbox.file("flow.yaml", &flow("new", "- {id: f, depends_on: d}\n").replace("title: D", "title: Better"));
+    let plan = piton(&sandbox, &["plan"]);
+    assert_eq!(plan.at("/data/steps/completed"), serde_json::json!(["a", "d"]), "{plan}");
+    assert_eq!(plan.at("/data/steps/invalid"), serde_json::json!(["b", "c"]), "{plan}");
+    assert_eq!(plan.at("/data/steps/pending"), serde_json::json!(["f"]), "{plan}");
+    let drift = plan.findings().iter().filter(|code| *code == "definition-drift").count();
+    assert_eq!(drift, 2, "{plan}");
+    for step in ["b", "c", "f"] {
+        piton(&sandbox, &["begin", step]).expect_code(0);
+        piton(&sandbox, &["finish", step]).expect_code(0);
+    }
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/verdict"), "complete");
+    sandbox.remove("flow.yaml");
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/verdict"), "complete");
+}
+
+#[test]
+fn begin_and_finish_leave_foreign_fields_and_spelling_alone() {
+    let sandbox = started("steps: [{id: a}, {id: b}]\n");
+    let phase = sandbox.read("memory/state/phase.json");
+    let marked = phase.replacen("{\n", "{\n  \"mine\" : [1.50,  \"ä\"],\n", 1);
+    sandbox.file("memory/state/phase.json", &marked);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    let after = sandbox.read("memory/state/phase.json");
+    assert!(after.contains("\n  \"mine\" : [1.50,  \"ä\"],\n"), "{after}");
+    let value = sandbox.read_json("memory/state/phase.json");
+    assert_eq!(value["completed_phases"][0]["phase"], "a");
+    assert_eq!((&value["current_phase"], &value["interruption_safe"]), (&"b".into(), &true.into()));
+    let task = &sandbox.read_json("memory/state/execution.json")["tasks"][0];
+    assert_eq!((&task["status"], &task["attempts"]), (&"verified".into(), &1.into()));
+}
+
+#[test]
+fn parts_pause_abort_and_complete_are_recorded() {
+    let sandbox = started("steps: [{id: a, parts: [x, y]}, {id: g, gate: true}]\n");
+    piton(&sandbox, &["begin", "a", "--part", "x"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--part", "x", "--set", "found=3"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]).expect_code(0);
+    assert_eq!(plan.at("/data/next/0/parts/0/action"), "done", "{plan}");
+    assert_eq!(piton(&sandbox, &["context"]).at("/data/variables/found"), 3);
+    piton(&sandbox, &["pause", "--reason", "lunch"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).at("/data/interruption/reason"), "lunch");
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    piton(&sandbox, &["begin", "g"]).expect_code(9);
+    piton(&sandbox, &["skip", "g", "--reason", "no"]).expect_code(9);
+    piton(&sandbox, &["complete"]).expect_code(1);
+    piton(&sandbox, &["approve", "g", "--by", "Ann"]).expect_code(0);
+    assert_eq!(sandbox.read_json("memory/state/phase.json")["user_checkpoints"][0]["by"], "Ann");
+    piton(&sandbox, &["complete"]).expect_code(0);
+    piton(&sandbox, &["abort"]).expect_code(0);
+}
+
+#[test]
+fn a_second_run_has_a_folder_of_its_own() {
+    let sandbox = started("steps: [{id: a}]\n");
+    sandbox.file(".claude/piton/small.yaml", "steps: [{id: b}]\n");
+    piton(&sandbox, &["start", "small", "--feature", "other"]).expect_code(0);
+    assert!(sandbox.exists("memory/state/other/phase.json"));
+    piton(&sandbox, &["plan"]).expect_code(8);
+    assert_eq!(piton(&sandbox, &["plan", "other"]).expect_code(0).at("/data/next/0/step"), "b");
+    piton(&sandbox, &["start", "small", "--feature", "other"]).expect_code(1);
+    piton(&sandbox, &["start", "small", "--feature", "other", "--archive"]).expect_code(0);
+}
+
+#[test]
+fn workflows_are_printed_listed_and_refused() {
+    let sandbox = Sandbox::new();
+    for name in ["dotagent", "nine-step"] {
+        let printed = piton(&sandbox, &["start", "--print", name]).expect_code(0);
+        assert!(printed.stdout.starts_with(&format!("name: {name}\n")), "{printed}");
+        sandbox.file("flow.yaml", &printed.stdout);
+        piton(&sandbox, &["validate", "flow.yaml"]).expect_code(0);
+    }
+    sandbox.file(".claude/piton/mine.yaml", "steps: [{id: a}]\n");
+    assert_eq!(piton(&sandbox, &["start", "--print", "mine"]).expect_code(0).stdout, "steps: [{id: a}]\n");
+    let unknown = piton(&sandbox, &["start", "nothing", "--feature", "x"]).expect_code(2);
+    assert_eq!(unknown.at("/error/hints/1"), "in .claude/piton: mine");
+    sandbox
+        .file("bad.yaml", "steps:\n- id: a\n  agnet: x\n  outputs: {path: a.json, schema: {type: objekt}}\n- id: a\n");
+    for arguments in [["start", "bad.yaml", "--feature", "x"].as_slice(), &["validate", "bad.yaml"]] {
+        let output = piton(&sandbox, arguments).expect_code(1);
+        assert_eq!(output.findings(), ["definition-invalid"; 3], "{output}");
+        let places: Vec<_> = (0..3)
+            .map(|at| (output.at(&format!("/findings/{at}/line")), output.at(&format!("/findings/{at}/column"))))
+            .collect();
+        assert_eq!(places, [(3.into(), 3.into()), (4.into(), 35.into()), (5.into(), 7.into())]);
+        assert_eq!(output.at("/findings/0/file"), "bad.yaml");
+    }
+    assert!(!sandbox.exists("memory"));
+    assert_eq!(piton(&sandbox, &["schema", "workflow"]).expect_code(0).at("/title"), "Piton workflow");
+}
