@@ -3,6 +3,8 @@
 
 mod arch;
 mod cli;
+mod concurrency;
+mod crash;
 mod launcher;
 mod plugin;
 mod schemas;

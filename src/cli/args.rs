@@ -5,6 +5,8 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::ops::Exit;
+
 /// Durable checkpoints and resume plans for multi-step agent work.
 #[derive(Debug, Parser)]
 #[command(
@@ -14,15 +16,23 @@ use clap::ValueEnum;
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\
-                  Exit codes: 0 ok, 1 no, 2 usage, 3 nothing found, 4 unreadable, 5 newer format, 6 conflict, \
-                  7 step failed, 8 choose one, 9 a person must decide, 70 bug."
+    after_help = after_help()
 )]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) verb: Verb,
+}
+
+fn after_help() -> String {
+    let mut text =
+        "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\nExit codes:\n"
+            .to_owned();
+    for exit in Exit::ALL {
+        text.push_str(&format!("  {:>2}  {}\n", exit.code(), exit.meaning()));
+    }
+    text
 }
 
 #[derive(Debug, Args)]

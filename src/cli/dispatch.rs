@@ -1,6 +1,5 @@
 //! From a verb to its use case, and from its report to the output.
 
-use anyhow::Context as _;
 use clap::CommandFactory as _;
 
 use super::args;
@@ -33,14 +32,14 @@ pub(super) fn run(cli: &Cli) -> Exit {
     match outcome {
         Ok((report, format)) => match print(&report, format, cli) {
             Ok(()) => report.exit,
-            Err(error) => error::report(&CliError::from(error), Format::Text),
+            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
         },
-        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or(Format::Text)),
+        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
     }
 }
 
 /// The format that was asked for, else text for a person and JSON for a program.
-fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
+pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
     let asked = match (global.format, ops::wanted_format()) {
         (Some(format), _) => Some(format),
         (None, Some(text)) => match <Format as clap::ValueEnum>::from_str(&text, true) {
@@ -54,13 +53,29 @@ fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
             Err(CliError::usage("--format yaml is for `context` and `resume`".to_owned()))
         }
         Some(format) => Ok(format),
-        None if output::is_terminal() => Ok(Format::Text),
-        None => Ok(Format::Json),
+        None => Ok(usual_format()),
     }
 }
 
-fn print(report: &Report, format: Format, cli: &Cli) -> anyhow::Result<()> {
-    let printed = match format {
+/// Text for a person, JSON for a program.
+pub(super) fn usual_format() -> Format {
+    if output::is_terminal() { Format::Text } else { Format::Json }
+}
+
+/// The format that a command line asks for which could not be understood as a whole.
+pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -> Format {
+    let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
+    let mut asked = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--format") {
+        Some("") => words.get(at + 1).map(String::as_str),
+        Some(value) => value.strip_prefix('='),
+        None => None,
+    });
+    let asked = asked.next().map(str::to_owned).or_else(ops::wanted_format);
+    asked.and_then(|text| <Format as clap::ValueEnum>::from_str(&text, true).ok()).unwrap_or_else(usual_format)
+}
+
+fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
+    match format {
         Format::Text => output::print_text(&render::text(report, cli.global.verbose, cli.global.quiet)),
         Format::Markdown => output::print_raw(&render::markdown(report)),
         Format::Yaml => output::print_raw(&render::yaml(report)),
@@ -68,8 +83,7 @@ fn print(report: &Report, format: Format, cli: &Cli) -> anyhow::Result<()> {
             Ok(value) => output::print_json(&value),
             Err(document) => output::print_raw(document),
         },
-    };
-    printed.context("the result could not be printed")
+    }
 }
 
 fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {

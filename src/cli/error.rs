@@ -7,6 +7,7 @@ use super::output::Tone;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
@@ -26,6 +27,26 @@ impl CliError {
         Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new() }
     }
 
+    /// Takes apart what clap says: the message, then tips and the usage.
+    pub(super) fn command_line(rendered: &str) -> Self {
+        let line = |section: &str| section.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut sections = rendered.split("\n\n").map(line).filter(|section| !section.is_empty());
+        let message = sections.next().unwrap_or_default();
+        let hints = sections.filter(|section| !section.starts_with("For more information"));
+        Self { hints: hints.collect(), ..Self::usage(message.trim_start_matches("error: ").to_owned()) }
+    }
+
+    /// Says that a panic was caught.
+    pub(super) fn bug() -> Self {
+        Self::from(anyhow::Error::msg("piton stopped in the middle of its work; no state file is half written"))
+    }
+
+    /// Says that the work is done and only its result could not be printed.
+    pub(super) fn unprinted(error: std::io::Error) -> Self {
+        let error = anyhow::Error::new(error).context("the result could not be printed");
+        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new() }
+    }
+
     pub(super) fn of(error: OpError) -> Self {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
@@ -33,7 +54,15 @@ impl CliError {
             OpError::NoRun { findings, .. } | OpError::Unreadable { findings, .. } => findings.clone(),
             _ => Vec::new(),
         };
-        Self { exit, error: error.into(), hints, findings }
+        // Where a system's own folder is there and empty, its own words say what to do.
+        let own = findings.iter().find(|finding: &&Finding| finding.code == FindingCode::NoRunHere).cloned();
+        match own {
+            Some(own) => {
+                let hints = own.fix.into_iter().chain(hints).collect();
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings }
+            }
+            None => Self { exit, error: error.into(), hints, findings },
+        }
     }
 }
 
@@ -62,7 +91,7 @@ pub(super) fn report(error: &CliError, format: Format) -> Exit {
                 error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
                 findings: error.findings.clone(),
             };
-            serde_json::to_value(document).map_err(std::io::Error::other).and_then(|value| output::print_json(&value))
+            output::print_json(&document)
         }
         Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
     };
@@ -79,7 +108,7 @@ fn text(error: &CliError, message: &str) -> Text {
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
     text.put(tone, format!("{mark}{message}")).end();
-    for finding in &error.findings {
+    for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {
         let place = finding.file.as_ref().map_or_else(String::new, |file| match finding.line {
             Some(line) => format!("{file}:{line}: "),
             None => format!("{file}: "),
@@ -90,12 +119,4 @@ fn text(error: &CliError, message: &str) -> Text {
         text.line(format!("→ {hint}"));
     }
     text
-}
-
-/// Says that a panic was caught, and returns the exit code for it.
-pub(super) fn bug() -> u8 {
-    let mut text = Text::default();
-    text.put(Tone::Bad, format!("❌ {REPORT}")).end();
-    let _ = output::say(&text);
-    Exit::Bug.code()
 }

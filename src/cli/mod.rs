@@ -11,21 +11,42 @@ use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
+use args::Format;
+use output::Text;
+
+use crate::model::clean;
 use crate::ops::Exit;
 
 /// Runs the program and returns its exit code. A panic ends with 70 and a request to report it.
 pub fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are results; anything else is a usage error. A closed pipe is no problem of ours.
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(Exit::Usage.code()) } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return ExitCode::from(not_run(&error).code()),
     };
-    match panic::catch_unwind(|| dispatch::run(&cli)) {
-        Ok(exit) => ExitCode::from(exit.code()),
-        Err(_) => ExitCode::from(error::bug()),
+    let exit = panic::catch_unwind(|| dispatch::run(&cli)).unwrap_or_else(|_| {
+        let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
+        error::report(&error::CliError::bug(), format)
+    });
+    ExitCode::from(exit.code())
+}
+
+/// Answers a command line that names nothing to run. Help and version are results; anything else is a usage error, in the
+/// format that the rest of the command line asks for.
+#[expect(clippy::disallowed_methods, reason = "clap refused the words before it could say which format they ask for")]
+fn not_run(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        // A closed pipe is no problem of ours.
+        let _ = error.print();
+        return Exit::Ok;
     }
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    let rendered = error.render().to_string();
+    if !is_help && dispatch::format_of_words(std::env::args_os().skip(1)) == Format::Json {
+        return error::report(&error::CliError::command_line(&rendered), Format::Json);
+    }
+    // What was typed may come out of a state file, by way of an agent.
+    let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().plain(&rendered)) };
+    Exit::Usage
 }

@@ -1,5 +1,4 @@
 //! The only place that prints. Results go to stdout, everything else to stderr.
-#![expect(clippy::disallowed_methods, reason = "whether stdout is a terminal decides the format")]
 
 use std::borrow::Cow;
 use std::io;
@@ -108,7 +107,7 @@ pub(super) fn print_raw(text: &str) -> io::Result<()> {
 
 /// Prints one JSON document on one line, or over several on a terminal. Characters that could drive a terminal or turn
 /// text around are escaped.
-pub(super) fn print_json(value: &serde_json::Value) -> io::Result<()> {
+pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     let text = if is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     let text = text.unwrap_or_default();
     let mut out = match clean(&text) {

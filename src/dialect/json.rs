@@ -3,6 +3,9 @@
 //! Key order, indentation, line ends, a BOM and a missing final newline survive. A number keeps its spelling unless it is
 //! the value that is set. Text is parsed by `serde_json`; this module only knows where each value begins and ends.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 /// Says where a text stops being JSON.
@@ -25,6 +28,45 @@ pub(crate) struct Document {
     indent: String,
 }
 
+/// Is a text whose places are looked up only when somebody asks: most readings of a sound state never do.
+#[derive(Debug)]
+pub(crate) struct LazyDocument {
+    bytes: Arc<[u8]>,
+    document: OnceCell<Option<Document>>,
+}
+
+impl LazyDocument {
+    pub(crate) fn new(bytes: Arc<[u8]>) -> Self {
+        Self { bytes, document: OnceCell::new() }
+    }
+
+    /// Returns the text to edit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Document::parse`].
+    pub(crate) fn into_document(self) -> Result<Document, JsonError> {
+        match self.document.into_inner() {
+            Some(Some(document)) => Ok(document),
+            Some(None) | None => Document::parse(&self.bytes),
+        }
+    }
+
+    fn get(&self) -> Option<&Document> {
+        self.document.get_or_init(|| Document::parse(&self.bytes).ok()).as_ref()
+    }
+
+    /// As [`Document::position`].
+    pub(crate) fn position(&self, pointer: &str) -> Option<(u32, u32)> {
+        self.get()?.position(pointer)
+    }
+
+    /// As [`Document::has`].
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.get().is_some_and(|document| document.has(pointer))
+    }
+}
+
 #[derive(Debug)]
 struct Node {
     start: usize,
@@ -41,8 +83,9 @@ enum Kind {
 
 #[derive(Debug)]
 struct Member {
-    key: String,
     key_start: usize,
+    /// Where its literal ends, the quote included.
+    key_end: usize,
     value: Node,
 }
 
@@ -58,7 +101,7 @@ const BOM: &str = "\u{feff}";
 /// With line and column, when the bytes are not UTF-8 or not JSON, or nest deeper than 128 levels.
 pub(crate) fn parse_value(bytes: &[u8]) -> Result<Value, JsonError> {
     let text = utf8(bytes)?;
-    serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(&error))
+    serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(text, &error))
 }
 
 /// Refuses what nests deeper than `serde_json` reads into a value, so that walking over it cannot exhaust the stack.
@@ -91,11 +134,16 @@ fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
     })
 }
 
-fn describe(error: &serde_json::Error) -> JsonError {
+fn describe(text: &str, error: &serde_json::Error) -> JsonError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head).to_owned();
-    let message = if message.starts_with("EOF") { format!("the file ends too early ({message})") } else { message };
-    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column()), message }
+    let message = match message.as_str() {
+        _ if text.trim().is_empty() => "the file is empty".to_owned(),
+        "recursion limit exceeded" => "it is nested too deep".to_owned(),
+        cause if cause.starts_with("EOF") => format!("the file ends too early ({cause})"),
+        _ => message,
+    };
+    JsonError { line: to_u32(error.line().max(1)), column: to_u32(error.column().max(1)), message }
 }
 
 fn to_u32(number: usize) -> u32 {
@@ -113,7 +161,7 @@ impl Document {
         let bom = text.starts_with(BOM);
         let text = text.strip_prefix(BOM).unwrap_or(text);
         check_depth(text)?;
-        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| describe(&error))?;
+        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| describe(text, &error))?;
         Ok(Self::index(text.to_owned(), bom))
     }
 
@@ -179,7 +227,7 @@ impl Document {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = unescape(key);
         let Some(Kind::Object(members)) = self.find(parent).map(|node| &node.kind) else { return false };
-        let Some(at) = members.iter().position(|member| member.key == key) else { return false };
+        let Some(at) = members.iter().position(|member| self.is_key(member, &key)) else { return false };
         let (start, end) = match (at.checked_sub(1).map(|before| &members[before]), members.get(at + 1)) {
             (Some(before), _) => (before.value.end, members[at].value.end),
             (None, Some(after)) => (members[at].key_start, after.key_start),
@@ -204,12 +252,22 @@ impl Document {
         for part in pointer.split('/').skip(1) {
             let part = unescape(part);
             node = match &node.kind {
-                Kind::Object(members) => &members.iter().rev().find(|member| member.key == part)?.value,
+                Kind::Object(members) => &members.iter().rev().find(|member| self.is_key(member, &part))?.value,
                 Kind::Array(items) => items.get(part.parse::<usize>().ok()?)?,
                 Kind::Scalar => return None,
             };
         }
         Some(node)
+    }
+
+    /// Compares without unescaping where nothing is escaped: the index of a large text is made anew after every edit and must not
+    /// copy its keys.
+    fn is_key(&self, member: &Member, key: &str) -> bool {
+        let literal = &self.text[member.key_start..member.key_end];
+        if literal.contains('\\') {
+            return serde_json::from_str::<String>(literal).is_ok_and(|literal| literal == key);
+        }
+        literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) == Some(key)
     }
 
     fn splice(&mut self, start: usize, end: usize, with: &str) {
@@ -231,10 +289,9 @@ impl Document {
             Kind::Scalar => return false,
         };
         let colon = match &node.kind {
-            Kind::Object(members) => members.last().map(|member| {
-                let key_end = member.key_start + quoted_length(&self.text[member.key_start..]);
-                self.text[key_end..member.value.start].to_owned()
-            }),
+            Kind::Object(members) => {
+                members.last().map(|member| self.text[member.key_end..member.value.start].to_owned())
+            }
             Kind::Array(_) | Kind::Scalar => None,
         };
         let outer = self.line_indent(open).to_owned();
@@ -335,20 +392,6 @@ pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns how many bytes the string literal at the beginning takes, quotes included.
-fn quoted_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
 /// Walks over a text that is known to be JSON.
 struct Scanner<'a> {
     bytes: &'a [u8],
@@ -384,11 +427,10 @@ impl Scanner<'_> {
             match self.peek() {
                 b'"' => {
                     let key_start = self.at;
-                    let literal = self.string();
-                    let key = serde_json::from_slice(&self.bytes[key_start..literal]).unwrap_or_default();
+                    let key_end = self.string();
                     self.space();
                     self.at += 1;
-                    members.push(Member { key, key_start, value: self.node() });
+                    members.push(Member { key_start, key_end, value: self.node() });
                 }
                 b',' => self.at += 1,
                 _ => break,

@@ -88,7 +88,7 @@ fn errors_name_line_and_column() {
     assert_eq!((error.line, error.column), (2, 14));
     let error = parse_value(b"").unwrap_err();
     assert_eq!(error.line, 1);
-    assert!(error.message.contains("ends too early"), "{}", error.message);
+    assert!(error.message.contains("empty"), "{}", error.message);
     let error = parse_value(b"{\"a\":\n\"\xff\"}").unwrap_err();
     assert_eq!((error.line, error.column, error.message.as_str()), (2, 2, "not UTF-8 text"));
     assert!(parse_value("[".repeat(100_000).as_bytes()).is_err());

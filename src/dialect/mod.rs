@@ -20,6 +20,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::RelPath;
@@ -82,6 +83,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns the plan in the system's own words.
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value;
+
+    /// Returns what the system's own messages say about the situation.
+    fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
+        Vec::new()
+    }
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;

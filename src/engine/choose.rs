@@ -10,8 +10,11 @@ use crate::model::Options;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 
 /// Is one thing to do, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +100,8 @@ impl Chooser<'_> {
             Standing::Waiting => choice(Action::Approve, "5.gate", "User approval required".to_owned()),
             Standing::Failed => Some(self.after_failure(at)),
             Standing::Interrupted => {
-                choice(Action::Retry, "3.interrupted", format!("{id} was started and nothing says that it ended"))
+                let why = format!("{id} was started and nothing says that it ended{}", self.still_to_address(at));
+                choice(Action::Retry, "3.interrupted", why)
             }
             Standing::Invalid if self.is_ready(at) => {
                 let why = self.settled.evidence[at].iter().skip(1).cloned().collect::<Vec<_>>().join("; ");
@@ -129,10 +133,25 @@ impl Chooser<'_> {
                 at,
                 action: Action::Retry,
                 rule: "4.retry",
-                reason: format!("{} failed; try it again with what the failure said", step.id),
+                reason: format!(
+                    "{} failed; try it again with what the failure said{}",
+                    step.id,
+                    self.still_to_address(at)
+                ),
                 caused_by: None,
             },
         }
+    }
+
+    /// Names the review that sent the run back to a step which was begun since and has not ended well.
+    fn still_to_address(&self, at: usize) -> String {
+        let id = &self.run.steps[at].id;
+        let sent_back = self.run.steps.iter().enumerate().find(|(other, step)| {
+            step.returns_to.as_ref() == Some(id) && step.error.is_some() && !self.standing(*other).is_over()
+        });
+        sent_back.map_or_else(String::new, |(_, step)| {
+            format!("; it was sent back by {} ({}), whose findings stand", step.id, step.title)
+        })
     }
 
     fn why_ready(&self, at: usize) -> String {
@@ -169,12 +188,12 @@ impl Chooser<'_> {
             }
             if !unmet.is_empty() && self.options.if_dependencies_met {
                 chosen.answered_no = true;
-                let message = format!("{id} still waits for {}", list(&unmet));
+                let message = self.still_waits(at, &unmet);
                 chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
                 continue;
             }
             if !unmet.is_empty() && !self.options.force {
-                let message = format!("{id} still waits for {}", list(&unmet));
+                let message = self.still_waits(at, &unmet);
                 let fix = format!("finish or skip {} first, or add --force", list(&unmet));
                 chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).on(id).fix(fix));
                 continue;
@@ -245,7 +264,7 @@ impl Chooser<'_> {
                 let message = format!("{id} ({}) was rejected: a person decides how to go on", step.title);
                 chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
             } else if step.failures >= self.options.attempt_limit {
-                let message = format!("{id} ({}) failed {} times", step.title, step.failures);
+                let message = format!("{id} ({}) failed {} times{}", step.title, step.failures, attempts(step));
                 chosen.findings.push(self.overridable(FindingCode::AttemptLimit, message, id));
             }
         }
@@ -257,15 +276,22 @@ impl Chooser<'_> {
             let message = format!("{message}; forced by the caller");
             return Finding::new(FindingCode::OverrideForced, message).on(id);
         }
-        let step = super::plan::quoted(id.as_str());
-        let fix = format!(
-            "decide, then `piton approve {step}` to accept it, `piton skip {step} --reason ...`, or add --force to try again"
-        );
-        Finding::new(code, message).on(id).fix(fix)
+        let quoted = super::plan::quoted(id.as_str());
+        let step = self.run.step(id);
+        let mut ways = Vec::new();
+        if step.is_some_and(|step| step.kind == StepKind::Review) {
+            ways.push(format!("`piton approve {quoted}` to let it be tried again"));
+            ways.push(format!("`piton finish {quoted} --verdict APPROVED` to accept it as it is"));
+        }
+        if step.is_some_and(|step| super::transition::skip_refusal(step).is_none()) {
+            ways.push(format!("`piton skip {quoted} --reason ...`"));
+        }
+        ways.push("--force to try once more".to_owned());
+        Finding::new(code, message).on(id).fix(format!("decide, then {}", ways.join(", or ")))
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.graph.cycle() {
+        if let Some(cycle) = self.cycle() {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
             let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
@@ -297,7 +323,34 @@ impl Chooser<'_> {
     /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
     fn dependency_block(&self) -> Option<Finding> {
         let first = self.graph.order().iter().copied().find(|at| !self.standing(*at).is_over())?;
-        let mut chain = vec![first];
+        let chain = self.chain_below(first);
+        let waiting = self.graph.order().iter().filter(|at| !self.standing(**at).is_over()).count();
+        let root = chain[chain.len() - 1];
+        let step = &self.run.steps[root];
+        let cause = match self.standing(root) {
+            Standing::Held => "cannot be understood",
+            Standing::Cancelled => "was cancelled",
+            _ if !step.dangling.is_empty() => "waits for a step that does not exist",
+            _ if self.cycle().is_some() => "is part of a circle",
+            _ => "is blocked",
+        };
+        let message = format!("nothing can start: {waiting} open, {}; {} {cause}", self.path(&chain), step.id);
+        let id = super::plan::quoted(step.id.as_str());
+        let fix = format!("resolve {id}, or `piton skip {id} --reason ...`");
+        let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
+        Some(match &step.file {
+            Some(file) => finding.at(file),
+            None => finding,
+        })
+    }
+
+    fn cycle(&self) -> Option<Vec<&StepId>> {
+        self.graph.cycle_among(|at| !self.standing(at).is_over())
+    }
+
+    /// Follows the first dependency that is not met down to its root, beginning with the step itself.
+    fn chain_below(&self, at: usize) -> Vec<usize> {
+        let mut chain = vec![at];
         while let Some(next) = self
             .graph
             .depends_on(chain[chain.len() - 1])
@@ -307,25 +360,19 @@ impl Chooser<'_> {
         {
             chain.push(next);
         }
-        let waiting = self.graph.order().iter().filter(|at| !self.standing(**at).is_over()).count();
-        let path: Vec<&str> = chain.iter().map(|at| self.run.steps[*at].id.as_str()).collect();
-        let root = chain[chain.len() - 1];
-        let step = &self.run.steps[root];
-        let cause = match self.standing(root) {
-            Standing::Held => "cannot be understood",
-            Standing::Cancelled => "was cancelled",
-            _ if !step.dangling.is_empty() => "waits for a step that does not exist",
-            _ if self.graph.cycle().is_some() => "is part of a circle",
-            _ => "is blocked",
-        };
-        let message = format!("nothing can start: {waiting} open, {}; {} {cause}", path.join(" waits for "), step.id);
-        let id = super::plan::quoted(step.id.as_str());
-        let fix = format!("resolve {id}, or `piton skip {id} --reason ...`");
-        let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
-        Some(match &step.file {
-            Some(file) => finding.at(file),
-            None => finding,
-        })
+        chain
+    }
+
+    /// Says what a step waits for, down to what has to come first of all.
+    fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
+        let chain = self.chain_below(at);
+        let tail = if chain.len() > 2 { format!(" ({})", self.path(&chain)) } else { String::new() };
+        format!("{} still waits for {}{tail}", self.run.steps[at].id, list(unmet))
+    }
+
+    fn path(&self, chain: &[usize]) -> String {
+        let ids: Vec<&str> = chain.iter().map(|at| self.run.steps[*at].id.as_str()).collect();
+        ids.join(" waits for ")
     }
 
     fn dependent_pair(&self, positions: &[usize]) -> Option<(&StepId, &StepId)> {
@@ -360,6 +407,19 @@ impl Chooser<'_> {
     fn standing(&self, at: usize) -> Standing {
         self.settled.standings[at]
     }
+}
+
+/// Lists what each attempt said, a line's worth of each.
+fn attempts(step: &Step) -> String {
+    let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
+        let error = match error.trim() {
+            "" => "no message",
+            text => text.trim_start_matches(['-', '*', '•']).trim_start(),
+        };
+        format!("attempt {}: {}", at + 1, mask_secrets(&clean_line(error, 120)))
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 fn list(ids: &[StepId]) -> String {

@@ -86,10 +86,11 @@ fn next_action(next: &Next) -> String {
     format!("{what} {} ({}). {}.", next.step, safe(&next.title), next.reason.trim_end_matches('.'))
 }
 
-/// Returns what has to be addressed: the words of failed reviews that send the run back to this step, then of its own failure.
+/// Returns what has to be addressed: the words of reviews that sent the run back to this step and have not passed since, then
+/// of its own failure.
 fn findings(run: &Run, step: &Step) -> Vec<String> {
     let returning =
-        run.steps.iter().filter(|other| other.returns_to.as_ref() == Some(&step.id) && other.status == Status::Failed);
+        run.steps.iter().filter(|other| other.returns_to.as_ref() == Some(&step.id) && !is_over(other.status));
     let mut findings = Vec::new();
     for failed in returning.chain([step]) {
         let lines = failed.error.iter().flat_map(|error| error.lines());
@@ -101,6 +102,14 @@ fn findings(run: &Run, step: &Step) -> Vec<String> {
     let mut seen = BTreeSet::new();
     findings.retain(|finding| seen.insert(finding.clone()));
     findings
+}
+
+/// Tells whether nobody has to look at what was found in a step any more.
+const fn is_over(status: Status) -> bool {
+    match status {
+        Status::Completed | Status::Skipped | Status::Cancelled => true,
+        Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked => false,
+    }
 }
 
 /// Returns what to read, in order: the documents of the system, then the summaries of what the step builds on.
@@ -140,7 +149,8 @@ fn variables(step: &Step) -> Value {
         let (name, value) = part.output.as_ref()?;
         Some((name.clone(), value.clone()?))
     });
-    let variables: Map<String, Value> = known.collect();
+    let others = step.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let variables: Map<String, Value> = known.chain(others).collect();
     if variables.is_empty() { Value::Null } else { Value::Object(variables) }
 }
 
@@ -148,8 +158,11 @@ fn size(context: &Context) -> usize {
     serde_json::to_vec(context).map_or(0, |bytes| bytes.len())
 }
 
+/// Empties a section and returns how many bytes that saves.
+type LeaveOut = fn(&mut Context) -> usize;
+
 fn fit(context: &mut Context, budget: usize) {
-    let sections: [(&str, fn(&mut Context) -> usize); 8] = [
+    let sections: [(&str, LeaveOut); 8] = [
         ("done", |context| taken(&mut context.done)),
         ("acceptance", |context| taken(&mut context.acceptance)),
         ("requirements", |context| taken(&mut context.requirements)),

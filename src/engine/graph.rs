@@ -15,7 +15,7 @@ pub(crate) struct Graph<'a> {
     dependents: Vec<Vec<usize>>,
     /// Positions in dependency order, natural order of the ids on ties; what is on a cycle comes last.
     order: Vec<usize>,
-    cycle: Option<Vec<usize>>,
+    has_cycle: bool,
 }
 
 impl<'a> Graph<'a> {
@@ -37,7 +37,7 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let mut graph = Self { run, index, depends_on, dependents, order: Vec::new(), cycle: None };
+        let mut graph = Self { run, index, depends_on, dependents, order: Vec::new(), has_cycle: false };
         graph.sort();
         graph
     }
@@ -63,7 +63,7 @@ impl<'a> Graph<'a> {
             }
         }
         if self.order.len() < by_id.len() {
-            self.cycle = self.walk_cycle(&missing);
+            self.has_cycle = true;
             self.order.extend(by_id.into_iter().filter(|at| missing[*at] > 0));
         }
     }
@@ -94,9 +94,24 @@ impl<'a> Graph<'a> {
         &self.depends_on[at]
     }
 
-    /// Returns the ids of a circle of dependencies, the first one again at the end.
-    pub(crate) fn cycle(&self) -> Option<Vec<&'a StepId>> {
-        self.cycle.as_ref().map(|cycle| cycle.iter().map(|at| &self.run.steps[*at].id).collect())
+    /// Returns the ids of a circle of dependencies among the steps that still wait, the first one again at the end. A step
+    /// that is over opens the circles it was in.
+    pub(crate) fn cycle_among(&self, waits: impl Fn(usize) -> bool) -> Option<Vec<&'a StepId>> {
+        self.has_cycle.then_some(())?;
+        let count = |at: usize| self.depends_on[at].iter().filter(|on| waits(**on)).count();
+        let mut missing: Vec<usize> =
+            (0..self.depends_on.len()).map(|at| if waits(at) { count(at) } else { 0 }).collect();
+        let mut ready: Vec<usize> = (0..missing.len()).filter(|at| waits(*at) && missing[*at] == 0).collect();
+        while let Some(at) = ready.pop() {
+            for &dependent in self.dependents[at].iter().filter(|dependent| waits(**dependent)) {
+                missing[dependent] -= 1;
+                if missing[dependent] == 0 {
+                    ready.push(dependent);
+                }
+            }
+        }
+        let cycle = self.walk_cycle(&missing)?;
+        Some(cycle.into_iter().map(|at| &self.run.steps[at].id).collect())
     }
 
     /// Returns everything that waits for a step, directly or not, in dependency order and without the step itself.

@@ -12,6 +12,7 @@ mod question;
 mod settle;
 mod strategy;
 mod transition;
+mod workspace;
 
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;

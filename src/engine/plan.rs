@@ -12,13 +12,13 @@ use super::settle::Settled;
 use super::settle::Standing;
 use super::settle::settle;
 use super::strategy::strategy;
+use super::workspace::workspace;
 use crate::model::Action;
 use crate::model::Age;
 use crate::model::AgeBand;
 use crate::model::Commands;
 use crate::model::Cost;
 use crate::model::Evidence;
-use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::InterruptionKind;
@@ -42,6 +42,8 @@ use crate::model::StepGroups;
 use crate::model::StepId;
 use crate::model::Strategy;
 use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 pub(crate) use crate::model::quoted;
 
 /// Is a plan with everything there is to say about the data behind it.
@@ -98,12 +100,12 @@ pub(crate) fn plan(
     } else {
         next
     };
-    findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+    findings.sort_by_key(|finding| finding.severity);
     findings.dedup();
     let is_empty = run.steps.is_empty() && run.done_elsewhere == 0;
     let verdict = if is_empty { Verdict::Nothing } else { verdict(&next, all_over, &chosen, &findings) };
     let interruption = planner.interruption(&chosen, evidence, all_over, &findings);
-    let question = question(run, verdict, &next, &findings, &age, options.mode);
+    let question = question(run, verdict, &next, &findings, &age, options);
     let commands = planner.commands(verdict, &next);
     let groups = planner.groups(&chosen);
     let total = run.steps.len() + run.done_elsewhere;
@@ -189,48 +191,6 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
             Some(Finding::new(FindingCode::OwnerGone, format!("{who} is gone{when}")))
         }
     }
-}
-
-/// Rule 12: a mismatch is named, never acted on.
-fn workspace(run: &Run, evidence: &Evidence) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if let Some(found) = &evidence.workspace {
-        let place = run.workspace.worktree.as_ref().map_or("the project", |worktree| worktree.as_str());
-        if !found.exists {
-            let message = format!("the worktree {place} is not there");
-            findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
-        } else if !found.is_git {
-            let message = format!("{place} is not in a git repository: branch and commits were not checked");
-            findings.push(Finding::new(FindingCode::NotInGit, message));
-        } else if let Some(expected) = &run.workspace.branch
-            && found.branch.as_ref() != Some(expected)
-        {
-            let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
-            let message = format!("{place} should be on branch {expected} and is on {actual}");
-            let fix = format!("git -C {} checkout {}", quoted(place_or_dot(run)), quoted(expected));
-            findings.push(Finding::new(FindingCode::BranchMismatch, message).fix(fix));
-        }
-        if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
-            let files = if dirty == 1 { "1 file".to_owned() } else { format!("{dirty} files") };
-            let message = format!("{place} has uncommitted changes in {files}");
-            findings.push(Finding::new(FindingCode::WorktreeDirty, message));
-        }
-    }
-    if let Some(plan) = &run.workspace.plan_reference
-        && let Ok(path) = crate::model::RelPath::parse(plan)
-        && evidence.files.get(&path) == Some(&FileFact::Missing)
-    {
-        let message = format!("the plan document {plan} is not there");
-        findings.push(
-            Finding::new(FindingCode::PlanMissing, message)
-                .fix("bring it back, or correct plan_reference in the state"),
-        );
-    }
-    findings
-}
-
-fn place_or_dot(run: &Run) -> &str {
-    run.workspace.worktree.as_ref().map_or(".", |worktree| worktree.as_str())
 }
 
 fn run_status(run: &Run, options: &Options) -> Option<Finding> {
@@ -483,6 +443,8 @@ impl Planner<'_> {
             at: at.and_then(|at| self.run.steps[at].started_at.max(self.run.steps[at].finished_at)).or(self.run.stamp),
             reason,
             affected,
+            strategy: strategy(kind).map(|(strategy, _)| strategy),
+            alternatives: strategy(kind).map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
         };
         if all_over {
             return None;
@@ -501,14 +463,24 @@ impl Planner<'_> {
         };
         let at = choice.caused_by.unwrap_or(choice.at);
         let kind = self.kind_of(choice);
+        if let (InterruptionKind::ReadyToExecute, Some(paused)) = (kind, &self.run.interruption)
+            && paused.kind == InterruptionKind::Paused
+        {
+            let at = paused.step.as_ref().and_then(|id| self.graph.position(id));
+            let reason = mask_secrets(&clean_line(&paused.reason, 400)).into_owned();
+            let affected = Vec::new();
+            return Some(InterruptionReport { at: paused.at, ..report(paused.kind, at, reason, affected) });
+        }
         let recorded = self
             .run
             .interruption
             .as_ref()
             .filter(|recorded| recorded.step.is_none() || recorded.step.as_ref() == Some(&self.run.steps[at].id));
         let reason = match (recorded, &self.run.steps[at].error, &evidence.owner) {
-            (Some(recorded), _, _) => recorded.reason.clone(),
-            (None, Some(error), _) => error.clone(),
+            (Some(recorded), _, _) => mask_secrets(&clean_line(&recorded.reason, 400)).into_owned(),
+            (None, Some(error), _) => {
+                mask_secrets(clean_line(error, 400).trim_start_matches(['-', '*', '•']).trim_start()).into_owned()
+            }
             (None, None, Owner::Dead { .. }) => "the process that drove it is gone".to_owned(),
             (None, None, Owner::None | Owner::Ours | Owner::Live { .. }) => choice.reason.clone(),
         };

@@ -6,6 +6,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Next;
+use crate::model::Options;
 use crate::model::Question;
 use crate::model::Run;
 use crate::model::Severity;
@@ -18,22 +19,29 @@ pub(super) fn question(
     next: &[Next],
     findings: &[Finding],
     age: &Age,
-    mode: Mode,
+    options: &Options,
 ) -> Option<Question> {
     let has = |code: FindingCode| findings.iter().find(|finding| finding.code == code);
     if has(FindingCode::LiveOwner).is_some() {
         return None;
     }
     if let Some(finding) = has(FindingCode::AttemptLimit) {
-        let text = format!("{}. Continue anyway? [y/N]", finding.message);
-        return Some(ask(&text, &["review the plan", "step in yourself", "skip it", "continue anyway"], "stop"));
+        let text = format!(
+            "⚠️ Same Step failed {}+ times. {}. Continue anyway? [y/N]",
+            options.attempt_limit, finding.message
+        );
+        return Some(ask(&text, &["yes", "no", "review the plan", "step in yourself", "skip the phase"], "no"));
     }
     if let Some(finding) = has(FindingCode::Rejected) {
-        let options = ["revise the plan", "take another approach", "reduce the scope", "stop"];
-        return Some(ask(&finding.message, &options, "stop"));
+        let answers = ["revise the plan", "take another approach", "reduce the scope", "stop"];
+        return Some(ask(&finding.message, &answers, "stop"));
     }
     if let Some(finding) = has(FindingCode::RunAborted) {
         return Some(ask(&format!("{}. Take it up again? [y/N]", finding.message), &["yes", "no"], "no"));
+    }
+    if let Some(finding) = has(FindingCode::BranchMismatch) {
+        let answers = ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"];
+        return Some(ask(&format!("❌ {}", finding.message), &answers, "abort"));
     }
     if findings.iter().any(|finding| finding.severity == Severity::Blocking) {
         return None;
@@ -42,7 +50,7 @@ pub(super) fn question(
         let text = format!("Approve {} ({})?", gate.step, gate.title);
         return Some(ask(&text, &["approve", "request changes", "pause"], "pause"));
     }
-    match (verdict, mode) {
+    match (verdict, options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
         (Verdict::Complete, _) => {
             let merge = next.iter().find(|next| next.action == Action::Merge)?;

@@ -331,13 +331,12 @@ impl Weighing<'_> {
     /// Says why an output proves nothing; `None` for a good one.
     fn problem_of(&self, path: &RelPath) -> Option<(FindingCode, String)> {
         let fact = self.evidence.files.get(path);
-        let older = |start: Option<Timestamp>| {
+        let older = |start: Option<Timestamp>, slack: i64| {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
-            start.is_some_and(|start| *modified < start)
+            start.is_some_and(|start| start > *modified && start.seconds_since(*modified) >= slack)
         };
         // What a step that is not done finds there from before its start is left from an earlier attempt.
         let attempt = self.step.started_at.filter(|_| self.step.status != Status::Completed);
-        let attempt = attempt.map(|start| start.plus_seconds(-TIME_STEP));
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
             Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
@@ -345,10 +344,10 @@ impl Weighing<'_> {
             Some(FileFact::Present { parses: Some(false), .. }) => {
                 Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
             }
-            Some(FileFact::Present { .. }) if older(self.run.started_at) => {
+            Some(FileFact::Present { .. }) if older(self.run.started_at, 0) => {
                 Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
             }
-            Some(FileFact::Present { .. }) if older(attempt) => {
+            Some(FileFact::Present { .. }) if older(attempt, TIME_STEP) => {
                 Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
             }
             Some(FileFact::Present { .. }) => {
@@ -434,7 +433,10 @@ fn derive_containers(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
                     Standing::Verify
                 }
             }
-        } else if children.iter().all(|child| child.is_over()) {
+        } else if children.iter().all(|child| child.is_over())
+            && (step.dangling.is_empty()
+                || matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled))
+        {
             Standing::Done
         } else {
             Standing::OpenContainer

@@ -15,7 +15,7 @@ use super::Timestamp;
 pub(crate) struct Wanted {
     pub(crate) outputs: Vec<WantedOutput>,
     pub(crate) commits: Vec<String>,
-    /// Documents that must be there, relative to the root: the plan, say.
+    /// Documents that must be there, relative to the main worktree: the plan, say.
     pub(crate) documents: Vec<RelPath>,
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
     pub(crate) workspace: Option<Option<RelPath>>,

@@ -129,6 +129,7 @@ pub(crate) struct Listing {
     pub(crate) config: Arc<Config>,
 }
 
+#[cfg(test)]
 impl Listing {
     /// Tells whether a file or folder was seen at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {
@@ -160,6 +161,24 @@ pub(crate) struct Candidate {
     /// Where Piton keeps its own data for this run.
     pub(crate) own: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
+    /// `None` where its system ranks no runs.
+    pub(crate) rank: Option<Rank>,
+}
+
+/// Says how a system itself chooses between runs when nobody names one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rank {
+    /// The folder whose runs are compared with each other.
+    pub(crate) home: RelPath,
+    /// The lowest comes first; runs of one rank are for a person to choose from.
+    pub(crate) order: u8,
+}
+
+impl Rank {
+    /// Tells whether this run is meant before the other.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        self.home == other.home && self.order < other.order
+    }
 }
 
 /// Says why a file could not be had.

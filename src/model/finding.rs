@@ -33,6 +33,7 @@ macro_rules! finding_codes {
         pub(crate) enum FindingCode { $($variant,)* }
 
         impl FindingCode {
+            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Returns the stable name.
@@ -50,6 +51,7 @@ macro_rules! finding_codes {
             }
 
             /// Returns one sentence for the documentation.
+            #[cfg(test)]
             pub(crate) const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
@@ -85,6 +87,7 @@ finding_codes! {
     OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
     // Rule 3: settle.
     StatusUnknown "status-unknown" Warning true "A status word is not in the vocabulary; it is never read as done.";
+    StatusAlias "status-alias" Info false "A status word is not in the vocabulary and can only mean one that is.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
     StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.";
@@ -130,6 +133,7 @@ finding_codes! {
     RunFailed "run-failed" Warning true "The state says that the run failed; it goes on when somebody agrees.";
     RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
+    NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }
@@ -212,3 +216,7 @@ impl fmt::Display for FindingCode {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+#[path = "finding_tests.rs"]
+mod tests;

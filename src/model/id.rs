@@ -75,6 +75,11 @@ impl StepId {
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text) || self.0.to_lowercase() == text.to_lowercase()
     }
+
+    /// Compares without regard to case and to leading zeros of numbers (ccw.md B8.8).
+    pub(crate) fn is_spelled_like(&self, text: &str) -> bool {
+        natural(&self.0, text) == Ordering::Equal
+    }
 }
 
 impl fmt::Display for StepId {

@@ -19,22 +19,22 @@ mod text;
 mod time;
 
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
-pub(crate) use config::{AgeBands, Config, Limits, NineStepConfig};
+pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, Owner, Wanted, WantedOutput, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, ReadProblem, ReadSpec, RelPath,
-    RelPathError,
+    Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
+    RelPath, RelPathError,
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use options::{Mode, Options};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Plan, PlannedPart, Progress, Question, RunHeader,
-    StepGroups, Strategy, Verdict,
+    Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
+    RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
 pub(crate) use status::{ReviewVerdict, Status};

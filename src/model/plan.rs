@@ -43,8 +43,12 @@ pub(crate) struct RunHeader {
     pub(crate) root: String,
     pub(crate) state_files: Vec<RelPath>,
     pub(crate) branch: Option<String>,
+    /// Where the work is merged to, when the state says so.
+    pub(crate) base_branch: Option<String>,
     pub(crate) worktree: Option<String>,
     pub(crate) plan_reference: Option<String>,
+    /// How often it was taken up again before.
+    pub(crate) resumes: u32,
     /// Changes with every change of the state; for `--if-revision`.
     pub(crate) revision: String,
 }
@@ -200,6 +204,9 @@ pub(crate) struct InterruptionReport {
     pub(crate) reason: String,
     /// The step itself and those that wait for it.
     pub(crate) affected: Vec<StepId>,
+    /// How such an interruption is recovered from, and by name what could be done instead.
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) alternatives: Vec<String>,
 }
 
 /// Says how long nothing has happened.
@@ -260,4 +267,12 @@ pub(crate) struct Commands {
     pub(crate) begin: Option<String>,
     pub(crate) context: Option<String>,
     pub(crate) resume: Option<String>,
+}
+
+/// Is what a system's own people call a situation, for the head of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    /// What resolves it.
+    pub(crate) hint: String,
 }

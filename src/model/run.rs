@@ -1,5 +1,6 @@
 //! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
 
+use serde_json::Map;
 use serde_json::Value;
 
 use super::DialectId;
@@ -61,8 +62,6 @@ pub(crate) struct WorkspaceRecord {
     pub(crate) base_branch: Option<String>,
     /// The working folder relative to the root; `None` for the root itself.
     pub(crate) worktree: Option<RelPath>,
-    /// As written in the state, for messages.
-    pub(crate) worktree_recorded: Option<String>,
     pub(crate) plan_reference: Option<String>,
     pub(crate) issues: Vec<String>,
 }
@@ -102,6 +101,8 @@ pub(crate) struct Step {
     pub(crate) failures: u32,
     /// What the last failure said; a stranger's text.
     pub(crate) error: Option<String>,
+    /// What each failure since the last success said, oldest first; strangers' texts.
+    pub(crate) past_errors: Vec<String>,
     /// Files it must have left for `completed` to be believed.
     pub(crate) outputs: Vec<RelPath>,
     /// Any one of `outputs` is enough.
@@ -113,6 +114,8 @@ pub(crate) struct Step {
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
     pub(crate) witnesses_needed: usize,
     pub(crate) parts: Vec<Part>,
+    /// Output variables that its parts left, by name.
+    pub(crate) variables: Map<String, Value>,
     pub(crate) children: Vec<StepId>,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
@@ -206,12 +209,14 @@ impl Step {
             attempts: 0,
             failures: 0,
             error: None,
+            past_errors: Vec::new(),
             outputs: Vec::new(),
             outputs_any: false,
             rejected: Vec::new(),
             witnesses: Vec::new(),
             witnesses_needed: 0,
             parts: Vec::new(),
+            variables: Map::new(),
             children: Vec::new(),
             started_at: None,
             finished_at: None,
@@ -239,12 +244,17 @@ impl Run {
         self.step(&next.step)?.group.as_deref()
     }
 
-    /// Finds a step by what a person typed: its id in any case, else the short name in the current group.
+    /// Finds a step by what a person typed: its id in any case, else the short name in the current group, else the only id
+    /// that differs in leading zeros.
     pub(crate) fn resolve(&self, text: &str) -> Option<&Step> {
         let exact = self.steps.iter().find(|step| step.id.as_str() == text);
         exact.or_else(|| self.steps.iter().find(|step| step.id.matches(text))).or_else(|| {
             let group = self.position.as_ref().and_then(|id| self.step(id)).and_then(|step| step.group.clone());
-            self.steps.iter().find(|step| step.short.as_deref() == Some(text) && step.group == group)
+            let short = self.steps.iter().find(|step| step.short.as_deref() == Some(text) && step.group == group);
+            short.or_else(|| {
+                let mut alike = self.steps.iter().filter(|step| step.id.is_spelled_like(text));
+                alike.next().filter(|_| alike.next().is_none())
+            })
         })
     }
 }

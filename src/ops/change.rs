@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Exit;
 use super::OpError;
 use super::plan;
 use super::report::Body;
@@ -13,6 +12,7 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use super::world::located;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -24,6 +24,7 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -104,9 +105,30 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
     let written = desk.apply(kind, request.force)?;
     desk.hold_lease(written.change)?;
+    if let Some(next) = after_begin(&written)
+        && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
+    {
+        // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
+        let revision = desk.opened.revision_with(&written.edits);
+        return Ok(checkpoint(written, revision, Some(next)));
+    }
     // Reading again takes the lock for itself.
     drop(desk);
-    report(world, &spot, written)
+    let now = world.found_again(&spot, &written.files);
+    carry_evidence(world, &spot, &now)?;
+    report(world, &now, written)
+}
+
+/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
+    if from.candidate.own == to.candidate.own {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.own) {
+        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+    }
+    Ok(())
 }
 
 /// Is what one change did.
@@ -116,6 +138,7 @@ pub(crate) struct Written {
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
+    edits: Vec<Edit>,
     /// Says that the state said so already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
@@ -171,12 +194,17 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Says who drives the run from now on, when the caller is a session that can be told from others.
+    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
+    /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_some() {
-            self.take_lease(command)?;
+        if self.world.environment.session.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let caller = Caller::find(&self.world.environment);
+        if matches!(command, "pause" | "abort" | "complete") {
+            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
+        }
+        if store::lease::refresh(&self.lock, self.world.clock, &caller)? { Ok(()) } else { self.take_lease(command) }
     }
 
     /// Makes the caller the one who drives the run.
@@ -199,6 +227,7 @@ impl<'a> Desk<'a> {
             change: name,
             step,
             files: Vec::new(),
+            edits: Vec::new(),
             already: None,
             message: String::new(),
         };
@@ -210,16 +239,19 @@ impl<'a> Desk<'a> {
         edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
         self.commit(&edits, &change)?;
         self.record(run, &change)?;
-        written.message = message(&change.kind);
-        written.files = edits.into_iter().map(|edit| edit.path).collect();
+        written.message = message(run, &change.kind);
+        written.files = edits.iter().map(|edit| edit.path.clone()).collect();
+        written.edits = edits;
         Ok(written)
     }
 
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
+            self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
@@ -273,6 +305,20 @@ impl<'a> Desk<'a> {
             }
         }
         self.commit_as("archive", None, &edits)
+    }
+
+    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
+        let is_of_edit = |finding: &&Finding| {
+            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
+        };
+        match self.opened.loaded.findings.iter().find(is_of_edit) {
+            None => Ok(()),
+            Some(finding) => Err(OpError::Unreadable {
+                message: format!("{}; nothing was written", located(finding)),
+                findings: self.opened.loaded.findings.clone(),
+            }),
+        }
     }
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
@@ -361,7 +407,10 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
             let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, ..*outcome }))
+            // A reviewer's summary is what the next agent has to address when nothing else was said.
+            let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
+            let error = outcome.error.clone().or(findings);
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => {
             ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note }
@@ -400,7 +449,7 @@ fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpE
     })
 }
 
-fn message(kind: &ChangeKind) -> String {
+fn message(run: &Run, kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -410,7 +459,10 @@ fn message(kind: &ChangeKind) -> String {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
-        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some(_) | None => format!("{step} is approved"),
+        },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
@@ -422,30 +474,36 @@ fn message(kind: &ChangeKind) -> String {
 
 /// Reads the run again and reports what was written and what comes next.
 fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let opened = world.read(&world.found_again(spot, &written.files))?;
-    let (next, findings) = next_command(world, &opened, &written);
+    let opened = world.read(spot)?;
+    let next = after_begin(&written).or_else(|| next_command(world, &opened, &written));
+    let revision = opened.revision();
+    Ok(checkpoint(written, revision, next))
+}
+
+fn checkpoint(written: Written, revision: String, next: Option<String>) -> Report {
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,
         recorded: written.already.is_none(),
         message: written.message,
-        revision: opened.revision(),
+        revision,
         files: written.files,
         next,
     });
-    Ok(Report { exit: Exit::Ok, body, findings })
+    Report::ok(body)
 }
 
-fn next_command(world: &World, opened: &Opened, written: &Written) -> (Option<String>, Vec<Finding>) {
-    let run_id = engine::quoted(&written.run);
-    if let (Some(step), "begin") = (&written.step, written.change) {
-        return (Some(format!("piton finish {} --run {run_id}", engine::quoted(step.as_str()))), Vec::new());
-    }
-    let Some(run) = &opened.loaded.run else { return (None, Vec::new()) };
+fn after_begin(written: &Written) -> Option<String> {
+    let step = written.step.as_ref().filter(|_| written.change == "begin")?;
+    Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
+}
+
+fn next_command(world: &World, opened: &Opened, written: &Written) -> Option<String> {
+    let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
     let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    let next = planned.plan.commands.begin.unwrap_or_else(|| format!("piton plan {run_id}"));
-    (Some(next), Vec::new())
+    let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

@@ -125,7 +125,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
                 say: beat.say.to_owned(),
                 command: Some(format!(
                     "piton {}",
-                    beat.command.iter().map(|word| crate::engine::quoted(word)).collect::<Vec<_>>().join(" ")
+                    beat.command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ")
                 )),
                 output: outcome.output,
                 exit: outcome.exit,
@@ -134,4 +134,9 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     }
     let kept = keep.then(|| scratch.keep());
     Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
+}
+
+/// Quotes what a shell would take apart; our own flags stay as everybody types them.
+fn shown(word: &str) -> String {
+    if word.starts_with("--") { word.to_owned() } else { crate::engine::quoted(word) }
 }

@@ -111,7 +111,16 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Store(StoreError::Permission { .. } | StoreError::ReadOnly { .. } | StoreError::NoSpace { .. }) => {
             one("piton doctor".to_owned())
         }
-        OpError::Store(_) | OpError::Path(_) => Vec::new(),
+        OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
+        OpError::Store(StoreError::HistoryCorrupt { .. }) => {
+            one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
+        }
+        OpError::Store(StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. }) => {
+            one("piton doctor".to_owned())
+        }
+        OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
+        OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
+        | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),

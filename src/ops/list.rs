@@ -35,15 +35,20 @@ pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
     if runs.is_empty() {
-        let searched = match hidden {
-            0 => world.project.root.as_str().to_owned(),
-            1 => format!("{} (1 run that is over is left out: piton list --all)", world.project.root),
-            _ => format!("{} ({hidden} runs that are over are left out: piton list --all)", world.project.root),
-        };
-        return Err(OpError::NoRun { searched, findings });
+        return Err(OpError::NoRun { searched: searched(world, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+}
+
+/// Says where was looked, and how many runs were found there that are over.
+pub(crate) fn searched(world: &World, hidden: usize) -> String {
+    let root = &world.project.root;
+    match hidden {
+        0 => root.as_str().to_owned(),
+        1 => format!("{root} (1 run that is over is left out: piton list --all)"),
+        _ => format!("{root} ({hidden} runs that are over are left out: piton list --all)"),
+    }
 }
 
 /// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
@@ -102,7 +107,8 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
-    Entry { spot: spot.clone(), row, shown: !over && run.status != RunStatus::Aborted }
+    let put_away = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
+    Entry { spot: spot.clone(), row, shown: !over && !put_away }
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

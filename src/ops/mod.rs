@@ -45,6 +45,8 @@ pub(crate) use report::HistoryReport;
 pub(crate) use report::ListReport;
 pub(crate) use report::Report;
 pub(crate) use report::RestoreReport;
+#[cfg(test)]
+pub(crate) use report::ResumeReport;
 pub(crate) use report::SchemaList;
 pub(crate) use report::Sheet;
 pub(crate) use report::SheetStep;

@@ -1,5 +1,7 @@
 //! `plan`: reads, weighs, decides, and changes nothing.
 
+use std::collections::BTreeSet;
+
 use super::Exit;
 use super::OpError;
 use super::report::Body;
@@ -10,6 +12,7 @@ use super::report::SheetStep;
 use super::select;
 use super::world::Opened;
 use super::world::World;
+use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::FindingCode;
@@ -146,9 +149,11 @@ pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<Strin
 }
 
 fn sheet(run: &Run, planned: &Planned) -> Sheet {
+    let completed: BTreeSet<&str> = planned.plan.steps.completed.iter().map(StepId::as_str).collect();
+    let skipped: BTreeSet<&str> = planned.plan.steps.skipped.iter().map(StepId::as_str).collect();
     let steps = run.steps.iter().map(|step| SheetStep {
-        done: planned.plan.steps.completed.contains(&step.id),
-        skipped: planned.plan.steps.skipped.contains(&step.id),
+        done: completed.contains(step.id.as_str()),
+        skipped: skipped.contains(step.id.as_str()),
         id: step.id.clone(),
         title: step.title.clone(),
         group: step.group.clone(),
@@ -156,5 +161,6 @@ fn sheet(run: &Run, planned: &Planned) -> Sheet {
         has_parts: !step.parts.is_empty(),
         commit: step.commit.clone(),
     });
-    Sheet { steps: steps.collect(), preflight: planned.preflight }
+    let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);
+    Sheet { steps: steps.collect(), notices, preflight: planned.preflight }
 }

@@ -9,6 +9,7 @@ use crate::model::AgeBand;
 use crate::model::Context;
 use crate::model::DialectId;
 use crate::model::Finding;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RelPath;
@@ -63,6 +64,8 @@ pub(crate) struct PlanReport {
 pub(crate) struct Sheet {
     /// Titles and marks of all steps in dependency order, for the coordination list.
     pub(crate) steps: Vec<SheetStep>,
+    /// What the system's own messages say about the situation.
+    pub(crate) notices: Vec<Notice>,
     /// Every check is shown.
     pub(crate) preflight: bool,
 }

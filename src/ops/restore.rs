@@ -101,9 +101,15 @@ fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
             return Ok(version);
         }
     }
-    backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| OpError::Unreadable {
-        message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
-        findings: opened.loaded.findings.clone(),
+    backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
+        let path = engine::quoted(spot.candidate.state.as_str());
+        let instead = format!("correct the file by hand, or put it away: `piton archive {path} --yes`");
+        // What is wrong with the file itself says to restore it, which is what just failed.
+        let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
+        OpError::Unreadable {
+            message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
+            findings: findings.collect(),
+        }
     })
 }
 

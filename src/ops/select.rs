@@ -69,7 +69,7 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
     }
     let listed = list::entries(world, &spots)?;
     if let Ok(number) = wanted.parse::<usize>()
-        && let Some(entry) = listed.iter().find(|entry| entry.shown && entry.row.number == number)
+        && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
         return Ok(entry.spot.clone());
     }
@@ -91,10 +91,16 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
     Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: world.project.root.as_str().to_owned(), known })
 }
 
-/// Of several runs takes the only one that is not over.
+/// Of several runs takes the only one that is not over, else the only one that its system ranks before the others.
 fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
     let listed = list::entries(world, &spots)?;
-    let open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
+    let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
+    let ranked = |entry: &list::Entry| Some((entry.spot.root.clone(), entry.spot.candidate.rank.clone()?));
+    let ranks: Vec<_> = open.iter().filter_map(|entry| ranked(entry)).collect();
+    open.retain(|entry| {
+        ranked(entry)
+            .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
+    });
     match open.as_slice() {
         [one] => Ok(one.spot.clone()),
         [] => match listed.as_slice() {
@@ -102,7 +108,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
                 Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
             }
-            _ => Err(OpError::NoRun { searched: world.project.root.as_str().to_owned(), findings: Vec::new() }),
+            all => Err(OpError::NoRun { searched: list::searched(world, all.len()), findings: Vec::new() }),
         },
         many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
     }

@@ -11,6 +11,7 @@ use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -88,6 +89,13 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk();
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+    }
+
+    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
         let listings = store::listings(&self.project, &marks);
         let mut spots = Vec::new();
@@ -126,6 +134,13 @@ impl World {
             let unstamped = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none());
             if unstamped && self.project.git.is_some() {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
+            }
+            let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
+            if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
+                && found.is_git
+                && found.branch.as_deref() != Some(branch)
+            {
+                found.branch_exists = store::git::branch_exists(&self.project.root, branch);
             }
             return evidence;
         }
@@ -171,23 +186,25 @@ impl Opened {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let why = why.map_or_else(|| "nothing could be read".to_owned(), |finding| finding.message.clone());
-            OpError::Unreadable {
-                message: format!("{}: {why}", self.candidate.state),
-                findings: self.loaded.findings.clone(),
-            }
+            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let empty = Vec::new();
-        let state_files = self.loaded.run.as_ref().map_or(&empty, |run| &run.state_files);
+        self.revision_with(&[])
+    }
+
+    /// Returns what the revision is once these replacements are on disk.
+    pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
+        let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let mut all = Vec::new();
         for path in state_files {
+            let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
             all.extend_from_slice(path.as_str().as_bytes());
             all.push(0);
-            all.extend_from_slice(self.files.bytes(path).unwrap_or_default());
+            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
             all.push(0);
         }
         let mut digest = sha256_hex(&all);
@@ -204,9 +221,24 @@ impl Opened {
             root: self.files.root.as_str().to_owned(),
             state_files: run.state_files.clone(),
             branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
+            resumes: run.resumes,
             revision: self.revision(),
         }
+    }
+}
+
+/// Says what a finding says, with the file, line and column that it is about.
+pub(crate) fn located(finding: &Finding) -> String {
+    let message = match &finding.file {
+        Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
+        Some(_) | None => finding.message.clone(),
+    };
+    match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("{message} (line {line}, column {column})"),
+        (Some(line), None) => format!("{message} (line {line})"),
+        (None, _) => message,
     }
 }

@@ -46,6 +46,17 @@ macro_rules! published {
 published! {
     "plan" "The resume plan: where to go on, why, and what stands in the way." answer::<crate::model::Plan>(1);
     "context" "What the next agent is handed." answer::<crate::model::Context>(1);
+    "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
+    "status" "In three lines where a run is, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
+    "validate" "Which files are sound." answer::<crate::ops::ValidateReport>(1);
+    "schema-list" "The names of the published schemas." answer::<crate::ops::SchemaList>(1);
+    "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);
+    "resume" "What a resume took up: the plan, and what the next agent is handed." answer::<crate::ops::ResumeReport>(1);
+    "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
+    "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
+    "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
+    "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
+    "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
     "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();

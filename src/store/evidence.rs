@@ -49,13 +49,18 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         for record in &records {
             latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
         }
-        let wanted_paths = wanted.outputs.iter().map(|output| &output.path).chain(&wanted.documents);
-        for path in wanted_paths.chain(latest.keys().copied()) {
+        if files.main_root.is_none() {
+            look_at_documents(&root, wanted, &mut evidence);
+        }
+        for path in wanted.outputs.iter().map(|output| &output.path).chain(latest.keys().copied()) {
             if !evidence.files.contains_key(path) {
                 let fact = look(&root, path, latest.get(path).copied());
                 evidence.files.insert(path.clone(), fact);
             }
         }
+    }
+    if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
+        look_at_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
         let folder =
@@ -68,6 +73,12 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     }
     evidence.records = records;
     evidence
+}
+
+fn look_at_documents(root: &Root, wanted: &Wanted, evidence: &mut Evidence) {
+    for path in &wanted.documents {
+        evidence.files.entry(path.clone()).or_insert_with(|| look(root, path, None));
+    }
 }
 
 fn workspace_folder(root: &Utf8Path, wanted: &Wanted) -> Utf8PathBuf {

@@ -49,6 +49,7 @@ pub(crate) use process::Caller;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;
+pub(crate) use read::finish_pending;
 pub(crate) use read::read_file;
 pub(crate) use read::text_input;
 pub(crate) use scratch::Scratch;

@@ -47,7 +47,10 @@ impl Project {
             Some((top, git)) => {
                 let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
                 let own_project = inside.find(|folder| folder.join(config::FILE_NAME).is_file());
-                (own_project.map_or_else(|| git.main_root.clone(), Utf8Path::to_owned), Some(git))
+                match own_project {
+                    Some(root) => (root.to_owned(), Some(git.below(root))),
+                    None => (git.main_root.clone(), Some(git)),
+                }
             }
             None => {
                 let marked = cwd.ancestors().find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));

@@ -58,6 +58,14 @@ pub(crate) fn file_set(
     Ok(set_of(project, root, candidate, files, clock))
 }
 
+/// Finishes what a killed writer left of a change to a run, and tells whether there was anything: files may have appeared, moved
+/// or gone since they were listed. Where this user may not write, or somebody is at work, nothing happens.
+pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RelPath) -> bool {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
+        && RunLock::acquire(root, own, project.lock_timeout).is_ok()
+}
+
 /// Reads the files of a run whose lock the caller holds.
 pub(crate) fn file_set_locked(
     project: &Project,

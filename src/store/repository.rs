@@ -44,6 +44,12 @@ impl GitPaths {
         let worktrees = worktrees(&common_dir);
         Some(Self { common_dir, git_dir, main_root, worktrees })
     }
+
+    /// Leaves out the worktrees that are not below a folder: those of the repository around a project of its own are not its.
+    pub(super) fn below(mut self, root: &Utf8Path) -> Self {
+        self.worktrees.retain(|worktree| worktree.starts_with(root));
+        self
+    }
 }
 
 /// Returns the folder that holds HEAD for the worktree at `top`.

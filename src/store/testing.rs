@@ -112,5 +112,12 @@ pub(super) fn remove(path: &str, before: &str) -> Edit {
 }
 
 pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
-    Candidate { dialect: DialectId::Ccw, name: "run".to_owned(), state: rel("run/state.json"), own: own(), reads }
+    Candidate {
+        dialect: DialectId::Ccw,
+        name: "run".to_owned(),
+        state: rel("run/state.json"),
+        own: own(),
+        reads,
+        rank: None,
+    }
 }

@@ -1,4 +1,19 @@
 //! Black-box tests, one file per verb.
 
+mod ccw;
+mod demo;
+mod doctor;
 mod dotagent;
+mod errors;
+mod global;
+mod history;
+mod hostile;
+mod list;
+mod modes;
+mod nine_step;
+pub(crate) mod projects;
+mod schema;
+mod select;
+mod status;
+mod validate;
 mod version;

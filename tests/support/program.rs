@@ -94,6 +94,27 @@ impl<'a> Program<'a> {
         Output::new(sandbox, &output)
     }
 
+    /// Runs it to its end; kills it and returns nothing when that takes longer.
+    pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
+        let sandbox = self.sandbox;
+        let mut child = self.spawn();
+        drop(child.stdin.take());
+        let id = child.id();
+        let (ended, wait) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            let output = child.wait_with_output().expect("a child of our own");
+            // Nobody listens any more when it took too long.
+            let _ = ended.send(());
+            output
+        });
+        let is_in_time = wait.recv_timeout(limit).is_ok();
+        if !is_in_time {
+            run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -9 {id}")], &[]);
+        }
+        let output = reader.join().expect("a reader without assertions");
+        is_in_time.then(|| Output::new(sandbox, &output))
+    }
+
     /// Starts it and lets it run; for tests that kill it or run several at once.
     pub(crate) fn spawn(self) -> Child {
         let mut command = Command::new(&self.program);

@@ -165,6 +165,11 @@ impl Sandbox {
         Program::new(self, env!("CARGO_BIN_EXE_piton").into()).arguments(arguments).now(NOW)
     }
 
+    /// Prepares a call of another program of the machine, such as `/bin/sh`, in the project.
+    pub(crate) fn tool<'a>(&'a self, program: &str, arguments: impl IntoIterator<Item = &'a str>) -> Program<'a> {
+        Program::new(self, program.into()).arguments(arguments)
+    }
+
     /// Returns the whole environment of everything that runs in the sandbox.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         let below = |name: &str| self.top.join(name).into_string();

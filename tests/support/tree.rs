@@ -15,8 +15,13 @@ pub(crate) struct Tree {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     Folder,
+    /// A pipe or a socket: nothing that could be read to its end.
+    Special,
     Link(Utf8PathBuf),
-    File { mode: u32, bytes: Vec<u8> },
+    File {
+        mode: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 impl Tree {
@@ -33,6 +38,8 @@ impl Tree {
                 } else if metadata.is_dir() {
                     open.push(path.clone());
                     Entry::Folder
+                } else if !metadata.is_file() {
+                    Entry::Special
                 } else {
                     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
                     Entry::File { mode: metadata.permissions().mode() & 0o777, bytes }
@@ -84,6 +91,7 @@ impl Tree {
             let path = folder.join(path);
             match entry {
                 Entry::Folder => std::fs::create_dir_all(&path).expect("a folder in the sandbox"),
+                Entry::Special => panic!("{path} cannot be copied"),
                 Entry::Link(target) => std::os::unix::fs::symlink(target, &path).expect("a link in the sandbox"),
                 Entry::File { bytes, .. } => std::fs::write(&path, bytes).expect("a file in the sandbox"),
             }

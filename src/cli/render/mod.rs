@@ -17,17 +17,16 @@ pub(super) use text::text;
 pub(super) use yaml::yaml;
 
 /// Wraps a report into its document; a schema or a script is printed as it is and comes back as an error.
-pub(super) fn json(report: &Report) -> Result<Value, &str> {
+pub(super) fn json(report: &Report) -> Result<Document<Value>, &str> {
     if let Body::Document(text) = &report.body {
         return Err(text);
     }
-    let document = Document {
+    Ok(Document {
         schema: report.body.schema().to_owned(),
         ok: true,
         data: report.body.data(),
         findings: report.findings.clone(),
-    };
-    Ok(serde_json::to_value(document).unwrap_or(Value::Null))
+    })
 }
 
 /// Puts what the text renderings share at the end of a line: an empty text when there is nothing to say.

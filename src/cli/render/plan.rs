@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Page;
+use super::plural;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::InterruptionKind;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -16,7 +18,7 @@ use crate::model::human_age;
 use crate::ops::Sheet;
 
 pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan);
+    head(page, plan, &sheet.notices);
     completed(page, plan, sheet);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
@@ -43,13 +45,21 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
+        let default = question.default.as_deref().unwrap_or("none");
+        if question.options.len() > 2 {
+            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        }
     }
 }
 
-fn head(page: &mut Page, plan: &Plan) {
+fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     let run = &plan.run;
     said(page, plan);
     page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
+    for notice in notices {
+        page.text.bold(&notice.text).end();
+        page.text.line(format!("→ {}", notice.hint));
+    }
     page.text.plain("  Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
         Verdict::Resume => ": go on",
         Verdict::Confirm => ": look at the findings, then go on",
@@ -142,8 +152,15 @@ fn one_next(page: &mut Page, next: &Next) {
     if let Some(strategy) = next.strategy {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
-    if next.cost.steps_again > 0 || next.cost.minutes_again > 0 {
-        extra.push(format!("{} steps and {} minutes are paid again", next.cost.steps_again, next.cost.minutes_again));
+    match (next.cost.steps_again, next.cost.minutes_again) {
+        (0, 0) => {}
+        (1, 0) => extra.push("1 step is done again".to_owned()),
+        (steps, 0) => extra.push(format!("{steps} steps are done again")),
+        (steps, minutes) => {
+            let (steps, minutes) =
+                (plural(steps, "step"), plural(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"));
+            extra.push(format!("{steps} and {minutes} are paid again"));
+        }
     }
     if page.verbose {
         extra.push(format!("rule {}", next.rule));

@@ -22,6 +22,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::clean;
+use crate::model::mask_secrets;
 
 /// Completed tasks that a prompt names; the rest is counted.
 const NAMED: usize = 20;
@@ -155,6 +156,13 @@ impl Facts {
             let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", or_none(from));
             for part in parts {
                 let _ = writeln!(text, "{}", part_line(part));
+            }
+        }
+        let variables = step.map(|step| &step.variables).filter(|variables| !variables.is_empty());
+        if let Some(variables) = variables {
+            text.push_str("\nPREVIOUS STEP OUTPUTS:\n");
+            for (name, value) in variables {
+                let _ = writeln!(text, "- {} = {}", raw::line(name), raw::line(&mask_secrets(&value.to_string())));
             }
         }
         text.push_str(RECOVERY_STEPS);

@@ -33,12 +33,12 @@ struct Entry {
 
 /// Reads the past of a task that stands at `status` now.
 pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
-    let time = |pointer: &str| raw::text(task.pointer(pointer)).and_then(|text| files.time(&text));
+    let time = |pointer: &str| raw::text(raw::at(task, pointer)).and_then(|text| files.time(&text));
     let entries: Vec<Entry> =
-        raw::items(task.pointer("/status_history")).iter().map(|entry| read_entry(files, entry)).collect();
+        raw::items(raw::at(task, "/status_history")).iter().map(|entry| read_entry(files, entry)).collect();
     let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
     let starts = u32::try_from(starts).unwrap_or(u32::MAX);
-    let recorded = raw::count(task.pointer("/execution/attempts"));
+    let recorded = raw::count(raw::at(task, "/execution/attempts"));
     let attempts = recorded.unwrap_or(starts);
     let last = |wanted: &[Status]| {
         let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
@@ -66,7 +66,10 @@ pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
 }
 
 fn read_entry(files: &FileSet, entry: &Value) -> Entry {
-    let status = |pointers: &[&str]| raw::first_text(entry, pointers).and_then(|word| rules::status(&word));
+    let status = |pointers: &[&str]| {
+        let word = raw::first_text(entry, pointers)?;
+        rules::status(&word).or_else(|| rules::meant(&word))
+    };
     let at = raw::first_text(entry, &["/changed_at", "/at", "/timestamp"]);
     Entry {
         from: status(&["/from"]),
@@ -102,7 +105,7 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u3
 fn error(task: &Value, entries: &[Entry], status: Status) -> Option<String> {
     let told = ["/execution/error", "/result/error", "/error", "/execution/interruption_reason"];
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed));
-    let result = || raw::text(task.pointer("/result")).filter(|_| status == Status::Failed);
+    let result = || raw::text(raw::at(task, "/result")).filter(|_| status == Status::Failed);
     let open = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);
     let found = raw::first_text(task, &told).or_else(|| last_failure()?.note.clone()).or_else(result);
     found.filter(|_| open)

@@ -11,6 +11,7 @@ mod history;
 mod ids;
 mod layout;
 mod native;
+mod notices;
 mod parts;
 mod probe;
 mod raw;
@@ -34,8 +35,10 @@ use crate::model::Change;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -80,6 +83,10 @@ impl Dialect for Ccw {
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
         native::native(run, plan)
+    }
+
+    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        notices::notices(run, plan, findings)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {

@@ -7,6 +7,7 @@ use super::rules;
 use crate::model::Action;
 use crate::model::Plan;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
 
@@ -30,7 +31,7 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
             "interruption_time": plan.interruption.as_ref().and_then(|report| report.at),
             "affected_tasks": affected,
             "pending_dependencies": pending_dependencies(run, plan, task.as_ref()),
-            "recovery_strategy": plan.next.iter().find_map(|next| next.strategy).map(|strategy| strategy.as_str()),
+            "recovery_strategy": recovery_strategy(plan),
         },
         "execution_state": {
             "completed_tasks": plan.steps.completed,
@@ -50,6 +51,12 @@ fn last_active_task(plan: &Plan) -> Option<StepId> {
     }
     let interrupted = plan.interruption.as_ref().and_then(|report| report.step.clone());
     interrupted.or_else(|| plan.next.first().map(|next| next.step.clone()))
+}
+
+/// Returns the strategy for what is next; when nothing can start, the one for that.
+fn recovery_strategy(plan: &Plan) -> Option<&'static str> {
+    let blocked = plan.interruption.as_ref().filter(|_| plan.next.is_empty()).and_then(|report| report.strategy);
+    plan.next.iter().find_map(|next| next.strategy).or(blocked).map(|strategy| strategy.as_str())
 }
 
 /// Returns the recorded word (`agent_timeout`) where the state has one about the same task, else the planner's.
@@ -82,7 +89,9 @@ pub(super) fn point_type(plan: &Plan) -> String {
 
 /// Returns what the task waits for; when nothing can start, what everything waits for.
 fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<String> {
-    let is_done = |id: &StepId| plan.steps.completed.contains(id) || plan.steps.skipped.contains(id);
+    let is_given_up = |id: &StepId| run.step(id).is_some_and(|step| step.status == Status::Cancelled);
+    let is_done =
+        |id: &StepId| plan.steps.completed.contains(id) || (plan.steps.skipped.contains(id) && !is_given_up(id));
     let waits = |id: &StepId| match task {
         Some(task) if !plan.next.is_empty() => id == task,
         Some(_) | None => !is_done(id),

@@ -48,6 +48,8 @@ fn the_analysis_is_that_of_the_seed() {
         at: Some(time("2025-09-15T14:30:00Z")),
         reason: "the agent was lost".to_owned(),
         affected: ids(&["impl-1.2", "impl-1.3"]),
+        strategy: Some(Strategy::RetryWithEnhancedContext),
+        alternatives: Vec::new(),
     });
     let mut retry = next("impl-1.2", Action::Retry);
     retry.strategy = Some(Strategy::RetryWithEnhancedContext);

@@ -14,10 +14,10 @@ use crate::model::Status;
 pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
-        add_flow_steps(value, raw::items(value.pointer(pointer)), PartKind::Analysis, &mut parts);
+        add_flow_steps(value, raw::items(raw::at(value, pointer)), PartKind::Analysis, &mut parts);
     }
     for pointer in ["/flow_control/implementation_approach", "/implementation", "/implementation_approach"] {
-        add_flow_steps(value, raw::items(value.pointer(pointer)), PartKind::Work, &mut parts);
+        add_flow_steps(value, raw::items(raw::at(value, pointer)), PartKind::Work, &mut parts);
     }
     let progress = Progress::read(value);
     progress.settle(&mut parts);
@@ -53,7 +53,7 @@ fn add_flow_steps(task: &Value, steps: &[Value], kind: PartKind, parts: &mut Vec
         let title = raw::first_text(step, &["/title", "/action", "/description", "/purpose"]);
         let title = title.or_else(|| raw::text(Some(step))).map_or_else(|| name.clone(), |title| raw::line(&title));
         let variable = raw::first_text(step, &["/output_to", "/output"]).map(|variable| raw::line(&variable));
-        let variables = task.pointer("/execution/variables");
+        let variables = raw::at(task, "/execution/variables");
         let output = variable.map(|name| {
             let known = variables.and_then(|variables| variables.get(&name)).cloned();
             (name, known)
@@ -67,7 +67,7 @@ fn add_flow_steps(task: &Value, steps: &[Value], kind: PartKind, parts: &mut Vec
 
 fn word(value: &Value) -> Option<Status> {
     match rules::word(value) {
-        Word::Known(status) => Some(status),
+        Word::Known(status) | Word::Alias { status, .. } => Some(status),
         Word::Container | Word::Missing | Word::Unknown(_) => None,
     }
 }
@@ -97,11 +97,11 @@ struct Progress {
 impl Progress {
     fn read(task: &Value) -> Self {
         let completed = ["/execution/completed_flow_steps", "/execution/current_attempt/completed_checkpoints"];
-        let completed = completed.iter().find_map(|pointer| task.pointer(pointer)).map(|list| raw::list(Some(list)));
+        let completed = completed.iter().find_map(|pointer| raw::at(task, pointer)).map(|list| raw::list(Some(list)));
         Self {
             current: raw::first_text(task, &["/execution/flow_step"]).map(|name| raw::line(&name)),
             completed,
-            skipped: raw::list(task.pointer("/execution/skipped_flow_steps")),
+            skipped: raw::list(raw::at(task, "/execution/skipped_flow_steps")),
         }
     }
 

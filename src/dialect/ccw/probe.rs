@@ -10,6 +10,7 @@ use super::layout::SESSION_FILE;
 use super::layout::TASK_DIR;
 use super::layout::WORKFLOW;
 use super::layout::below;
+use super::notices;
 use super::raw;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
@@ -19,6 +20,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ListingEntry;
+use crate::model::Rank;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 
@@ -105,7 +107,13 @@ pub(super) fn probe(listing: &Listing) -> Probed {
             survey.visit(entry, &place);
         }
     }
-    survey.conclude()
+    let mut probed = survey.conclude();
+    let is_home = |entry: &&ListingEntry| entry.is_dir && entry.path.name() == WORKFLOW;
+    if let (true, Some(home)) = (probed.candidates.is_empty(), listing.entries.iter().find(is_home)) {
+        let finding = Finding::new(FindingCode::NoRunHere, notices::NO_SESSION).at(&home.path);
+        probed.findings.push(finding.fix(notices::NO_SESSION_FIX));
+    }
+    probed
 }
 
 impl<'a> Survey<'a> {
@@ -177,7 +185,7 @@ impl<'a> Survey<'a> {
             probed.findings.push(finding);
         }
         ranked.sort_by(|left, right| (depth(left.0), left).cmp(&(depth(right.0), right)));
-        probed.candidates = ranked.into_iter().map(|(workflow, _, dir)| candidate(workflow, dir)).collect();
+        probed.candidates = ranked.into_iter().map(|(workflow, area, dir)| candidate(workflow, area, dir)).collect();
         probed
     }
 }
@@ -191,7 +199,7 @@ fn depth(path: &str) -> usize {
     path.matches('/').count()
 }
 
-fn candidate(workflow: &str, dir: RelPath) -> Candidate {
+fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     let layout = Layout::of(&dir);
     let marker = RelPath::parse(&format!("{workflow}/{MARKER}{}", dir.name()));
     let mut reads = vec![
@@ -204,7 +212,8 @@ fn candidate(workflow: &str, dir: RelPath) -> Candidate {
     reads.extend(layout.summaries.map(|dir| ReadSpec::Names { dir }));
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
-    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads }
+    let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
+    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads, rank }
 }
 
 #[cfg(test)]

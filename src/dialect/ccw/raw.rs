@@ -10,6 +10,17 @@ const TEXT_LIMIT: usize = 4_000;
 /// Items of one list that are kept.
 pub(super) const LIST_LIMIT: usize = 200;
 
+/// Returns what a JSON pointer of plain keys and numbers finds. Unlike `Value::pointer` it copies nothing: a session of a thousand
+/// tasks asks tens of thousands of times.
+pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    debug_assert!(!pointer.contains('~'), "no escaped keys");
+    pointer.split('/').skip(1).try_fold(value, |value, part| match value {
+        Value::Object(object) => object.get(part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
+}
+
 /// Returns a text that is not empty; a number counts as its spelling.
 pub(super) fn text(value: Option<&Value>) -> Option<String> {
     let text = match value? {
@@ -22,12 +33,12 @@ pub(super) fn text(value: Option<&Value>) -> Option<String> {
 
 /// Returns the first text that one of the pointers finds.
 pub(super) fn first_text(value: &Value, pointers: &[&str]) -> Option<String> {
-    pointers.iter().find_map(|pointer| text(value.pointer(pointer)))
+    pointers.iter().find_map(|pointer| text(at(value, pointer)))
 }
 
 /// Returns the first list with anything in it.
 pub(super) fn first_list(value: &Value, pointers: &[&str]) -> Vec<String> {
-    pointers.iter().map(|pointer| list(value.pointer(pointer))).find(|list| !list.is_empty()).unwrap_or_default()
+    pointers.iter().map(|pointer| list(at(value, pointer))).find(|list| !list.is_empty()).unwrap_or_default()
 }
 
 /// Flattens a text, a list of anything or an object into texts.

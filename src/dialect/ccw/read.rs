@@ -1,5 +1,10 @@
 //! From a session folder to a run.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use super::book::Book;
 use super::book::some_of;
 use super::history;
@@ -54,8 +59,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         interruption = newer(interruption, recorded_interruption(task, status, &history));
         steps.push(step(&book, at, (status, kind), &kinship, history, &mut findings));
     }
+    report_lost_summaries(&steps, &mut findings);
     let (status, unknown) = book.session.status();
-    let status = if book.layout.is_archived() { RunStatus::Archived } else { status };
+    // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
+    let put_away = book.layout.is_archived() && book.session.is_stamped_archived();
+    let status = if put_away { RunStatus::Archived } else { status };
     report_session(&book, status, unknown, &steps, &mut findings);
     let interruption =
         interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&book, &steps));
@@ -72,7 +80,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         goal: book.session.goal(),
         started_at: book.session.started_at(files),
         stamp,
-        after: after(status),
+        after: if book.layout.is_archived() { None } else { after(status) },
         interruption,
         resumes: book.session.resumes(),
         writable: true,
@@ -168,8 +176,13 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
     match rules::word(&task.value) {
         Word::Known(status) => (status, kind),
         Word::Container if is_container => (Status::Pending, kind),
-        Word::Container if !kinship.missing[at].is_empty() || task::subtasks(&task.value).1.is_empty() => {
+        Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
+            (Status::Blocked, StepKind::Work)
+        }
+        Word::Container if task::subtasks(&task.value).1.is_empty() => {
+            let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
+            report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
         }
         Word::Container => (status_of_subtasks(&task.value), StepKind::Work),
@@ -182,6 +195,11 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
             }
             (Status::Pending, kind)
         }
+        Word::Alias { word, status } => {
+            let message = format!("the status `{word}` of {} is none of CCW's words; it is read as {status}", task.id);
+            report(FindingCode::StatusAlias, message);
+            (status, kind)
+        }
         Word::Unknown(word) => {
             report(FindingCode::StatusUnknown, format!("the status `{word}` of {} is none that CCW knows", task.id));
             (Status::Blocked, kind)
@@ -190,7 +208,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
 }
 
 /// Derives the status of a container whose subtasks stand in its own file.
-fn status_of_subtasks(value: &serde_json::Value) -> Status {
+fn status_of_subtasks(value: &Value) -> Status {
     let parts = parts::read(value, Status::Pending, |_| false);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
@@ -219,7 +237,9 @@ fn step(
     let is_believable =
         !matches!(task.place, Place::Unreadable { .. }) && !matches!(rules::word(value), Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(book, at, findings);
-    dangling.extend(kinship.missing[at].iter().filter(|_| kind == StepKind::Container).cloned());
+    if kind == StepKind::Container || rules::word(value) == Word::Container {
+        dangling.extend(kinship.missing[at].iter().cloned());
+    }
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| book.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
@@ -240,6 +260,7 @@ fn step(
         } else {
             parts::read(value, status, |name| book.index.find(name).is_some_and(|child| child != at))
         },
+        variables: value.pointer("/execution/variables").and_then(Value::as_object).cloned().unwrap_or_default(),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at,
@@ -359,6 +380,24 @@ fn session_interruption(book: &Book<'_>, steps: &[Step]) -> Option<Interruption>
     Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
 
+/// Reports what an open task builds on that left nothing to read: agents MUST read those summaries first (ccw.md B7.5).
+fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
+    let is_open = |step: &&Step| {
+        let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+        step.kind == StepKind::Work && !is_over
+    };
+    let places: BTreeMap<&StepId, &Step> = steps.iter().map(|step| (&step.id, step)).collect();
+    let mut told: BTreeSet<&StepId> = BTreeSet::new();
+    for step in steps.iter().filter(is_open) {
+        for on in step.depends_on.iter().filter_map(|id| places.get(id)) {
+            if on.status == Status::Completed && on.summaries.is_empty() && told.insert(&on.id) {
+                let message = format!("{} left no summary for {} to read", on.id, step.id);
+                findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
+            }
+        }
+    }
+}
+
 /// Reports where the session's own word and its tasks disagree; the word decides nothing (ccw.md B9).
 fn report_session(
     book: &Book<'_>,
@@ -378,13 +417,12 @@ fn report_session(
     if book.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
     }
-    let word =
-        book.session.value.get("status").and_then(serde_json::Value::as_str).map(rules::fold).unwrap_or_default();
+    let word = book.session.value.get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));
     }
-    if status == RunStatus::Archived {
+    if status == RunStatus::Archived || book.layout.is_archived() {
         let message = "the session is archived; CCW's archive marks tasks completed whether they are or not";
         findings.push(Finding::new(FindingCode::SessionArchived, message).at(&book.layout.dir));
     }
@@ -436,7 +474,6 @@ fn workspace(book: &Book<'_>) -> WorkspaceRecord {
         branch: line(&["/feature_branch", "/branch", "/worktree/branch", "/git_branch"]),
         base_branch: line(&["/base_branch", "/worktree/base_branch"]),
         worktree: worktree.as_deref().and_then(|path| RelPath::parse(path).ok()),
-        worktree_recorded: worktree,
         plan_reference: book.layout.plan_in(book.files).map(|path| path.as_str().to_owned()),
         issues: Vec::new(),
     }

@@ -10,6 +10,11 @@ use crate::model::Status;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Known(Status),
+    /// In no version of the vocabulary, and still plain.
+    Alias {
+        word: String,
+        status: Status,
+    },
     /// The children decide.
     Container,
     Missing,
@@ -24,7 +29,10 @@ pub(super) fn word(task: &Value) -> Word {
         Some(Value::String(text)) => match status(text) {
             Some(status) => Word::Known(status),
             None if fold(text) == "container" => Word::Container,
-            None => Word::Unknown(raw::line(text)),
+            None => match meant(text) {
+                Some(status) => Word::Alias { word: raw::line(text), status },
+                None => Word::Unknown(raw::line(text)),
+            },
         },
         Some(other) => Word::Unknown(raw::line(&other.to_string())),
     }
@@ -40,6 +48,18 @@ pub(super) fn status(text: &str) -> Option<Status> {
         "blocked" => Some(Status::Blocked),
         "skipped" => Some(Status::Skipped),
         "cancelled" | "canceled" => Some(Status::Cancelled),
+        _ => None,
+    }
+}
+
+/// Reads a word that is in no version of the vocabulary and can only mean one that is.
+///
+/// Anything less plain stays unknown: a wrong guess here would run work twice, or call it done.
+pub(super) fn meant(text: &str) -> Option<Status> {
+    match fold(text).as_str() {
+        "todo" | "to_do" | "not_started" => Some(Status::Pending),
+        "wip" | "doing" | "running" | "work_in_progress" => Some(Status::InProgress),
+        "done" | "complete" | "finished" => Some(Status::Completed),
         _ => None,
     }
 }

@@ -27,7 +27,11 @@ fn the_union_of_all_statuses_is_read() {
     assert_eq!(word(&json!({"status": null})), Word::Missing);
     assert_eq!(word(&json!({"status": " "})), Word::Missing);
     assert_eq!(word(&json!({})), Word::Missing);
-    assert_eq!(word(&json!({"status": "done"})), Word::Unknown("done".to_owned()));
+    let alias = |word: &str, status| Word::Alias { word: word.to_owned(), status };
+    assert_eq!(word(&json!({"status": "Not Started"})), alias("Not Started", Status::Pending));
+    assert_eq!(word(&json!({"status": "WIP"})), alias("WIP", Status::InProgress));
+    assert_eq!(word(&json!({"status": "done"})), alias("done", Status::Completed));
+    assert_eq!(word(&json!({"status": "almost done"})), Word::Unknown("almost done".to_owned()));
     assert_eq!(word(&json!({"status": true})), Word::Unknown("true".to_owned()));
 }
 

@@ -111,6 +111,11 @@ impl Session {
         }
     }
 
+    /// Tells whether the file itself says that the session was archived.
+    pub(super) fn is_stamped_archived(&self) -> bool {
+        raw::first_text(&self.value, &["/archived_at"]).is_some()
+    }
+
     pub(super) fn started_at(&self, files: &FileSet) -> Option<Timestamp> {
         CREATED.iter().find_map(|pointer| self.time(files, pointer))
     }
@@ -124,7 +129,7 @@ impl Session {
     }
 
     pub(super) fn time(&self, files: &FileSet, pointer: &str) -> Option<Timestamp> {
-        files.time(&raw::text(self.value.pointer(pointer))?)
+        files.time(&raw::text(raw::at(&self.value, pointer))?)
     }
 
     pub(super) fn resumes(&self) -> u32 {

@@ -215,10 +215,10 @@ pub(super) struct Dependency {
 pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     let mut found = Vec::new();
     for pointer in ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"] {
-        collect(task.pointer(pointer), false, &mut found);
+        collect(raw::at(task, pointer), false, &mut found);
     }
     for pointer in ["/dependencies", "/relations/dependencies", "/context/dependencies"] {
-        match task.pointer(pointer) {
+        match raw::at(task, pointer) {
             Some(Value::Object(object)) => {
                 for key in ["depends_on", "upstream", "requires", "blocked_by", "tasks"] {
                     collect(object.get(key), false, &mut found);
@@ -268,8 +268,8 @@ pub(super) fn parent(task: &Value) -> Option<String> {
 /// Returns the list of subtasks, wherever it is, with its pointer.
 pub(super) fn subtasks(task: &Value) -> (&'static str, &[Value]) {
     let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
-    let found = places.into_iter().find(|pointer| !raw::items(task.pointer(pointer)).is_empty());
-    found.map_or(("/subtasks", &[]), |pointer| (pointer, raw::items(task.pointer(pointer))))
+    let found = places.into_iter().find(|pointer| !raw::items(raw::at(task, pointer)).is_empty());
+    found.map_or(("/subtasks", &[]), |pointer| (pointer, raw::items(raw::at(task, pointer))))
 }
 
 /// Returns the name by which a subtask is addressed: its id, its text, else its number.
@@ -314,7 +314,7 @@ pub(super) fn requirements(task: &Value) -> Vec<String> {
 pub(super) fn acceptance(task: &Value) -> Vec<String> {
     let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
     let mut told = raw::first_list(task, &places);
-    told.extend(raw::text(task.pointer("/convergence/verification")));
+    told.extend(raw::text(raw::at(task, "/convergence/verification")));
     told
 }
 

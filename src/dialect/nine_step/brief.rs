@@ -14,6 +14,7 @@ use super::read;
 use super::rules::Place;
 use super::rules::StepNumber;
 use super::rules::Word;
+use super::sent_back::sent_back;
 use super::workspace;
 use crate::model::Action;
 use crate::model::Brief;
@@ -35,6 +36,8 @@ struct Facts {
     feature: String,
     plan: String,
     previous: Option<Previous>,
+    /// How the last attempt at the step itself ended, where `previous` speaks of another.
+    last_attempt: Option<Previous>,
     description: Option<String>,
     issues: Vec<String>,
 }
@@ -73,6 +76,7 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
             .clone()
             .unwrap_or_else(|| workspace::plan_by_convention(&run.title, &files.config.nine_step)),
         previous: None,
+        last_attempt: None,
         description: None,
         issues: run.workspace.issues.clone(),
     };
@@ -80,7 +84,10 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
     if let Some(opened) = read::open(files, &files.state).ok().or_else(backup) {
         let source = Source { files, file: &opened.file, document: &opened.document };
         let state = State::read(&opened.value, &source, &mut Vec::new());
-        facts.previous = state.last.get().map(previous);
+        let last = state.last.get();
+        let cause = place.filter(|_| last.and_then(Entry::place) == place).and_then(|at| sent_back(&state, at));
+        facts.previous = cause.or(last).map(previous);
+        facts.last_attempt = last.filter(|last| cause.is_some() && !last.findings.is_empty()).map(previous);
         facts.description = description(&state, place);
     }
     facts
@@ -154,20 +161,26 @@ fn prompt(facts: &Facts, next: &Next) -> String {
     line("Feature name", &facts.feature);
     line("Plan document", &facts.plan);
     if let Some(previous) = &facts.previous {
-        let _ = write!(text, "\n{}", previous_block(previous));
+        let _ = write!(text, "\nPrevious Step Result ({}):\n{}", who(previous), result(previous));
+    }
+    if let Some(last) = &facts.last_attempt {
+        let _ = write!(text, "\nLast Attempt ({}):\n{}", who(last), result(last));
     }
     let _ = write!(text, "\nTask Scope:\n{}\n", scope(facts, next));
     text
 }
 
-fn previous_block(previous: &Previous) -> String {
+fn who(previous: &Previous) -> String {
     let step = previous.place.map_or_else(|| "?".to_owned(), |place| place.step.to_string());
-    let agent = previous.agent.as_deref().unwrap_or("unknown agent");
+    format!("Step {step} - {}", previous.agent.as_deref().unwrap_or("unknown agent"))
+}
+
+fn result(previous: &Previous) -> String {
     let status = match previous.verdict {
         Some(verdict) => verdict.as_str(),
         None => &previous.status,
     };
-    let mut text = format!("Previous Step Result (Step {step} - {agent}):\n- Status: {status}\n");
+    let mut text = format!("- Status: {status}\n");
     let lines: Vec<&str> =
         previous.findings.iter().flat_map(|text| text.lines()).map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {
@@ -194,6 +207,9 @@ fn scope(facts: &Facts, next: &Next) -> String {
                 "Retry step 9 ({title}){about}: first check whether HEAD already has the commit of phase {}.",
                 place.phase
             )
+        }
+        Action::Retry if facts.previous.as_ref().is_some_and(|previous| previous.place > facts.place) => {
+            format!("Address {reviewer} feedback and redo step {} ({title}){about}.", place.step)
         }
         Action::Retry => format!("Retry step {} ({title}){about}: the last attempt did not succeed.", place.step),
         Action::Run => format!("Do step {} ({title}){about}, and nothing beyond it.", place.step),

@@ -21,17 +21,14 @@ pub(super) struct Tally {
     pub(super) finished_at: Option<Timestamp>,
     pub(super) commit: Option<String>,
     pub(super) error: Option<String>,
+    /// What each failure since the last success said, oldest first.
+    pub(super) errors: Vec<String>,
     pub(super) verdict: Option<ReviewVerdict>,
-    pub(super) skipped: Option<Skip>,
+    /// It was left out.
+    pub(super) skipped: bool,
     /// An attempt was begun and has no end yet.
     open: bool,
     in_history: bool,
-}
-
-/// Is the record that a step was left out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Skip {
-    pub(super) at: Option<Timestamp>,
 }
 
 /// Holds the tallies of all steps that any record names.
@@ -126,6 +123,7 @@ impl Ledger {
             Word::Completed | Word::Failed | Word::Verdict(_) if passed => {
                 tally.end(entry);
                 (tally.failures, tally.error) = (0, None);
+                tally.errors.clear();
                 tally.verdict = verdict;
                 tally.finished_at = entry.timestamp.or(tally.finished_at);
             }
@@ -133,11 +131,15 @@ impl Ledger {
                 tally.end(entry);
                 tally.failures = tally.failures.saturating_add(1).max(entry.failures.unwrap_or(0));
                 tally.error = (!entry.findings.is_empty()).then(|| entry.findings.join("\n"));
+                tally.errors.push(tally.error.clone().unwrap_or_default());
                 tally.verdict = verdict;
             }
-            Word::Skipped => tally.skipped = Some(Skip { at: entry.timestamp }),
+            Word::Skipped => tally.skipped = true,
             Word::Interrupted => tally.open = false,
-            Word::Decided => tally.failures = 0,
+            Word::Decided => {
+                tally.failures = 0;
+                tally.errors.clear();
+            }
         }
     }
 
@@ -165,7 +167,7 @@ impl Ledger {
             let Some(place) = entry.place() else { continue };
             let tally = self.tallies.entry(place).or_default();
             if !tally.in_history {
-                tally.skipped = Some(Skip { at: entry.timestamp });
+                tally.skipped = true;
             }
         }
     }
@@ -203,7 +205,7 @@ impl Tally {
             self.attempts = 0;
         }
         if !matches!(word, Word::Skipped | Word::Decided) {
-            self.skipped = None;
+            self.skipped = false;
         }
     }
 

@@ -10,6 +10,7 @@ mod probe;
 mod raw;
 mod read;
 mod rules;
+mod sent_back;
 mod stand;
 mod start;
 mod steps;

@@ -12,6 +12,8 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::Verdict;
+use crate::model::clean;
+use crate::model::mask_secrets;
 
 /// Returns `resume_plan` as the plugin's rollback writes it, and what `/workflow-resume` shows around it (S0 2.3).
 pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
@@ -30,7 +32,7 @@ pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
             "last_agent": position.and_then(|step| step.agent.clone()),
             "last_status": position.map(|step| step.status.as_str()),
             "interrupted": run.stamp,
-            "interruption_reason": position.and_then(|step| step.error.clone()),
+            "interruption_reason": position.and_then(|step| step.error.as_deref()).map(|error| mask_secrets(&clean(error)).into_owned()),
         },
         "completed_work": completed_work(run),
         "prompt": prompt(plan),

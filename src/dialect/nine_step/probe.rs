@@ -137,6 +137,7 @@ impl Prober<'_> {
             reads: std::iter::once(state.clone()).chain(backup).map(ReadSpec::File).collect(),
             state,
             own,
+            rank: None,
         }
     }
 }

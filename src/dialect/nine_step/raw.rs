@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::rules::Place;
 use super::rules::StepNumber;
-use crate::dialect::json::Document;
+use crate::dialect::json::LazyDocument;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -24,14 +24,14 @@ pub(super) const SCHEMA_VERSION: u64 = 1;
 pub(super) struct Source<'a> {
     pub(super) files: &'a FileSet,
     pub(super) file: &'a RelPath,
-    pub(super) document: &'a Document,
+    pub(super) document: &'a LazyDocument,
 }
 
 impl Source<'_> {
     /// Makes a finding about the value at a pointer, or about its nearest parent when there is no such value.
     pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
         let mut place = pointer;
-        while !self.document.has(place) {
+        while !place.is_empty() && !self.document.has(place) {
             place = place.rsplit_once('/').map_or("", |(parent, _)| parent);
         }
         let finding = Finding::new(code, message).at(self.file).pointer(pointer);

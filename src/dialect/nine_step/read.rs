@@ -18,7 +18,7 @@ use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
 use crate::dialect::Loaded;
-use crate::dialect::json::Document;
+use crate::dialect::json::LazyDocument;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
@@ -48,7 +48,7 @@ pub(super) const BACKUP: &str = ".backup";
 pub(super) struct Opened {
     pub(super) file: RelPath,
     pub(super) bytes: Arc<[u8]>,
-    pub(super) document: Document,
+    pub(super) document: LazyDocument,
     pub(super) value: Map<String, Value>,
 }
 
@@ -59,22 +59,23 @@ pub(super) struct Opened {
 /// With a finding that says why nothing can be read from it.
 pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Finding>> {
     let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
+    let load_failed = |problem: &ReadProblem| unreadable(format!("State file load failed: {problem}. File: {file}"));
     let bytes = match files.files.get(file).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => Arc::clone(bytes),
-        Some(Content::Problem(problem)) => return Err(Box::new(unreadable(format!("`{file}`: {problem}")))),
-        None | Some(Content::NameOnly) => {
-            return Err(Box::new(unreadable(format!("`{file}`: {}", ReadProblem::Missing))));
-        }
+        Some(Content::Problem(problem)) => return Err(Box::new(load_failed(problem))),
+        None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
     };
-    let opened = Document::parse(&bytes).and_then(|document| Ok((document, parse_value(&bytes)?)));
-    let (document, value) = opened.map_err(|error| {
-        let message = format!("Workflow state file corrupted: `{file}` is not valid JSON: {}", error.message);
+    let value = parse_value(&bytes).map_err(|error| {
+        let message =
+            format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     match value {
-        Value::Object(value) => Ok(Opened { file: file.clone(), bytes, document, value }),
+        Value::Object(value) => {
+            Ok(Opened { file: file.clone(), document: LazyDocument::new(Arc::clone(&bytes)), bytes, value })
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            let message = format!("Workflow state file corrupted: `{file}` holds no JSON object");
+            let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
             let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
             Err(Box::new(finding.line(1, Some(1))))
         }
@@ -95,7 +96,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
-        let fix = format!("restore the last checkpoint: `{}`, or edit the file by hand", restore_command(files));
+        let fix = format!(
+            "restore the last checkpoint: `{}`; or begin anew: `piton start nine-step --feature {} --archive`; or edit the \
+             file by hand",
+            restore_command(files),
+            shell_word(&files.name),
+        );
         findings.push(problem.fix(fix));
         return Loaded { findings, ..Loaded::default() };
     };
@@ -105,7 +111,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 fn restore_command(files: &FileSet) -> String {
-    format!("piton restore {}", shell_word(files.state.as_str()))
+    format!("piton restore {}", shell_word(&files.name))
 }
 
 /// Quotes a path for a shell where it needs that.

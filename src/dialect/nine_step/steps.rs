@@ -2,12 +2,14 @@
 
 use super::ledger::Ledger;
 use super::ledger::Tally;
+use super::raw::Entry;
 use super::raw::Source;
 use super::raw::State;
 use super::rules::Place;
 use super::rules::Role;
 use super::rules::StepNumber;
 use super::rules::approves;
+use super::sent_back::sent_back;
 use super::stand::Stand;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -37,6 +39,8 @@ pub(super) struct Layout<'a> {
     config: &'a NineStepConfig,
     status: RunStatus,
     names: Names,
+    /// The step whose failure the current one has to answer.
+    sent_back_by: Option<Place>,
 }
 
 /// Holds the configured name of each step's agent, looked up once.
@@ -66,7 +70,9 @@ impl<'a> Layout<'a> {
         status: RunStatus,
         config: &'a NineStepConfig,
     ) -> Self {
-        Self { state, ledger, stand, config, status, names: Names::of(config) }
+        let is_open = !matches!(stand.status, Status::Completed | Status::Skipped);
+        let sent_back_by = sent_back(state, stand.at).filter(|_| is_open).and_then(Entry::place);
+        Self { state, ledger, stand, config, status, names: Names::of(config), sent_back_by }
     }
 
     /// Lists the steps of every phase that is known, in order (nine-step.md A5).
@@ -151,7 +157,11 @@ impl<'a> Layout<'a> {
         if step.agent.is_none() {
             step.agent_candidates.clone_from(&self.names.developers);
         }
-        let back = if is_here && step.status == Status::Failed { self.stand.returns_to } else { place.step.reviewed() };
+        let back = match step.status {
+            Status::Failed if is_here => self.stand.returns_to,
+            _ if self.sent_back_by == Some(place) => Some(self.stand.at.step),
+            _ => place.step.reviewed(),
+        };
         step.returns_to =
             back.filter(|back| *back >= self.entry(place.phase)).map(|back| Place::new(place.phase, back).id());
         step.review = if is_here { self.stand.review.clone() } else { past_review(&step, tally) };
@@ -162,6 +172,7 @@ impl<'a> Layout<'a> {
             step.finished_at = tally.finished_at.filter(|_| step.status == Status::Completed);
             step.commit.clone_from(&tally.commit);
             step.error.clone_from(&tally.error);
+            step.past_errors.clone_from(&tally.errors);
         }
         if is_here {
             step.error = self.stand.error.clone().or(step.error);
@@ -175,7 +186,7 @@ impl<'a> Layout<'a> {
 
     /// Says where a step stands: `last_execution` speaks for its own, what lies before it is done, what lies behind is not.
     fn status_of(&self, place: Place) -> Status {
-        if self.ledger.get(place).is_some_and(|tally| tally.skipped.is_some()) {
+        if self.ledger.get(place).is_some_and(|tally| tally.skipped) {
             return Status::Skipped;
         }
         let (at, status) = (self.stand.at, self.stand.status);

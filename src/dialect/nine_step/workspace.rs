@@ -47,7 +47,7 @@ pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: 
         findings.push(finding);
     }
     let plan = plan_path(state, worktree.as_ref(), files);
-    if state.plan_reference.is_some() && plan.is_none() && files.main_root.is_none() {
+    if state.plan_reference.is_some() && plan.is_none() {
         let message = "`plan_reference` is ignored: it is no path below the project".to_owned();
         findings.push(source.finding(FindingCode::FieldIgnored, "/plan_reference", message));
     }
@@ -55,15 +55,14 @@ pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: 
         stand.at > Place::new(1, StepNumber::Plan) || matches!(stand.status, Status::Completed | Status::Skipped);
     Workplace {
         is_checked: !is_early || worktree.is_some(),
-        plan: plan.filter(|_| is_planned),
         record: WorkspaceRecord {
             branch: state.branch.clone(),
             base_branch: state.base_branch.clone().or_else(|| files.config.nine_step.main_branch.clone()),
             worktree,
-            worktree_recorded: recorded,
-            plan_reference: state.plan_reference.clone(),
+            plan_reference: plan.as_ref().map(|plan| plan.as_str().to_owned()).or_else(|| state.plan_reference.clone()),
             issues: state.issues.clone(),
         },
+        plan: plan.filter(|_| is_planned),
     }
 }
 
@@ -147,14 +146,11 @@ pub(super) fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathB
     worktree.map_or_else(|| files.root.clone(), |worktree| worktree.under(&files.root))
 }
 
-/// Finds the plan below the root. It lies in the main tree, which `root` is unless it is a linked worktree: then the plan cannot
-/// be reached below the root, and none is returned.
+/// Finds the plan below the main tree, where it lies also for a run in a linked worktree elsewhere (nine-step.md A5.2).
 fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
     let text = state.plan_reference.as_deref()?.trim();
-    if files.main_root.is_some() {
-        return None;
-    }
-    let text = text.strip_prefix(files.root.as_str()).map_or(text, |rest| rest.trim_start_matches('/'));
+    let main = files.main_root.as_ref().unwrap_or(&files.root);
+    let text = text.strip_prefix(main.as_str()).map_or(text, |rest| rest.trim_start_matches('/'));
     if let Ok(path) = RelPath::parse(text) {
         return Some(path);
     }

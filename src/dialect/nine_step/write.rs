@@ -24,6 +24,7 @@ use crate::dialect::EditError;
 use crate::dialect::json::Document;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileSet;
@@ -56,6 +57,10 @@ const OF_ONE_EXECUTION: [&str; 12] = [
 /// Counters and texts of other writers that belong to one step.
 const OF_ONE_STEP: [&str; 5] = ["attempt", "attempts", "revision_count", "findings", "error"];
 
+/// What of an execution of another writer goes into the history.
+const IMPORTED: [&str; 10] =
+    ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "findings", "error", "commit_sha"];
+
 /// Computes the edits of one change.
 ///
 /// # Errors
@@ -76,12 +81,20 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     }
     let after = writer.document.into_bytes();
     Ok(match destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)) {
-        Some(Ok(path)) => vec![
-            Edit { path, kind: EditKind::Create { after } },
-            Edit { path: files.state.clone(), kind: EditKind::Remove { before } },
-        ],
+        Some(Ok(path)) => moved(files, path, after, before),
         Some(Err(_)) | None => vec![Edit { path: files.state.clone(), kind: EditKind::Replace { before, after } }],
     })
+}
+
+/// Moves a state. Its backup would stay behind as a copy that nobody brings up to date: it goes.
+fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec<Edit> {
+    let stale = read::backup_of(&files.state).and_then(|path| match &files.files.get(&path)?.content {
+        Content::Bytes(before) => Some(Edit { path, kind: EditKind::Remove { before: Arc::clone(before) } }),
+        Content::NameOnly | Content::Problem(_) => None,
+    });
+    let create = Edit { path: to, kind: EditKind::Create { after } };
+    let remove = Edit { path: files.state.clone(), kind: EditKind::Remove { before } };
+    [create, remove].into_iter().chain(stale).collect()
 }
 
 fn open(files: &FileSet) -> Result<Opened, EditError> {
@@ -93,7 +106,7 @@ fn open(files: &FileSet) -> Result<Opened, EditError> {
             let problem = if finding.code == FindingCode::StateWrongType {
                 "no JSON object"
             } else {
-                finding.message.rsplit("JSON: ").next().unwrap_or(&finding.message)
+                finding.message.rsplit("Invalid JSON syntax: ").next().unwrap_or(&finding.message)
             };
             EditError::Unreadable { file, problem: format!("{place}{problem}") }
         }
@@ -125,15 +138,11 @@ impl<'a> Writer<'a> {
             return Err(EditError::Unsupported(message));
         }
         let ledger = Ledger::of(&state);
-        Ok(Self {
-            files,
-            document: opened.document,
-            value: opened.value,
-            state,
-            ledger,
-            at: json!(change.at),
-            is_imported: false,
-        })
+        let document = opened.document.into_document().map_err(|error| EditError::Unreadable {
+            file: opened.file.as_str().to_owned(),
+            problem: format!("line {}: {}", error.line, error.message),
+        })?;
+        Ok(Self { files, document, value: opened.value, state, ledger, at: json!(change.at), is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -392,7 +401,7 @@ impl<'a> Writer<'a> {
         }
         let Some(Value::Object(recorded)) = self.value.get("last_execution") else { return Ok(()) };
         let mut entry = Map::new();
-        for key in ["phase", "step", "agent", "status", "timestamp", "verdict", "error_message", "commit_sha"] {
+        for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
                 entry.insert(key.to_owned(), value.clone());
             }

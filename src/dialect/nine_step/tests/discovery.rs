@@ -166,7 +166,7 @@ fn the_plan_lies_in_the_main_tree() {
         let mut linked = files_at(".workflow-state.json", text.as_bytes());
         linked.main_root = Some("/main".into());
         let loaded = NineStep.load(&linked);
-        assert!(loaded.wanted.documents.is_empty());
+        assert_eq!(loaded.wanted.documents, [path(".plan/quotes_plan.md")], "{reference}");
         assert_eq!((codes(&loaded), loaded.wanted.workspace), (vec![], Some(None)));
     }
 }

@@ -155,7 +155,7 @@ fn issues_are_read_whatever_their_type() {
 #[test]
 fn damage_is_reported_with_line_and_column() {
     for (text, line, column) in [
-        ("", 1, 0),
+        ("", 1, 1),
         ("{\n  \"feature_name\": \"q\",\n  \"last_execution\": {", 3, 21),
         ("{\n  \"a\": 01\n}", 2, 9),
         ("\u{feff}{\"a\" 1}", 1, 6),
@@ -165,7 +165,7 @@ fn damage_is_reported_with_line_and_column() {
         let found = finding(&loaded, FindingCode::StateUnreadable);
         assert_eq!((found.line, found.column), (Some(line), Some(column)), "{text:?}: {}", found.message);
         assert!(found.message.contains("Workflow state file corrupted"));
-        assert!(found.fix.as_ref().unwrap().contains("`piton restore .worktree/feat-quotes/.workflow-state.json`"));
+        assert!(found.fix.as_ref().unwrap().contains("`piton restore feat-quotes`"));
     }
     for text in ["[]", "null", "\"x\"", "5"] {
         assert_eq!(codes(&load(text)), [FindingCode::StateWrongType], "{text}");

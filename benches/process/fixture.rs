@@ -1,0 +1,200 @@
+//! Projects to measure on: runs in the middle of their work, as large as asked.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Is the folder that everything lies in; it goes when the benchmark ends.
+pub(crate) struct Scratch {
+    folder: TempDir,
+}
+
+/// Is a project with one run.
+pub(crate) struct Project {
+    project: PathBuf,
+    /// The state; where it is several files, those that `finish` writes come first.
+    state_files: Vec<PathBuf>,
+    /// How many of them `finish` writes.
+    written: usize,
+}
+
+/// Is the content of state files as it was.
+pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>);
+
+/// The steps of a phase of a nine-step run.
+const PHASE: [&str; 10] = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
+
+impl Scratch {
+    /// Makes it in `TMPDIR`: outside of this repository, which would otherwise be the project's.
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::with_prefix("piton-bench-").unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn top(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes a nine-step run in the middle of its middle phase, ten steps each.
+    pub(crate) fn nine_step(&self, name: &str, phases: usize) -> Project {
+        let project = self.project(name);
+        let state = project.join(".worktree/bench/.workflow-state.json");
+        put(&state, nine_step_state("bench", phases).as_bytes());
+        Project { project, state_files: vec![state], written: 1 }
+    }
+
+    /// Makes the same in git, with a real worktree.
+    pub(crate) fn nine_step_in_git(&self, name: &str, phases: usize) -> Project {
+        let project = self.project(name);
+        put(&project.join("src/main.rs"), b"fn main() {}\n");
+        let git = |arguments: &[&str]| {
+            let identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.test"];
+            super::run(Command::new("git").args(identity).args(arguments).current_dir(&project));
+        };
+        git(&["init", "--quiet", "--initial-branch=main"]);
+        put(&project.join(".git/info/exclude"), b".workflow-state.json*\n.piton/\n.worktree/\n");
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "start"]);
+        git(&["worktree", "add", "--quiet", "-b", "feature/bench", ".worktree/bench"]);
+        let state = project.join(".worktree/bench/.workflow-state.json");
+        put(&state, nine_step_state("bench", phases).as_bytes());
+        Project { project, state_files: vec![state], written: 1 }
+    }
+
+    /// Makes a session of Claude-Code-Workflow of which the first half of the tasks is done.
+    pub(crate) fn ccw(&self, name: &str, tasks: usize) -> Project {
+        let project = self.project(name);
+        let mut state_files = ccw_session(&project, "WFS-bench", tasks);
+        let next = state_files.iter().position(|file| file.ends_with(task_file(tasks / 2 + 1))).unwrap();
+        state_files.swap(2, next);
+        Project { project, state_files, written: 3 }
+    }
+
+    /// Makes a large tree with many small runs of both kinds.
+    pub(crate) fn forest(&self, name: &str, runs: usize, files: usize) -> PathBuf {
+        let project = self.project(name);
+        let mut made = 0;
+        for at in 0..runs / 2 {
+            let state = project.join(format!(".worktree/run-{at}/.workflow-state.json"));
+            put(&state, nine_step_state(&format!("run-{at}"), 2).as_bytes());
+            made += 1 + ccw_session(&project, &format!("WFS-run-{at}"), 2).len();
+        }
+        for folder in 0..(files - made) / 100 {
+            for file in 0..100 {
+                put(&project.join(format!("src/part{}/module{folder}/file{file}.rs", folder / 50)), b"//\n");
+            }
+        }
+        project
+    }
+
+    fn project(&self, name: &str) -> PathBuf {
+        let project = self.top().join(name);
+        // Without it the project would be the repository around the scratch folder.
+        put(&project.join("piton.toml"), b"");
+        project
+    }
+}
+
+impl Project {
+    pub(crate) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    pub(crate) fn state_files(&self) -> &[PathBuf] {
+        &self.state_files
+    }
+
+    /// Copies the files that `finish` writes to where another program may write them.
+    pub(crate) fn copies(&self) -> Vec<PathBuf> {
+        let copy = |file: &PathBuf| {
+            let to = self.project.join("floor").join(file.file_name().unwrap());
+            put(&to, &fs::read(file).unwrap());
+            to
+        };
+        self.state_files[..self.written].iter().map(copy).collect()
+    }
+
+    pub(crate) fn state(&self) -> State {
+        State(self.state_files[..self.written].iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect())
+    }
+}
+
+impl State {
+    pub(crate) fn put_back(&self) {
+        for (file, bytes) in &self.0 {
+            fs::write(file, bytes).unwrap();
+        }
+    }
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn nine_step_state(name: &str, phases: usize) -> String {
+    let current = phases.div_ceil(2);
+    let mut done = Vec::new();
+    for phase in 1..=current {
+        let steps = if phase < current { &PHASE[..] } else { &PHASE[..3] };
+        for step in steps {
+            let status = if matches!(*step, "2" | "2.5" | "4") { "approved" } else { "completed" };
+            done.push(format!(
+                r#"    {{ "phase": {phase}, "step": {step}, "agent": "agent-{step}", "status": "{status}", "timestamp": "2026-01-31T09:40:00Z" }}"#
+            ));
+        }
+    }
+    let done = done.join(",\n");
+    format!(
+        r#"{{
+  "feature_name": "{name}",
+  "current_phase": {current},
+  "current_step": 3,
+  "total_phases": {phases},
+  "last_execution": {{ "phase": {current}, "step": 2.5, "agent": "user", "status": "approved", "timestamp": "2026-01-31T11:30:00Z" }},
+  "completed_steps": [
+{done}
+  ]
+}}
+"#
+    )
+}
+
+fn task_file(number: usize) -> String {
+    format!("IMPL-{number:03}.json")
+}
+
+/// Writes a session and returns its files: session, checklist, then one per task.
+fn ccw_session(project: &Path, name: &str, tasks: usize) -> Vec<PathBuf> {
+    let folder = project.join(".workflow/active").join(name);
+    let mut files = vec![folder.join("workflow-session.json"), folder.join("TODO_LIST.md")];
+    let session = format!(
+        "{{\n  \"session_id\": \"{name}\",\n  \"project\": \"Bench\",\n  \"status\": \"active\",\n  \"type\": \"workflow\",\n  \"created_at\": \"2026-01-31T09:00:00Z\"\n}}\n"
+    );
+    put(&files[0], session.as_bytes());
+    let mut list = "# Tasks: Bench\n\n".to_owned();
+    for number in 1..=tasks {
+        let done = number <= tasks / 2;
+        let (mark, status) = if done { ("x", "completed") } else { (" ", "pending") };
+        let before = if number > 1 { format!("\"IMPL-{:03}\"", number - 1) } else { String::new() };
+        let _ = writeln!(
+            list,
+            "- [{mark}] **IMPL-{number:03}**: Task number {number} → [📋](./.task/IMPL-{number:03}.json)"
+        );
+        let task = format!(
+            "{{\n  \"id\": \"IMPL-{number:03}\",\n  \"title\": \"Task number {number}\",\n  \"status\": \"{status}\",\n  \"meta\": {{ \"type\": \"feature\", \"agent\": \"@code-developer\" }},\n  \"context\": {{\n    \"requirements\": [\"do it\", \"do it well\"],\n    \"focus_paths\": [\"src/part{number}/\"],\n    \"acceptance\": [\"tests pass\"],\n    \"depends_on\": [{before}]\n  }},\n  \"flow_control\": {{\n    \"pre_analysis\": [\n      {{ \"step\": \"load\", \"action\": \"Read\", \"command\": \"Read(src)\", \"output_to\": \"source\", \"on_error\": \"fail\" }}\n    ],\n    \"implementation_approach\": [\n      {{ \"step\": 1, \"title\": \"Write\", \"description\": \"write it\" }},\n      {{ \"step\": 2, \"title\": \"Test\", \"description\": \"test it\" }}\n    ],\n    \"target_files\": [\"src/part{number}/mod.rs\"]\n  }}\n}}\n"
+        );
+        let file = folder.join(".task").join(task_file(number));
+        put(&file, task.as_bytes());
+        files.push(file);
+        if done {
+            put(&folder.join(format!(".summaries/IMPL-{number:03}-summary.md")), b"# Done\n\nAll of it.\n");
+        }
+    }
+    put(&files[1], list.as_bytes());
+    files
+}

@@ -1,0 +1,73 @@
+//! The messages of `/workflow:resume` and `/workflow:execute`, word for word (ccw.md B7.8). The hints name Piton's commands
+//! where there are some.
+
+use super::raw;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Notice;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Verdict;
+
+/// What is said when a project has the folder of the system and no session in it.
+pub(super) const NO_SESSION: &str = "No active workflow session found";
+pub(super) const NO_SESSION_FIX: &str = "Use: /workflow:session:start or /workflow:plan first";
+
+/// Messages of one kind that are shown; more of them tell nothing new.
+const SHOWN: usize = 3;
+
+/// Returns the messages that apply to a plan.
+pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = Vec::new();
+    let id = raw::line(run.id.as_str());
+    let of = |code: FindingCode| findings.iter().filter(move |finding| finding.code == code);
+    let steps = |code: FindingCode| of(code).filter_map(|finding| finding.step.as_ref()).take(SHOWN);
+    if of(FindingCode::SessionUnreadable).next().is_some() {
+        let hint = format!("Use: piton restore {id}, or correct the file; the tasks are planned without it");
+        notices.push(notice("⚠️ Session state corrupted or inconsistent".to_owned(), hint));
+    }
+    for step in steps(FindingCode::AttemptLimit) {
+        let failures = run.step(step).map_or(0, |step| step.failures);
+        let hint = format!(
+            "Manual Review Required: Check {}; then piton resume {id} --skip {step} to continue",
+            failure_analysis(run, step)
+        );
+        notices.push(notice(format!("❌ Task {step} failed {failures} times"), hint));
+    }
+    for step in steps(FindingCode::PartUnreadable) {
+        let hint = "correct its file, or leave it out with --skip".to_owned();
+        notices.push(notice(format!("⚠️ Cannot rebuild agent context for {step}"), hint));
+        if of(FindingCode::DependencyBlock).any(|block| block.step.as_ref() == Some(step)) {
+            let hint = "Use: /workflow:plan to regenerate tasks or manual intervention required".to_owned();
+            notices.push(notice(format!("❌ Critical dependency {step} failed validation"), hint));
+        }
+    }
+    for step in steps(FindingCode::DependencyDangling) {
+        let missing = run.step(step).map(|step| step.dangling.as_slice()).unwrap_or_default();
+        for task in missing.iter().take(SHOWN) {
+            let hint = format!("write its file, or correct what {step} depends on");
+            notices.push(notice(format!("❌ Task {} referenced but JSON file missing", raw::line(task)), hint));
+        }
+    }
+    let conflict = of(FindingCode::DependencyCycle).chain(of(FindingCode::DependencyDangling)).next();
+    if let Some(step) = conflict.and_then(|finding| finding.step.as_ref()) {
+        let hint = format!("Use: piton resume {id} --skip {step} to bypass blockers");
+        notices.push(notice("❌ Task dependency chain has conflicts".to_owned(), hint));
+    } else if plan.verdict == Verdict::Blocked && of(FindingCode::DependencyBlock).next().is_some() {
+        let hint = "the findings name what is in the way".to_owned();
+        notices.push(notice("⚠️ All tasks completed or blocked".to_owned(), hint));
+    }
+    notices
+}
+
+fn notice(text: String, hint: String) -> Notice {
+    Notice { text, hint }
+}
+
+/// Returns where an agent that failed leaves its analysis, beside the summaries of the session.
+fn failure_analysis(run: &Run, step: &StepId) -> String {
+    let folder = run.state_files.first().and_then(|path| path.parent());
+    let name = format!(".summaries/{}-failure-analysis.md", raw::line(step.as_str()));
+    folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
+}

@@ -1,0 +1,14 @@
+//! Sessions of Claude-Code-Workflow through the program: exit code, document, and the bytes left on disk.
+
+mod brief;
+mod decisions;
+mod discovery;
+mod flags;
+mod lifecycle;
+mod messages;
+mod parts;
+mod real;
+mod session;
+mod shapes;
+mod situations;
+mod writes;

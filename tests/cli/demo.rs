@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+use super::projects::document;
+use crate::support::Sandbox;
+
+#[test]
+fn the_demonstration_is_short_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.tree();
+    let output = sandbox.piton(["demo"]).without_git().run_within(Duration::from_secs(20)).expect("a short one");
+    assert_eq!(output.code, 0, "{output}");
+    let demo = document(&output);
+    let scenes = demo["data"]["scenes"].as_array().unwrap();
+    for scene in scenes {
+        assert_eq!(scene["exit"], 0, "{scene}");
+        assert!(!scene["output"].as_str().unwrap().contains('❌'), "{scene}");
+    }
+    for dialect in ["nine-step", "ccw"] {
+        assert!(scenes.iter().any(|scene| scene["dialect"] == dialect));
+    }
+    assert!(scenes.iter().any(|scene| scene["command"] == "piton resume --yes"), "{demo}");
+    assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+    assert_eq!(sandbox.top().join("tmp").read_dir_utf8().unwrap().count(), 0);
+    assert_eq!(sandbox.home().read_dir_utf8().unwrap().count(), 0);
+}
+
+#[test]
+fn the_scratch_project_is_kept_on_demand() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.piton(["demo", "--keep"]).run().expect_code(0);
+    let kept = document(&output)["data"]["kept"].as_str().unwrap().to_owned();
+    assert!(kept.starts_with("$TOP/tmp/piton-demo-"), "{kept}");
+    let kept = kept.replace("$TOP", sandbox.top().as_str());
+    sandbox.piton(["--project", &format!("{kept}/ccw"), "plan"]).run().expect_code(0);
+}
+
+#[test]
+fn a_person_sees_what_was_typed_and_what_came_back() {
+    let output = Sandbox::new().piton(["demo", "--format", "text"]).run().expect_code(0);
+    for line in ["$ piton list", "$ piton resume --yes", "$ piton finish IMPL-002 --summary tokens"] {
+        assert!(output.stdout.lines().any(|shown| shown == line), "no `{line}`\n{output}");
+    }
+    assert!(output.stdout.contains("The scratch project is gone again."), "{output}");
+}

@@ -1,0 +1,178 @@
+//! Every exit code comes from a situation that happens, and says what to do.
+
+use super::projects;
+use super::projects::NINE_STEP;
+use super::projects::SESSION;
+use super::projects::document;
+use super::projects::replace;
+use crate::support::Sandbox;
+
+struct Case {
+    code: i32,
+    name: &'static str,
+    project: fn() -> Sandbox,
+    words: &'static [&'static str],
+    /// Has to be part of the message.
+    says: &'static str,
+    /// Has to be part of a hint.
+    hints: &'static str,
+}
+
+const CASES: [Case; 12] = [
+    Case {
+        code: 1,
+        name: "no",
+        project: projects::ccw,
+        words: &["begin", "IMPL-003"],
+        says: "IMPL-003 still waits for IMPL-002",
+        hints: "piton plan WFS-user-auth",
+    },
+    Case {
+        code: 1,
+        name: "no",
+        project: projects::ccw,
+        words: &["complete"],
+        says: "2 steps of WFS-user-auth are not done",
+        hints: "piton plan WFS-user-auth",
+    },
+    Case {
+        code: 2,
+        name: "usage",
+        project: projects::ccw,
+        words: &["begin"],
+        says: "required arguments were not provided: <STEP>",
+        hints: "Usage: piton begin",
+    },
+    Case { code: 3, name: "not-found", project: Sandbox::new, words: &["plan"], says: "No", hints: "piton start" },
+    Case {
+        code: 3,
+        name: "not-found",
+        project: projects::ccw,
+        words: &["begin", "IMPL-9"],
+        says: "no step `IMPL-9`",
+        hints: "IMPL-001, IMPL-002, IMPL-003",
+    },
+    Case {
+        code: 3,
+        name: "not-found",
+        project: projects::ccw,
+        words: &["plan", "other"],
+        says: "no run `other`",
+        hints: "WFS-user-auth",
+    },
+    Case {
+        code: 4,
+        name: "unreadable",
+        project: truncated,
+        words: &["plan"],
+        says: ".workflow-state.json",
+        hints: "piton restore",
+    },
+    Case {
+        code: 4,
+        name: "unreadable",
+        project: truncated,
+        words: &["begin", "2:3"],
+        says: ".workflow-state.json",
+        hints: "piton restore",
+    },
+    Case { code: 5, name: "newer-format", project: newer, words: &["begin", "2:3"], says: "newer", hints: "piton" },
+    Case {
+        code: 6,
+        name: "conflict",
+        project: projects::ccw,
+        words: &["begin", "IMPL-002", "--if-revision", "0123456789abcdef"],
+        says: "the state is at revision",
+        hints: "piton plan WFS-user-auth",
+    },
+    Case {
+        code: 8,
+        name: "ambiguous",
+        project: projects::both,
+        words: &["plan"],
+        says: "2",
+        hints: "piton plan $ROOT/.worktree/user-auth/.workflow-state.json",
+    },
+    Case {
+        code: 9,
+        name: "person-decides",
+        project: projects::ccw,
+        words: &["archive"],
+        says: "2 open steps",
+        hints: "piton archive WFS-user-auth --yes",
+    },
+];
+
+fn truncated() -> Sandbox {
+    let sandbox = projects::nine_step();
+    let text = sandbox.read(NINE_STEP);
+    sandbox.file(NINE_STEP, &text[..text.len() / 2]);
+    sandbox
+}
+
+fn newer() -> Sandbox {
+    let sandbox = projects::nine_step();
+    replace(&sandbox, NINE_STEP, "\"feature_name\"", "\"schema_version\": 99,\n  \"feature_name\"");
+    sandbox
+}
+
+#[test]
+fn every_code_is_met_and_says_what_to_do() {
+    for case in &CASES {
+        let sandbox = (case.project)();
+        let before = projects::foreign(&sandbox);
+        let output = sandbox.piton(case.words.iter().copied()).run();
+        let what = format!("piton {}\n{output}", case.words.join(" "));
+        assert_eq!(output.code, case.code, "{what}");
+        let error = document(&output);
+        assert_eq!(error["error"]["code"], case.name, "{what}");
+        assert!(error["error"]["message"].as_str().unwrap().contains(case.says), "{what}");
+        let hints = error["error"]["hints"].as_array().unwrap();
+        assert!(hints.iter().any(|hint| hint.as_str().unwrap().contains(case.hints)), "{what}");
+        assert_eq!(before.changes(&projects::foreign(&sandbox)), [] as [&str; 0], "{what}");
+
+        let text = sandbox.piton(case.words.iter().copied()).env("PITON_FORMAT", "text").run();
+        assert_eq!((text.code, text.stdout.as_str()), (case.code, ""), "{text}");
+        assert!(text.stderr.contains(case.says.split(": ").last().unwrap()), "{text}");
+    }
+}
+
+#[test]
+fn a_question_that_nobody_can_answer_exits_9_with_the_plan() {
+    let sandbox = projects::nine_step();
+    let old = sandbox.piton(["plan"]).now("2026-03-31T12:00:00Z").run().expect_code(9);
+    assert_eq!(document(&old)["data"]["verdict"], "confirm");
+}
+
+#[test]
+fn a_run_that_is_over_exits_0() {
+    let sandbox = projects::ccw();
+    sandbox.piton(["finish", "IMPL-002"]).run().expect_code(0);
+    sandbox.piton(["skip", "IMPL-003", "--reason", "not needed"]).run().expect_code(0);
+    let output = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!(output.at("/data/verdict"), "complete");
+}
+
+#[test]
+fn what_the_disk_refuses_exits_4_and_names_the_file() {
+    let sandbox = projects::ccw();
+    // A file where Piton's own folder has to be: also root cannot write there.
+    sandbox.file(&format!("{SESSION}/.piton"), "");
+    let before = sandbox.tree();
+    let output = sandbox.piton(["begin", "IMPL-002"]).run().expect_code(4);
+    let message = document(&output)["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains(".workflow/active/WFS-user-auth/.piton"), "{message}");
+    assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+    sandbox.piton(["plan"]).run().expect_code(0);
+}
+
+#[test]
+fn a_result_that_cannot_be_printed_is_no_bug() {
+    let sandbox = projects::ccw();
+    let script = r#"exec "$0" list > /dev/full"#;
+    let output = sandbox.tool("/bin/sh", ["-c", script, env!("CARGO_BIN_EXE_piton")]).run().expect_code(4);
+    assert!(output.stderr.contains("could not be printed"), "{output}");
+    let script = r#""$0" list | exit 0"#;
+    let output = sandbox.tool("/bin/sh", ["-c", script, env!("CARGO_BIN_EXE_piton")]).run().expect_code(0);
+    assert_eq!(output.stderr, "");
+}

@@ -1,0 +1,120 @@
+use super::projects;
+use super::projects::SESSION;
+use super::projects::document;
+use crate::support::Sandbox;
+
+#[test]
+fn runs_come_newest_first_with_numbers_that_other_verbs_take() {
+    let sandbox = projects::both();
+    let list = document(&sandbox.piton(["list"]).run().expect_code(0));
+    let runs = list["data"]["runs"].as_array().unwrap();
+    let ids: Vec<_> = runs.iter().map(|run| (run["number"].as_u64(), run["id"].as_str())).collect();
+    assert_eq!(ids, [(Some(1), Some("user-auth")), (Some(2), Some("WFS-user-auth"))]);
+    insta::assert_snapshot!(sandbox.piton(["list", "--format", "text"]).run(), @"
+    code: 0
+    ----- stdout -----
+    Found interrupted workflows:
+     1. user-auth (Phase 2: return 2:3 (Implementation)) - 30 minutes ago  resume  nine-step 14/20  .worktree/user-auth/.workflow-state.json
+     2. WFS-user-auth (retry IMPL-002 (Implement JWT authentication)) - 2 hours ago  resume  ccw 1/3  .workflow/active/WFS-user-auth
+    → piton plan NUMBER
+    ");
+    let quiet = sandbox.piton(["list", "--format", "text", "-q"]).run().expect_code(0);
+    assert_eq!(quiet.stdout.lines().count(), 3, "{quiet}");
+}
+
+#[test]
+fn no_run_is_an_answer_with_the_next_command() {
+    let sandbox = Sandbox::with_git();
+    insta::assert_snapshot!(sandbox.piton(["list", "--format", "text"]).run(), @"
+    code: 3
+    ----- stderr -----
+    ❌ No interrupted workflow found.
+    → searched $ROOT
+    → to look elsewhere: piton --project DIR list
+    → to begin one: piton start nine-step --feature NAME, or /workflow-exec
+    ");
+    document(&sandbox.piton(["list"]).run().expect_code(3));
+}
+
+#[test]
+fn runs_that_are_over_are_counted_and_shown_on_demand() {
+    let sandbox = projects::both();
+    sandbox.piton(["abort", "user-auth"]).run().expect_code(0);
+    let list = sandbox.piton(["list"]).run().expect_code(0);
+    assert_eq!((list.at("/data/hidden"), list.at("/data/runs/1")), (1.into(), serde_json::Value::Null));
+    let all = sandbox.piton(["list", "--all"]).run().expect_code(0);
+    assert_eq!((all.at("/data/hidden"), all.at("/data/runs/1/id")), (0.into(), "user-auth".into()));
+    let number = all.at("/data/runs/1/number").to_string();
+    assert_eq!(sandbox.piton(["plan", &number]).run().at("/data/run/id"), "user-auth");
+    let text = sandbox.piton(["list", "--format", "text"]).run();
+    assert!(text.stdout.contains("1 finished run left out; --all shows them"), "{text}");
+
+    sandbox.piton(["archive", "WFS-user-auth", "--yes"]).run().expect_code(0);
+    let none = sandbox.piton(["list"]).run().expect_code(3);
+    assert!(none.at("/error/hints/0").as_str().unwrap().contains("piton list --all"), "{none}");
+}
+
+#[test]
+fn an_unreadable_run_is_listed_too() {
+    let sandbox = projects::both();
+    sandbox.file(projects::NINE_STEP, "{\"feature_name\": ");
+    let list = document(&sandbox.piton(["list"]).run().expect_code(0));
+    let runs = list["data"]["runs"].as_array().unwrap();
+    let broken = runs.iter().find(|run| run["dialect"] == "nine-step").unwrap();
+    assert_eq!(broken["verdict"], "blocked");
+    assert!(broken["position"].as_str().unwrap().starts_with("unreadable: "), "{broken}");
+}
+
+#[test]
+fn one_broken_project_folder_does_not_hide_the_others() {
+    let sandbox = projects::both();
+    std::fs::remove_file(sandbox.root().join(projects::NINE_STEP)).unwrap();
+    sandbox.dir(projects::NINE_STEP).file(&format!("{SESSION}/.piton"), "a file, not a folder");
+    let list = sandbox.piton(["list"]).run().expect_code(0);
+    assert!(list.stdout.contains("WFS-user-auth"), "{list}");
+}
+
+#[test]
+fn the_environment_stands_in_for_flags() {
+    let sandbox = projects::ccw();
+    let text = sandbox.piton(["list"]).env("PITON_FORMAT", "text").run().expect_code(0);
+    assert!(text.stdout.starts_with("Found interrupted workflows:"), "{text}");
+    let flag_wins = sandbox.piton(["list", "--format", "json"]).env("PITON_FORMAT", "text").run();
+    document(&flag_wins);
+    let wrong = document(&sandbox.piton(["list"]).env("PITON_FORMAT", "xml").run().expect_code(2));
+    assert!(wrong["error"]["message"].as_str().unwrap().contains("PITON_FORMAT"), "{wrong}");
+    let wrong = document(&sandbox.piton(["list"]).env("PITON_MODE", "wild").run().expect_code(2));
+    assert!(wrong["error"]["message"].as_str().unwrap().contains("PITON_MODE"), "{wrong}");
+
+    let aged = sandbox.piton(["list"]).real_clock().env("PITON_NOW", "2026-03-01T10:00:00Z").run().expect_code(0);
+    assert_eq!(aged.at("/data/runs/0/age_band"), "stale");
+    let flag_wins = sandbox.piton(["list"]).env("PITON_NOW", "2026-03-01T10:00:00Z").run().expect_code(0);
+    assert_eq!(flag_wins.at("/data/runs/0/age_band"), "recent");
+    let wrong = document(&sandbox.piton(["list"]).real_clock().env("PITON_NOW", "noon").run().expect_code(2));
+    assert!(wrong["error"]["message"].as_str().unwrap().contains("noon"), "{wrong}");
+}
+
+#[test]
+fn a_wrong_setting_names_its_line_and_the_nearest_key() {
+    for (toml, says) in [
+        (
+            "[limits]\nattemps = 5\n",
+            "piton.toml:2: unknown key `limits.attemps`; the nearest valid key is `limits.attempts`",
+        ),
+        ("\n\nmood = 1\n", "piton.toml:3: unknown key `mood`; the nearest valid key is `mode`"),
+        ("[limits]\nattempts = \"many\"\n", "piton.toml:2: "),
+        ("mode = [", "piton.toml:1: "),
+        ("mode = \"wild\"\n", "piton.toml:1: "),
+    ] {
+        let sandbox = projects::ccw();
+        sandbox.file("piton.toml", toml);
+        for words in [&["list"][..], &["plan"], &["begin", "IMPL-002"], &["validate"]] {
+            let error = document(&sandbox.piton(words.iter().copied()).run().expect_code(2));
+            assert!(error["error"]["message"].as_str().unwrap().starts_with(says), "{error}");
+        }
+    }
+    let sandbox = projects::ccw();
+    let error = document(&sandbox.piton(["list"]).env("PITON_LIMITS_ATTEMPTS", "many").run().expect_code(2));
+    assert!(error["error"]["message"].as_str().unwrap().starts_with("PITON_LIMITS_ATTEMPTS: "), "{error}");
+    sandbox.bytes("piton.toml", b"mode = \"\xff\"\n").piton(["list"]).run().expect_code(4);
+}

@@ -1,0 +1,186 @@
+//! Where runs are found (nine-step.md A5.1), and what only looks like one.
+
+use serde_json::json;
+
+use super::STATE;
+use super::piton;
+use super::project;
+use super::state;
+use super::with_fields;
+use crate::support::Sandbox;
+
+const LAST: &str = r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#;
+
+fn of(feature: &str, at: &str) -> String {
+    state(LAST).replace("\"quotes\"", &format!("\"{feature}\"")).replace("2026-01-31T11:30:00Z", at)
+}
+
+#[test]
+fn a_run_is_found_from_anywhere_in_its_project() {
+    let sandbox = project();
+    sandbox.file(STATE, &state(LAST)).dir("src/deep").dir(".worktree/quotes/src/deep");
+    for folder in ["", "src/deep", ".worktree", ".worktree/quotes", ".worktree/quotes/src/deep", ".plan"] {
+        let output = sandbox.piton(["plan"]).folder(folder.into()).run().expect_code(0);
+        assert_eq!(output.at("/data/run/id"), "quotes", "{folder}");
+        assert_eq!(output.at("/data/run/state_files"), json!([STATE]), "{folder}");
+    }
+}
+
+#[test]
+fn a_run_can_be_named_by_its_folder_or_file() {
+    let sandbox = project();
+    sandbox.file(STATE, &state(LAST)).worktree(".worktree/other", "feature/other");
+    sandbox.file(".worktree/other/.workflow-state.json", &of("other", "2026-01-31T11:00:00Z"));
+    let absolute = sandbox.root().join(".worktree/other");
+    for (folder, argument) in [
+        ("", "other"),
+        ("", "2"),
+        ("", ".worktree/other"),
+        ("", ".worktree/other/"),
+        ("", "./.worktree/other/.workflow-state.json"),
+        ("", absolute.as_str()),
+        (".worktree/quotes", "../other"),
+        (".worktree/quotes", "other"),
+        (".worktree/other", "."),
+        (".worktree/other", ".workflow-state.json"),
+    ] {
+        let output = sandbox.piton(["plan", argument]).folder(folder.into()).run().expect_code(0);
+        assert_eq!(output.at("/data/run/id"), "other", "{folder} {argument}");
+    }
+    for (folder, run) in [(".worktree/other", "other"), (".worktree/quotes", "quotes")] {
+        let output = sandbox.piton(["plan"]).folder(folder.into()).run().expect_code(0);
+        assert_eq!(output.at("/data/run/id"), run);
+    }
+}
+
+#[test]
+fn a_linked_worktree_elsewhere_is_found_too() {
+    let sandbox = project();
+    sandbox.git(["worktree", "add", "--quiet", "-b", "feature/far", "../far"]);
+    let far = sandbox.top().join("far");
+    std::fs::write(far.join(".workflow-state.json"), of("far", "2026-01-31T11:30:00Z")).unwrap();
+    for folder in [sandbox.root(), far.clone()] {
+        let output = sandbox.piton(["plan"]).folder(&folder).run().expect_code(0);
+        assert_eq!(output.at("/data/run/id"), "far");
+        assert_eq!(output.at("/data/run/root"), "$TOP/far");
+    }
+    sandbox.piton(["begin", "4"]).run().expect_code(0);
+    sandbox.piton(["finish", "4", "--verdict", "approved"]).folder(&far).run().expect_code(0);
+    assert_eq!(sandbox.git_in("../far", ["status", "--porcelain"]), "");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn several_runs_are_listed_newest_first_and_none_is_guessed() {
+    let sandbox = project();
+    sandbox.worktree(".worktree/old", "feature/old").worktree(".worktree/new", "feature/new");
+    sandbox.file(STATE, &state(LAST));
+    sandbox.file(".worktree/old/.workflow-state.json", &of("old", "2026-01-29T12:00:00Z"));
+    sandbox.file(".worktree/new/.workflow-state.json", &of("new", "2026-01-31T11:58:00Z"));
+    for verb in ["plan", "context", "resume", "status", "pause"] {
+        let output = piton(&sandbox, 8, [verb]);
+        assert_eq!(output.at("/error/code"), "ambiguous", "{verb}");
+    }
+    let text = piton(&sandbox, 8, ["plan", "--format", "text"]);
+    insta::assert_snapshot!(text, @r"
+    code: 8
+    ----- stderr -----
+    ⚠️  Found interrupted workflows: 3. Choose one
+    → piton plan $ROOT/.worktree/new/.workflow-state.json   # 1. new (Phase 2: run 2:4 (Code review)) - 2 minutes ago
+    → piton plan $ROOT/.worktree/quotes/.workflow-state.json   # 2. quotes (Phase 2: run 2:4 (Code review)) - 30 minutes ago
+    → piton plan $ROOT/.worktree/old/.workflow-state.json   # 3. old (Phase 2: run 2:4 (Code review)) - 2 days ago
+    ");
+    let list = piton(&sandbox, 0, ["list"]);
+    let runs = list.at("/data/runs");
+    let names: Vec<&str> = runs.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["new", "quotes", "old"]);
+    assert_eq!(piton(&sandbox, 0, ["plan", "1"]).at("/data/run/id"), "new");
+    assert_eq!(sandbox.piton(["begin", "4"]).run().code, 8);
+    piton(&sandbox, 0, ["begin", "4", "--run", "old"]);
+}
+
+#[test]
+fn look_alikes_backups_and_temporary_files_are_no_runs() {
+    let sandbox = project();
+    sandbox
+        .file(".worktree/quotes/.workflow-state.json", r#"{"version": 3, "tasks": [], "state": "idle"}"#)
+        .file("workflow-state.json", r#"{"currentNode": "a"}"#)
+        .file(".worktree/quotes/.workflow-state.json.backup", &state(LAST))
+        .file(".worktree/quotes/.workflow-state.json.tmp", &state(LAST))
+        .file(".worktree/quotes/node_modules/x/.workflow-state.json", &state(LAST));
+    let output = piton(&sandbox, 3, ["list"]);
+    assert_eq!(output.findings(), ["look-alike", "look-alike"]);
+    let text = piton(&sandbox, 3, ["list", "--format", "text"]);
+    assert!(text.stderr.starts_with("❌ No interrupted workflow found.\n"), "{text}");
+    assert!(text.stderr.contains("`workflow-state.json` is not a nine-step state file"), "{text}");
+}
+
+#[test]
+fn a_nested_repository_keeps_its_runs_to_itself() {
+    let sandbox = project();
+    sandbox.file("nested/.worktree/f/.workflow-state.json", &state(LAST));
+    sandbox.git_in("nested", ["init", "--quiet", "--initial-branch=main"]);
+    piton(&sandbox, 3, ["list"]);
+    sandbox.piton(["plan"]).folder("nested".into()).run().expect_code(0);
+}
+
+#[test]
+fn a_state_beside_the_plan_moves_into_the_worktree_with_the_next_change() {
+    let sandbox = Sandbox::new();
+    sandbox.file(".plan/quotes_plan.md", "# Plan\n").git_init();
+    let last = r#""phase": 1, "step": 2, "status": "approved""#;
+    sandbox.file(".plan/quotes.workflow-state.json", &with_fields(last, r#""total_phases": 1"#));
+    sandbox.file(".plan/quotes.workflow-state.json.backup", "{}");
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert_eq!(plan.at("/data/next/0/step"), "1:2.5");
+    assert_eq!(plan.at("/data/run/state_files"), json!([".plan/quotes.workflow-state.json"]));
+    sandbox.worktree(".worktree/feat-quotes", "feature/quotes");
+    let approved = piton(&sandbox, 0, ["approve", "2.5"]);
+    assert_eq!(approved.at("/data/files/0"), ".worktree/feat-quotes/.workflow-state.json");
+    assert_eq!(approved.at("/data/next"), "piton begin 1:3 --run quotes");
+    let state = sandbox.read_json(".worktree/feat-quotes/.workflow-state.json");
+    assert_eq!(state["worktree_path"], ".worktree/feat-quotes");
+    assert!(!sandbox.exists(".plan/quotes.workflow-state.json"));
+    assert!(!sandbox.exists(".plan/quotes.workflow-state.json.backup"));
+    assert_eq!(piton(&sandbox, 0, ["list"]).at("/data/runs/0/id"), "quotes");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_was_proved_before_the_move_is_proved_after_it() {
+    let sandbox = Sandbox::new();
+    sandbox.file(".plan/quotes_plan.md", "# Plan\n").file(".plan/notes.md", "notes\n").git_init();
+    piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--phases", "1"]);
+    piton(&sandbox, 0, ["begin", "1"]);
+    piton(&sandbox, 0, ["finish", "1", "--output", ".plan/notes.md"]);
+    piton(&sandbox, 0, ["finish", "2", "--verdict", "approved"]);
+    sandbox.worktree(".worktree/quotes", "feature/quotes");
+    piton(&sandbox, 0, ["approve", "2.5"]);
+    piton(&sandbox, 0, ["plan"]);
+    sandbox.remove(".plan/notes.md");
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert_eq!(plan.findings()[0], "output-missing");
+    assert_eq!(plan.at("/data/steps/invalid/0"), "1:1");
+}
+
+#[test]
+fn of_two_states_of_one_feature_the_one_in_the_worktree_counts() {
+    let sandbox = project();
+    sandbox.file(STATE, &state(LAST));
+    let early = with_fields(r#""phase": 1, "step": 1, "status": "completed""#, "");
+    sandbox.file(".plan/quotes.workflow-state.json", &early);
+    let plan = piton(&sandbox, 0, ["plan"]);
+    assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
+    let list = piton(&sandbox, 0, ["list"]);
+    assert_eq!(list.at("/data/runs").as_array().unwrap().len(), 1);
+    assert_eq!(list.findings(), ["temporary-left"]);
+}
+
+#[test]
+fn a_worktree_of_a_worktreeless_project_is_its_own_root() {
+    let sandbox = Sandbox::new();
+    sandbox.file(".workflow-state.json", &state(LAST));
+    let plan = piton(&sandbox, 0, ["plan"]);
+    assert_eq!(plan.at("/data/run/state_files"), json!([".workflow-state.json"]));
+    assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/agent_context/worktree_path"), "$ROOT");
+}

@@ -1,0 +1,161 @@
+//! One run from its start to the merge, with piton alone, in a repository with a real worktree.
+
+use serde_json::json;
+
+use super::Clock;
+use super::STATE;
+use crate::support::Sandbox;
+
+#[track_caller]
+fn is_clean(sandbox: &Sandbox) {
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    if sandbox.exists(".worktree/quotes") {
+        assert_eq!(sandbox.git_in(".worktree/quotes", ["status", "--porcelain"]), "");
+    }
+}
+
+/// Begins and finishes steps of work and reviews that pass.
+#[track_caller]
+fn pass(sandbox: &Sandbox, clock: &mut Clock, steps: &[&str]) {
+    for step in steps {
+        let next = clock.piton(sandbox, 0, ["plan"]).at("/data/next/0");
+        assert_eq!(next["step"], *step, "{next:#}");
+        clock.piton(sandbox, 0, ["begin", step]);
+        is_clean(sandbox);
+        match step.rsplit(':').next() {
+            Some("2" | "4" | "6" | "8") => clock.piton(sandbox, 0, ["finish", step, "--verdict", "Approved"]),
+            _ => clock.piton(sandbox, 0, ["finish", step, "--summary", "done"]),
+        };
+        is_clean(sandbox);
+    }
+}
+
+/// Lets step 9 commit something in the worktree.
+#[track_caller]
+fn commit(sandbox: &Sandbox, clock: &mut Clock, phase: u32) {
+    let step = format!("{phase}:9");
+    clock.piton(sandbox, 0, ["begin", &step]);
+    sandbox.file(&format!(".worktree/quotes/phase{phase}.txt"), "work\n");
+    sandbox.git_in(".worktree/quotes", ["add", "--all"]);
+    sandbox.git_in(".worktree/quotes", ["commit", "--quiet", "--message", "phase"]);
+    let sha = sandbox.git_in(".worktree/quotes", ["rev-parse", "HEAD"]);
+    clock.piton(sandbox, 0, ["finish", &step, "--commit", &sha]);
+    is_clean(sandbox);
+}
+
+#[test]
+fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
+    let sandbox = Sandbox::new();
+    sandbox.file(".plan/quotes_plan.md", "# Plan\n").git_init();
+    let clock = &mut Clock(0);
+    clock.piton(&sandbox, 3, ["list"]);
+    let start = ["start", "nine-step", "--feature", "quotes", "--phases", "2", "--issue", "12"];
+    let started = clock.piton(&sandbox, 0, start);
+    assert_eq!(started.at("/data/files"), json!([".plan/quotes.workflow-state.json"]));
+    is_clean(&sandbox);
+    clock.piton(&sandbox, 1, start);
+    pass(&sandbox, clock, &["1:1", "1:2"]);
+
+    let gate = clock.piton(&sandbox, 9, ["plan"]);
+    assert_eq!(gate.at("/data/next/0/step"), "1:2.5");
+    assert_eq!(gate.at("/data/question/options"), json!(["approve", "request changes", "pause"]));
+    clock.piton(&sandbox, 9, ["begin", "1:3"]);
+    sandbox.worktree(".worktree/quotes", "feature/quotes");
+    clock.piton(&sandbox, 0, ["approve", "2.5", "--by", "ana"]);
+    assert!(sandbox.exists(STATE));
+    assert!(!sandbox.exists(".plan/quotes.workflow-state.json"));
+    assert!(!sandbox.exists(".plan/quotes.workflow-state.json.backup"));
+    is_clean(&sandbox);
+
+    clock.piton(&sandbox, 0, ["begin", "1:3", "--agent", "backend-developer"]);
+    clock.piton(&sandbox, 0, ["finish", "1:3"]);
+    clock.piton(&sandbox, 0, ["begin", "1:4"]);
+    let findings = "- quotes.rs: no bounds check\n- quotes.rs: no test";
+    clock.piton(&sandbox, 0, ["finish", "1:4", "--verdict", "Needs Revision", "--error", findings]);
+    let resumed = clock.piton(&sandbox, 0, ["resume"]);
+    assert_eq!(resumed.at("/data/context/step"), "1:3");
+    assert_eq!(resumed.at("/data/context/agent"), "backend-developer");
+    let expected = json!(["quotes.rs: no bounds check", "quotes.rs: no test"]);
+    assert_eq!(resumed.at("/data/context/findings_to_address"), expected);
+    is_clean(&sandbox);
+    clock.piton(&sandbox, 0, ["begin", "1:3"]);
+    clock.piton(&sandbox, 0, ["finish", "1:3"]);
+    pass(&sandbox, clock, &["1:4", "1:5", "1:6", "1:7", "1:8"]);
+    commit(&sandbox, clock, 1);
+
+    pass(&sandbox, clock, &["2:1", "2:2"]);
+    clock.piton(&sandbox, 0, ["approve", "2:2.5"]);
+    pass(&sandbox, clock, &["2:3", "2:4", "2:5", "2:6", "2:7", "2:8"]);
+    commit(&sandbox, clock, 2);
+
+    let merge = clock.piton(&sandbox, 0, ["plan"]);
+    assert_eq!(merge.at("/data/verdict"), "complete");
+    assert_eq!(merge.at("/data/next/0/action"), "merge");
+    assert_eq!(merge.at("/data/next/0/agent"), "git-worktree-manager");
+    assert_eq!(merge.at("/data/progress"), json!({"done": 20, "total": 20}));
+    assert_eq!(merge.findings(), [] as [&str; 0]);
+    assert_eq!(clock.piton(&sandbox, 0, ["list"]).at("/data/runs/0/verdict"), "complete");
+    clock.piton(&sandbox, 0, ["complete", "--note", "merged"]);
+    clock.piton(&sandbox, 3, ["list"]);
+    assert_eq!(clock.piton(&sandbox, 0, ["list", "--all"]).at("/data/runs/0/id"), "quotes");
+    is_clean(&sandbox);
+    sandbox.git(["worktree", "remove", ".worktree/quotes"]);
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn starting_records_nothing_over_an_unfinished_run_unless_it_is_archived() {
+    let sandbox = Sandbox::with_git();
+    let clock = &mut Clock(0);
+    clock.piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes"]);
+    let before = sandbox.tree();
+    let refused = clock.piton(&sandbox, 1, ["start", "nine-step", "--feature", "quotes"]);
+    assert!(refused.at("/error/message").as_str().unwrap().contains("an unfinished run of quotes"));
+    assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+    clock.piton(&sandbox, 0, ["begin", "1"]);
+    clock.piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--archive"]);
+    let state = sandbox.read_json(".plan/quotes.workflow-state.json");
+    assert_eq!(state["last_execution"]["status"], "pending");
+}
+
+#[test]
+fn a_new_run_has_the_fields_of_the_plugin() {
+    let sandbox = Sandbox::with_git();
+    let more = ["--phases", "3", "--issue", "12", "--issue", "#13", "--description", "Live quotes"];
+    sandbox.piton(["start", "nine-step", "--feature", "quotes"]).arguments(more).run().expect_code(0);
+    let expected = json!({
+        "schema_version": 1,
+        "feature_name": "quotes",
+        "description": "Live quotes",
+        "branch_name": "feature/quotes",
+        "base_branch": "main",
+        "plan_reference": ".plan/quotes_plan.md",
+        "total_phases": 3,
+        "related_issues": [12, 13],
+        "current_phase": 1,
+        "current_step": 1,
+        "last_execution": {
+            "phase": 1,
+            "step": 1,
+            "agent": "project-planner",
+            "status": "pending",
+            "timestamp": "2026-01-31T12:00:00Z",
+        },
+        "completed_steps": [],
+        "history": [],
+        "started_at": "2026-01-31T12:00:00Z",
+        "updated_at": "2026-01-31T12:00:00Z",
+    });
+    assert_eq!(sandbox.read_json(".plan/quotes.workflow-state.json"), expected);
+}
+
+#[test]
+fn a_feature_that_is_no_part_of_a_path_begins_nothing() {
+    let sandbox = Sandbox::with_git();
+    let before = sandbox.tree();
+    for feature in ["../quotes", "a/b", "", ".", "..", "-x", "a b", "a\nb", ".hidden"] {
+        let feature = format!("--feature={feature}");
+        sandbox.piton(["start", "nine-step", &feature]).run().expect_code(2);
+    }
+    assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+}

@@ -1,0 +1,199 @@
+//! The third failure of a step and a rejection are for a person (nine-step.md A5, A5.4 case 4).
+
+use serde_json::json;
+
+use super::Clock;
+use super::STATE;
+use super::piton;
+use super::project;
+use super::state;
+use crate::support::Sandbox;
+
+/// Lets the code review of phase 2 fail this often, with the rework in between.
+fn fail(sandbox: &Sandbox, clock: &mut Clock, times: u32) {
+    for round in 1..=times {
+        if round > 1 {
+            clock.piton(sandbox, 0, ["begin", "3"]);
+            clock.piton(sandbox, 0, ["finish", "3"]);
+        }
+        clock.piton(sandbox, 0, ["begin", "4"]);
+        let found = format!("- round {round}");
+        clock.piton(sandbox, 0, ["finish", "4", "--verdict", "needs_revision", "--error", &found]);
+    }
+}
+
+fn reviewed() -> Sandbox {
+    let sandbox = project();
+    sandbox.file(STATE, &state(r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#));
+    sandbox
+}
+
+#[test]
+fn the_third_failure_of_a_review_waits_for_a_person() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    fail(&sandbox, clock, 2);
+    assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/verdict"), "resume");
+    clock.piton(&sandbox, 0, ["begin", "3"]);
+    clock.piton(&sandbox, 0, ["finish", "3"]);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision", "--error", "- round 3"]);
+
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert_eq!(plan.at("/data/verdict"), "blocked");
+    assert_eq!(plan.findings()[0], "attempt-limit");
+    assert_eq!(plan.at("/data/next/0/step"), "2:3");
+    let message = "2:4 (Code review) failed 3 times \
+                   (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3)";
+    assert_eq!(plan.at("/findings/0/message"), message);
+    assert_eq!(
+        plan.at("/data/question/text"),
+        format!("⚠️ Same Step failed 3+ times. {message}. Continue anyway? [y/N]")
+    );
+    assert_eq!(plan.at("/data/question/default"), "no");
+    assert_eq!(plan.at("/data/commands/resume"), json!(null));
+
+    let before = sandbox.read(STATE);
+    let refused = clock.piton(&sandbox, 9, ["begin", "3"]);
+    assert!(refused.at("/error/message").as_str().unwrap().starts_with("2:4 (Code review) failed 3 times"));
+    clock.piton(&sandbox, 9, ["resume"]);
+    clock.piton(&sandbox, 9, ["resume", "--yes"]);
+    assert_eq!(sandbox.read(STATE), before);
+}
+
+#[test]
+fn the_text_says_so_with_the_question_and_its_answers() {
+    let sandbox = reviewed();
+    fail(&sandbox, &mut Clock(0), 3);
+    let output = piton(&sandbox, 9, ["plan", "--format", "text"]);
+    let tail: Vec<&str> = output.stdout.lines().rev().take(2).collect();
+    insta::assert_snapshot!(tail.join("\n"), @r"
+      yes / no / review the plan / step in yourself / skip the phase (default: no)
+    ⚠️ Same Step failed 3+ times. 2:4 (Code review) failed 3 times (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3). Continue anyway? [y/N]
+    ");
+}
+
+#[test]
+fn a_persons_decision_lets_the_run_go_on_and_the_count_begins_again() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    fail(&sandbox, clock, 3);
+    let decided = clock.piton(&sandbox, 0, ["approve", "4", "--by", "ana", "--note", "one more time"]);
+    assert_eq!(decided.at("/data/message"), "2:4 failed, and a person lets the run go on");
+    let approvals =
+        json!([{"phase": 2, "step": 4, "by": "ana", "at": "2026-01-31T12:11:00Z", "note": "one more time"}]);
+    assert_eq!(sandbox.read_json(STATE)["approvals"], approvals);
+    let plan = piton(&sandbox, 0, ["plan"]);
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("2:3"), json!("return")));
+    let context = piton(&sandbox, 0, ["context"]);
+    assert_eq!(context.at("/data/findings_to_address"), json!(["round 3"]));
+    clock.piton(&sandbox, 0, ["begin", "3"]);
+    clock.piton(&sandbox, 0, ["finish", "3"]);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision"]);
+    piton(&sandbox, 0, ["plan"]);
+}
+
+#[test]
+fn an_approval_resets_the_count() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    fail(&sandbox, clock, 2);
+    clock.piton(&sandbox, 0, ["begin", "3"]);
+    clock.piton(&sandbox, 0, ["finish", "3"]);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "approved"]);
+    clock.piton(&sandbox, 0, ["begin", "4", "--force"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision"]);
+    assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "2:3");
+}
+
+#[test]
+fn force_tries_once_more() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    fail(&sandbox, clock, 3);
+    let forced = piton(&sandbox, 9, ["plan", "--force"]);
+    assert_eq!(
+        (forced.at("/data/verdict"), forced.findings()[0].clone()),
+        (json!("confirm"), "override-forced".to_owned())
+    );
+    clock.piton(&sandbox, 0, ["begin", "3", "--force"]);
+    assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/findings_to_address"), json!(["round 3"]));
+    clock.piton(&sandbox, 0, ["finish", "3"]);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision", "--error", "round 4"]);
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert!(plan.at("/findings/0/message").as_str().unwrap().contains("failed 4 times"), "{plan}");
+}
+
+#[test]
+fn work_that_fails_three_times_can_be_skipped_or_forced_but_not_approved() {
+    let sandbox = project();
+    sandbox.file(STATE, &state(r#""phase": 2, "step": 4, "status": "approved""#));
+    let clock = &mut Clock(0);
+    for _ in 0..3 {
+        clock.piton(&sandbox, 0, ["begin", "5"]);
+        clock.piton(&sandbox, 0, ["finish", "5", "--error", "out of memory"]);
+    }
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert_eq!(plan.findings()[0], "attempt-limit");
+    assert_eq!(plan.at("/findings/0/fix"), "decide, then `piton skip 2:5 --reason ...`, or --force to try once more");
+    clock.piton(&sandbox, 9, ["begin", "5"]);
+    clock.piton(&sandbox, 1, ["approve", "5"]);
+    clock.piton(&sandbox, 0, ["begin", "5", "--force"]);
+}
+
+#[test]
+fn attempts_that_another_tool_counted_are_counted() {
+    for field in [r#""attempt": 3"#, r#""attempts": 3"#, r#""revision_count": 3"#] {
+        let sandbox = project();
+        let last = format!(r#""phase": 2, "step": 4, "status": "failed", {field}"#);
+        sandbox.file(STATE, &state(&last));
+        assert_eq!(piton(&sandbox, 9, ["plan"]).findings(), ["attempt-limit"], "{field}");
+    }
+}
+
+#[test]
+fn a_rejection_is_never_run_by_itself() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "REJECTED", "--error", "wrong approach"]);
+    for arguments in [vec!["plan"], vec!["--mode", "autopilot", "plan"], vec!["resume"], vec!["resume", "--yes"]] {
+        let output = sandbox.piton(arguments.iter().copied()).run().expect_code(9);
+        assert_eq!(output.at("/data/verdict"), "blocked", "{output}");
+        assert_eq!(output.findings()[0], "rejected");
+        let options = json!(["revise the plan", "take another approach", "reduce the scope", "stop"]);
+        assert_eq!(output.at("/data/question/options"), options);
+    }
+    clock.piton(&sandbox, 9, ["begin", "3"]);
+    clock.piton(&sandbox, 0, ["approve", "4"]);
+    let plan = piton(&sandbox, 0, ["plan"]);
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("2:3"), json!("return")));
+    assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/findings_to_address"), json!(["wrong approach"]));
+}
+
+#[test]
+fn a_person_can_accept_what_a_reviewer_did_not() {
+    let sandbox = reviewed();
+    let clock = &mut Clock(0);
+    fail(&sandbox, clock, 3);
+    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "APPROVED", "--agent", "user"]);
+    assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "2:5");
+}
+
+#[test]
+fn gates_and_reviews_are_never_skipped() {
+    let sandbox = project();
+    sandbox.file(STATE, &state(r#""phase": 2, "step": 3, "status": "completed""#));
+    let before = sandbox.read(STATE);
+    piton(&sandbox, 9, ["skip", "4", "--reason", "hurry"]);
+    piton(&sandbox, 9, ["plan", "--skip", "4"]);
+    piton(&sandbox, 9, ["begin", "5", "--force"]);
+    assert_eq!(sandbox.read(STATE), before);
+    sandbox.file(STATE, &state(r#""phase": 2, "step": 2, "status": "approved""#));
+    piton(&sandbox, 9, ["skip", "2.5", "--reason", "hurry"]);
+    piton(&sandbox, 9, ["begin", "3", "--force"]);
+    piton(&sandbox, 9, ["finish", "2.5"]);
+}

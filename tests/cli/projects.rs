@@ -1,0 +1,84 @@
+//! Small projects that many tests stand in, and what every answer has to satisfy.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::support;
+use crate::support::Output;
+use crate::support::Sandbox;
+use crate::support::Tree;
+
+/// The state of the nine-step example: a review of phase 2 sent the work back.
+pub(crate) const NINE_STEP: &str = ".worktree/user-auth/.workflow-state.json";
+/// The session of the CCW example: the second of three tasks is in progress.
+pub(crate) const SESSION: &str = ".workflow/active/WFS-user-auth";
+
+/// Puts the nine-step example into a project of its own.
+pub(crate) fn nine_step() -> Sandbox {
+    example("nine-step")
+}
+
+/// Puts the CCW example into a project of its own.
+pub(crate) fn ccw() -> Sandbox {
+    example("ccw")
+}
+
+/// Puts both examples into one project.
+pub(crate) fn both() -> Sandbox {
+    let sandbox = nine_step();
+    add_ccw(&sandbox);
+    sandbox
+}
+
+pub(crate) fn add_ccw(sandbox: &Sandbox) {
+    Tree::of(&support::repository().join("examples/ccw")).write_to(&sandbox.root());
+}
+
+fn example(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    Tree::of(&support::repository().join("examples").join(name)).write_to(&sandbox.root());
+    sandbox
+}
+
+/// Returns what is in the project but for Piton's own data.
+pub(crate) fn foreign(sandbox: &Sandbox) -> Tree {
+    sandbox.tree().without(".piton")
+}
+
+/// Replaces a text in a file of the project; a text that is not there fails the test.
+#[track_caller]
+pub(crate) fn replace(sandbox: &Sandbox, path: &str, from: &str, to: &str) {
+    let text = sandbox.read(path);
+    assert!(text.contains(from), "{path} has no {from}");
+    sandbox.file(path, &text.replace(from, to));
+}
+
+/// Checks that an output is exactly one document that satisfies the published schema of its name, and returns it.
+#[track_caller]
+pub(crate) fn document(output: &Output) -> Value {
+    let document = output.json();
+    let name = document["schema"].as_str().unwrap_or_else(|| panic!("a document without a schema\n{output}"));
+    let name = name.strip_suffix("/1").unwrap_or_else(|| panic!("{name} is not version 1"));
+    if let Err(problem) = validate(name, &document) {
+        panic!("{problem}\n{output}");
+    }
+    assert_eq!(document["ok"], name != "error", "{output}");
+    assert!(name != "error" || output.code != 0, "an error that exits 0\n{output}");
+    assert_eq!(output.stderr, "", "a document says everything\n{output}");
+    document
+}
+
+/// Checks a document against a published schema, which is compiled once.
+fn validate(name: &str, document: &Value) -> Result<(), String> {
+    static COMPILED: OnceLock<Mutex<BTreeMap<String, jsonschema::Validator>>> = OnceLock::new();
+    let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !compiled.contains_key(name) {
+        let text = support::read(&support::repository().join(format!("schemas/{name}.schema.json")));
+        let schema = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+        compiled.insert(name.to_owned(), jsonschema::validator_for(&schema).map_err(|error| error.to_string())?);
+    }
+    compiled[name].validate(document).map_err(|error| format!("{name}{}: {error}", error.instance_path()))
+}

@@ -1,0 +1,211 @@
+//! A kill at any moment: whatever call of the system it hits, the state is the old one or the new one, and work goes on at once.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::cli::projects;
+use crate::cli::projects::document;
+use crate::support::Sandbox;
+use crate::support::Tree;
+
+/// Calls of the system that change something, or wait for the disk.
+const WRITES: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fsync,fdatasync,fchmod,ftruncate";
+/// No test of a kill takes longer, however slow the machine is; what is left out is said.
+const BUDGET: Duration = Duration::from_secs(4);
+const LEAST: usize = 8;
+
+struct Story {
+    project: fn() -> Sandbox,
+    /// Happens before.
+    before: &'static [&'static [&'static str]],
+    /// Is killed.
+    killed: &'static [&'static str],
+    /// Works afterwards, whatever was there.
+    then: &'static [&'static str],
+    /// Whether that writes the same run, and so tidies up after the kill.
+    is_same_run: bool,
+}
+
+#[test]
+fn a_begin_in_one_file_is_whole() {
+    kill_everywhere(&Story {
+        project: projects::nine_step,
+        before: &[],
+        killed: &["begin", "2:3"],
+        then: &["begin", "2:3"],
+        is_same_run: true,
+    });
+}
+
+#[test]
+fn a_finish_in_three_files_is_whole() {
+    kill_everywhere(&Story {
+        project: projects::ccw,
+        before: &[&["begin", "IMPL-002"]],
+        killed: &["finish", "IMPL-002", "--summary", "tokens"],
+        then: &["finish", "IMPL-002", "--summary", "tokens"],
+        is_same_run: true,
+    });
+}
+
+#[test]
+fn an_archive_is_whole() {
+    kill_everywhere(&Story {
+        project: projects::nine_step,
+        before: &[],
+        killed: &["archive", "--yes"],
+        then: &["start", "nine-step", "--feature", "user-auth", "--archive"],
+        is_same_run: false,
+    });
+}
+
+#[test]
+fn a_restore_is_whole() {
+    kill_everywhere(&Story {
+        project: projects::ccw,
+        before: &[&["begin", "IMPL-002"], &["finish", "IMPL-002"]],
+        killed: &["restore", "--yes"],
+        then: &["restore", "--to", "000001", "--yes"],
+        is_same_run: true,
+    });
+}
+
+#[test]
+fn a_resume_is_whole() {
+    kill_everywhere(&Story {
+        project: projects::ccw,
+        before: &[],
+        killed: &["resume", "--yes"],
+        then: &["begin", "IMPL-002"],
+        is_same_run: true,
+    });
+}
+
+/// Kills the same call at each of its writes, each time in a fresh project. The moments are spread, so that those that a slow
+/// machine leaves out are not all at the end.
+fn kill_everywhere(story: &Story) {
+    let Some(strace) = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists()) else {
+        say("skipped: there is no strace to kill at a call of the system");
+        return;
+    };
+    let (old, new) = (prepared(story), prepared(story));
+    let moments = writes_of(&new, strace, story.killed);
+    assert!(moments.len() > LEAST, "only {moments:?} were seen");
+    let (old, new) = (projects::foreign(&old), projects::foreign(&new));
+    let started = Instant::now();
+    let mut kills = 0;
+    for moment in spread(moments.len()).map(|at| &moments[at]) {
+        if started.elapsed() > BUDGET && kills >= LEAST {
+            say(&format!("{:?}: time was up after {kills} of {} moments", story.killed, moments.len()));
+            break;
+        }
+        let sandbox = prepared(story);
+        if killed_at(&sandbox, strace, moment, story.killed) {
+            kills += 1;
+            check(story, &sandbox, &old, &new, moment);
+        }
+    }
+    assert!(kills >= LEAST, "only {kills} kills");
+}
+
+/// Says something beside the result of the test.
+fn say(text: &str) {
+    // A test without a place to say it is a test all the same.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Orders the numbers below `count` so that every part of the range is met early.
+fn spread(count: usize) -> impl Iterator<Item = usize> {
+    let divides_both =
+        |step: &usize| (2..=*step).any(|divisor| step.is_multiple_of(divisor) && count.is_multiple_of(divisor));
+    let step = (1..=count * 5 / 8).rev().find(|step| !divides_both(step)).unwrap_or(1);
+    (0..count).map(move |turn| turn * step % count)
+}
+
+/// Is one call of the system: its name, and how many of that name its thread had made with it.
+type Moment = (String, usize);
+
+/// Runs the call to its end and lists its writes, which is how strace counts them: for each name and thread by itself.
+fn writes_of(sandbox: &Sandbox, strace: &str, words: &[&str]) -> Vec<Moment> {
+    let log = sandbox.top().join("writes");
+    let trace = format!("trace={WRITES}");
+    let head =
+        ["-f", "-qqq", "-o", log.as_str(), "-e", &trace, env!("CARGO_BIN_EXE_piton"), "--now", crate::support::NOW];
+    let words: Vec<&str> = head.into_iter().chain(words.iter().copied()).collect();
+    sandbox.tool(strace, words).run().expect_code(0);
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut moments = Vec::new();
+    for line in crate::support::read(&log).lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
+        let count = counts.entry((thread.to_owned(), name.to_owned())).or_default();
+        *count += 1;
+        let moment = (name.to_owned(), *count);
+        let is_write = name != "openat" || rest.contains("O_CREAT");
+        if is_write && !name.starts_with('<') && !moments.contains(&moment) {
+            moments.push(moment);
+        }
+    }
+    moments
+}
+
+fn prepared(story: &Story) -> Sandbox {
+    let sandbox = (story.project)();
+    for words in story.before {
+        sandbox.piton(words.iter().copied()).run().expect_code(0);
+    }
+    sandbox
+}
+
+/// Runs the call and kills it at a write; tells whether it came so far.
+fn killed_at(sandbox: &Sandbox, strace: &str, (name, count): &Moment, words: &[&str]) -> bool {
+    let inject = format!("inject={name}:signal=SIGKILL:when={count}");
+    let trace = format!("trace={WRITES}");
+    let head = [
+        "-f",
+        "-qqq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &trace,
+        "-e",
+        &inject,
+        env!("CARGO_BIN_EXE_piton"),
+        "--now",
+        crate::support::NOW,
+    ];
+    let words: Vec<&str> = head.into_iter().chain(words.iter().copied()).collect();
+    let output = sandbox.tool(strace, words).run();
+    match output.code {
+        0 => false,
+        137 => true,
+        _ => panic!("neither done nor killed\n{output}"),
+    }
+}
+
+fn check(story: &Story, sandbox: &Sandbox, old: &Tree, new: &Tree, moment: &Moment) {
+    let what = format!("{:?} killed at {moment:?}", story.killed);
+    // Reading finishes or drops what was left; a run that is put away is found no more.
+    let plan = sandbox.piton(["plan"]).run();
+    document(&plan);
+    assert!([0, 3, 9].contains(&plan.code), "{what}\n{plan}");
+    let valid = sandbox.piton(["validate"]).run();
+    assert!([0, 3].contains(&valid.code), "{what}\n{valid}");
+    let now = projects::foreign(sandbox);
+    let differs = |from: &Tree| -> Vec<String> {
+        let is_state = |change: &String| !change.ends_with(".piton-tmp") && !change.ends_with(".backup");
+        from.changes(&now).into_iter().filter(is_state).collect()
+    };
+    assert!(differs(old).is_empty() || differs(new).is_empty(), "{what}: {:?} and {:?}", differs(old), differs(new));
+    let next = sandbox.piton(story.then.iter().copied()).run();
+    assert!([0, 1].contains(&next.code), "{what}\n{next}");
+    let again = sandbox.piton(["plan"]).run();
+    assert!([0, 9].contains(&again.code), "{what}\n{again}");
+    let left: Vec<String> = Sandbox::new().tree().changes(&sandbox.tree());
+    let is_unfinished = |path: &&String| path.ends_with(".piton-tmp") || path.ends_with("txn/pending");
+    let left: Vec<&String> = left.iter().filter(is_unfinished).collect();
+    assert!(left.is_empty() || next.code == 1 || !story.is_same_run, "{what}: {left:?}");
+}
