@@ -331,14 +331,13 @@ impl Weighing<'_> {
     /// Says why an output proves nothing; `None` for a good one.
     fn problem_of(&self, path: &RelPath) -> Option<(FindingCode, String)> {
         let fact = self.evidence.files.get(path);
-        let older = |start: Option<Timestamp>| {
+        let older = |start: Option<Timestamp>, slack: i64| {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
-            start.is_some_and(|start| *modified < start)
+            start.is_some_and(|start| start > *modified && start.seconds_since(*modified) >= slack)
         };
         // What a step that is not done finds there from before its start is left from an earlier attempt.
         let attempt = self.step.started_at.filter(|_| self.step.status != Status::Completed);
-        let attempt = attempt.map(|start| start.plus_seconds(-TIME_STEP));
-        let attempt = attempt.or(self.step.fresh_since.filter(|_| self.step.status != Status::Completed));
+        let fresh_since = self.step.fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
             Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
@@ -349,10 +348,10 @@ impl Weighing<'_> {
             Some(FileFact::Present { violation: Some(violation), .. }) => {
                 Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
             }
-            Some(FileFact::Present { .. }) if older(self.run.started_at) => {
+            Some(FileFact::Present { .. }) if older(self.run.started_at, 0) => {
                 Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
             }
-            Some(FileFact::Present { .. }) if older(attempt) => {
+            Some(FileFact::Present { .. }) if older(attempt, TIME_STEP) || older(fresh_since, 0) => {
                 Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
             }
             Some(FileFact::Present { .. }) => {

@@ -45,7 +45,7 @@ impl Owner<'_> {
         let Some(entry) = files.files.get(path) else { return Found::Absent };
         let is_older = |start: Option<Timestamp>, slack: i64| {
             let (Some(start), Some(modified)) = (start, entry.modified) else { return false };
-            modified.plus_seconds(slack) < start
+            start > modified && start.seconds_since(modified) >= slack
         };
         if is_older(self.run_start, 0) || is_older(self.attempt_start, TIME_STEP) {
             return Found::Older;

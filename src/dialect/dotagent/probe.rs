@@ -71,6 +71,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
     Candidate {
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
+        rank: None,
         own: layout.own(),
         state: layout.phase,
         rank: None,
