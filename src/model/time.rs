@@ -7,6 +7,7 @@ use chrono::FixedOffset;
 use chrono::NaiveDate;
 use chrono::NaiveDateTime;
 use chrono::SecondsFormat;
+#[cfg(test)]
 use chrono::TimeDelta;
 use chrono::TimeZone as _;
 use chrono::Utc;
@@ -72,6 +73,7 @@ impl Timestamp {
         (self.0 - earlier.0).num_seconds()
     }
 
+    #[cfg(test)]
     pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
         TimeDelta::try_seconds(seconds).and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
     }

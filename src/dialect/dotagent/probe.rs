@@ -74,7 +74,6 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         rank: None,
         own: layout.own(),
         state: layout.phase,
-        rank: None,
         reads,
     }
 }
