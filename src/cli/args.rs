@@ -5,6 +5,10 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::ops::Exit;
+
+const START: &str = "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.";
+
 /// Durable checkpoints and resume plans for multi-step agent work.
 #[derive(Debug, Parser)]
 #[command(
@@ -14,15 +18,21 @@ use clap::ValueEnum;
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\
-                  Exit codes: 0 ok, 1 no, 2 usage, 3 nothing found, 4 unreadable, 5 newer format, 6 conflict, \
-                  7 step failed, 8 choose one, 9 a person must decide, 70 bug."
+    after_help = START,
+    after_long_help = exit_codes()
 )]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) verb: Verb,
+}
+
+/// Ends the long help: where to start, and what the exit codes mean.
+fn exit_codes() -> String {
+    let row = |exit: &Exit| format!("  {:2}  {}: {}\n", exit.code(), exit.name(), exit.meaning());
+    let rows: String = Exit::ALL.iter().map(row).collect();
+    format!("{START}\n\nExit codes:\n{}", rows.trim_end())
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Exit;
 use super::OpError;
 use super::plan;
 use super::report::Body;
