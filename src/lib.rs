@@ -1,4 +1,14 @@
 //! Piton: durable checkpoints and resume plans for multi-step agent work.
+//!
+//! The rooms of the crate, from the inside out; `ARCHITECTURE.md` has the whole map and `tests/arch.rs` holds the direction:
+//!
+//! - `model`: the words as types. No I/O, imports nothing of ours.
+//! - `engine`: decides. Pure functions over the model: settle, choose, plan, admit a change, assemble a context.
+//! - `dialect`: translates between one system's files and the model. Bytes in, edits out; never decides.
+//! - `schema`: the embedded JSON Schemas; what they object to as findings.
+//! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
+//! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
+//! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;
 mod dialect;
