@@ -179,8 +179,10 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
             }
             output::say(&render::text(&report, false, false))?;
             let answer = output::ask(&question.text)?;
-            if !ops::agrees(&question, world.mode, answer.as_deref()) {
-                return Err(ops::needs_consent(&report).into());
+            match ops::answered(&question, world.mode, answer.as_deref()) {
+                ops::Answer::GoOn => {}
+                ops::Answer::StartFresh => return Ok(ops::archive(world, true)?),
+                ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
             }
             request.yes = true;
             match ops::resume(world, &request, false)? {

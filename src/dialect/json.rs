@@ -197,8 +197,7 @@ impl Document {
         if let Some(node) = self.find(pointer) {
             let (start, end) = (node.start, node.end);
             let column_indent = self.line_indent(start).to_owned();
-            let rendered =
-                self.render(value, &column_indent, self.is_multiline(start, end) || self.text.contains('\n'));
+            let rendered = self.render(value, &column_indent, self.is_multiline(start, end) || self.has_lines());
             self.splice(start, end, &rendered);
             return true;
         }
@@ -241,6 +240,11 @@ impl Document {
     /// Returns the text as bytes, BOM included.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         if self.bom { [BOM.as_bytes(), self.text.as_bytes()].concat() } else { self.text.into_bytes() }
+    }
+
+    /// Tells whether values stand on lines of their own; a line end after the last of them says nothing about that.
+    fn has_lines(&self) -> bool {
+        self.text.trim_end().contains('\n')
     }
 
     fn find(&self, pointer: &str) -> Option<&Node> {
@@ -292,7 +296,7 @@ impl Document {
         };
         let outer = self.line_indent(open).to_owned();
         let Some((last_start, last_end)) = elements.last().copied() else {
-            let multiline = self.text.contains('\n');
+            let multiline = self.has_lines();
             let inner = format!("{outer}{}", self.indent);
             let body = self.element(key, ": ", value, &inner, multiline);
             let filled = if multiline { format!("{nl}{inner}{body}{nl}{outer}", nl = self.newline) } else { body };
@@ -303,7 +307,7 @@ impl Document {
         let last_is_flat = !self.text[last_start..last_end].contains('\n');
         let inner = self.line_indent(last_start).to_owned();
         let nested = multiline && !(last_is_flat && key.is_none() && value.is_object());
-        let default_colon = if self.text.contains("\": ") || self.text.contains('\n') { ": " } else { ":" };
+        let default_colon = if self.text.contains("\": ") || self.has_lines() { ": " } else { ":" };
         let body = self.element(key, colon.as_deref().unwrap_or(default_colon), value, &inner, nested);
         let separator = if multiline {
             format!(",{}{inner}", self.newline)

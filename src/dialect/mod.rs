@@ -4,6 +4,7 @@
 //! Adding a dialect means one folder and one line in [`DIALECTS`].
 
 mod ccw;
+mod dotagent;
 mod json;
 mod nine_step;
 
@@ -21,6 +22,7 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Timestamp;
@@ -65,8 +67,17 @@ pub(crate) trait Dialect: Sync {
         Vec::new()
     }
 
-    /// Says how a run is put away in the system's own manner; `None` where it has none.
-    fn archive(&self, _files: &FileSet, _run: &Run, _at: Timestamp) -> Option<Archival> {
+    /// Says how a run is put away in the system's own manner; `None` where it has none. Without a run, its state is unreadable.
+    ///
+    /// # Errors
+    ///
+    /// When the run has a name under which nothing can be put away.
+    fn archive(&self, _files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        Ok(None)
+    }
+
+    /// Returns the question of a plan in the system's own words; `None` leaves the planner's.
+    fn question(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Option<Question> {
         None
     }
 
@@ -85,11 +96,20 @@ pub(crate) trait Dialect: Sync {
 /// Says how a run is put away.
 #[derive(Debug)]
 pub(crate) struct Archival {
-    /// The folder of the run and where it goes.
-    pub(crate) from: RelPath,
+    pub(crate) moved: Moved,
+    /// The folder it becomes or goes into; a counter is added where that is taken.
     pub(crate) to: RelPath,
     /// What is written before it goes.
     pub(crate) edits: Vec<Edit>,
+}
+
+/// Says what goes when a run is put away.
+#[derive(Debug)]
+pub(crate) enum Moved {
+    /// The folder of the run, with all that is in it.
+    Folder(RelPath),
+    /// These files, as far as they are there. Of the archives of one series, named `{series}_{stamp}`, only the newest are kept.
+    Files { files: Vec<RelPath>, series: String },
 }
 
 /// Is what a probe found: runs, and files that only look like state.
@@ -129,7 +149,7 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw];
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

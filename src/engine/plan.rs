@@ -44,6 +44,7 @@ use crate::model::Strategy;
 use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+pub(crate) use crate::model::quoted;
 
 /// Is a plan with everything there is to say about the data behind it.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ pub(crate) fn plan(
     } else {
         next
     };
-    findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+    findings.sort_by_key(|finding| finding.severity);
     findings.dedup();
     let is_empty = run.steps.is_empty() && run.done_elsewhere == 0;
     let verdict = if is_empty { Verdict::Nothing } else { verdict(&next, all_over, &chosen, &findings) };
@@ -229,7 +230,13 @@ fn is_unattended(verdict: Verdict, age: &Age, findings: &[Finding], options: &Op
         finding.severity == Severity::Blocking
             || matches!(
                 finding.code,
-                FindingCode::StatusConflict | FindingCode::OverrideForced | FindingCode::RestoredFromHistory
+                FindingCode::StatusConflict
+                    | FindingCode::OverrideForced
+                    | FindingCode::RestoredFromHistory
+                    | FindingCode::StateCorrupt
+                    | FindingCode::StateLeftover
+                    | FindingCode::PartMissing
+                    | FindingCode::RunFailed
             )
     });
     options.mode == Mode::Autopilot
@@ -536,16 +543,6 @@ impl Planner<'_> {
             Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
         };
         Commands { begin, context, resume }
-    }
-}
-
-/// Makes a text safe as one word of a POSIX shell. Ids come from strangers' files and end up in commands that agents run.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -50,8 +50,10 @@ pub(crate) fn header_of(run: &Run) -> RunHeader {
         root: "/project".to_owned(),
         state_files: run.state_files.clone(),
         branch: None,
+        base_branch: None,
         worktree: None,
         plan_reference: None,
+        resumes: run.resumes,
         revision: "r".to_owned(),
     }
 }

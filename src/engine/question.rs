@@ -82,5 +82,7 @@ fn ask(text: &str, options: &[&str], default: &str) -> Question {
         text: text.to_owned(),
         options: options.iter().map(|option| (*option).to_owned()).collect(),
         default: Some(default.to_owned()),
+        on_yes: None,
+        on_no: None,
     }
 }

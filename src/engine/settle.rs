@@ -19,6 +19,9 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 
+/// Some file systems keep times in steps of two seconds.
+const TIME_STEP: i64 = 2;
+
 /// Is where a step stands after the evidence was weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -296,24 +299,12 @@ impl Weighing<'_> {
 
     /// Looks at the files the step must have left. `tell`: a bad one is worth a finding.
     fn declared_outputs(&mut self, tell: bool) -> Outputs {
+        if self.step.outputs_any && self.step.outputs.iter().any(|path| self.problem_of(path).is_none()) {
+            return Outputs::Valid;
+        }
         let mut all = Outputs::None;
         for path in &self.step.outputs {
-            let problem = match self.evidence.files.get(path) {
-                None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
-                Some(FileFact::Unreadable(why)) => {
-                    Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}")))
-                }
-                Some(FileFact::Present { parses: Some(false), .. }) => {
-                    Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
-                }
-                Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
-                Some(FileFact::Present { modified: Some(modified), .. })
-                    if self.run.started_at.is_some_and(|started| *modified < started) =>
-                {
-                    Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
-                }
-                Some(FileFact::Present { .. }) => None,
-            };
+            let problem = self.problem_of(path);
             match problem {
                 None if all == Outputs::None => all = Outputs::Valid,
                 None => {}
@@ -335,6 +326,36 @@ impl Weighing<'_> {
             }
         }
         all
+    }
+
+    /// Says why an output proves nothing; `None` for a good one.
+    fn problem_of(&self, path: &RelPath) -> Option<(FindingCode, String)> {
+        let fact = self.evidence.files.get(path);
+        let older = |start: Option<Timestamp>| {
+            let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
+            start.is_some_and(|start| *modified < start)
+        };
+        // What a step that is not done finds there from before its start is left from an earlier attempt.
+        let attempt = self.step.started_at.filter(|_| self.step.status != Status::Completed);
+        let attempt = attempt.map(|start| start.plus_seconds(-TIME_STEP));
+        match fact {
+            None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
+            Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
+            Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
+            Some(FileFact::Present { parses: Some(false), .. }) => {
+                Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
+            }
+            Some(FileFact::Present { .. }) if older(self.run.started_at) => {
+                Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
+            }
+            Some(FileFact::Present { .. }) if older(attempt) => {
+                Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
+            }
+            Some(FileFact::Present { .. }) => {
+                let rejected = self.step.rejected.iter().find(|(rejected, _)| rejected == path);
+                rejected.map(|(_, why)| (FindingCode::OutputRejected, why.clone()))
+            }
+        }
     }
 
     /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:

@@ -310,7 +310,10 @@ impl Judge<'_> {
         let behind = self.run.steps.iter().find(|other| {
             let concerns = other.id == step.id || other.returns_to.as_ref() == Some(&step.id);
             let rejected = other.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
-            concerns && other.status == Status::Failed && (rejected || other.failures >= self.guard.attempt_limit)
+            // One that was cut off once too often is in progress by its state.
+            let is_cut_off = other.id == step.id && other.status == Status::InProgress;
+            let is_over = other.failures >= self.guard.attempt_limit;
+            concerns && ((other.status == Status::Failed && (rejected || is_over)) || (is_cut_off && is_over))
         });
         let Some(failed) = behind else { return Ok(()) };
         let what = if failed.failures >= self.guard.attempt_limit {

@@ -23,8 +23,9 @@ pub(super) fn workspace(run: &Run, evidence: &Evidence) -> Vec<Finding> {
             && found.branch.as_ref() != Some(expected)
         {
             let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
+            let missing = if found.branch_exists == Some(false) { ", which does not exist" } else { "" };
             let message = format!(
-                "Worktree state doesn't match workflow state. Expected branch: {expected}. Actual branch: {actual} (in {place})"
+                "Worktree state doesn't match workflow state. Expected branch: {expected}{missing}. Actual branch: {actual} (in {place})"
             );
             let fix = format!(
                 "git -C {} checkout {}; or recreate the worktree, which loses what is uncommitted; or `piton abort {}`",

@@ -129,6 +129,7 @@ pub(crate) struct Listing {
     pub(crate) config: Arc<Config>,
 }
 
+#[cfg(test)]
 impl Listing {
     /// Tells whether a file or folder was seen at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {
@@ -143,6 +144,8 @@ pub(crate) enum ReadSpec {
     File(RelPath),
     /// All files directly in a folder whose names end so, with their content.
     Contents { dir: RelPath, suffix: &'static str },
+    /// The files in the folders directly in a folder: those whose names end so with their content, the others by name.
+    Tree { dir: RelPath, suffix: &'static str },
     /// The names of the files directly in a folder, without content.
     Names { dir: RelPath },
 }

@@ -33,6 +33,7 @@ macro_rules! finding_codes {
         pub(crate) enum FindingCode { $($variant,)* }
 
         impl FindingCode {
+            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Returns the stable name.
@@ -50,6 +51,7 @@ macro_rules! finding_codes {
             }
 
             /// Returns one sentence for the documentation.
+            #[cfg(test)]
             pub(crate) const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
@@ -76,6 +78,10 @@ finding_codes! {
     TodoMismatch "todo-mismatch" Info false "The checklist and the task files do not name the same steps.";
     SessionArchived "session-archived" Info false "The session lies in the archive; that says nothing about what is done.";
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
+    StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.";
+    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.";
+    PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.";
+    InterruptedWrite "interrupted-write" Warning false "A write was cut off, and the file is whole all the same.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.";
     OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
@@ -89,6 +95,7 @@ finding_codes! {
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
     OutputOlder "output-older" Warning true "An output is older than the run; it belongs to an earlier one.";
+    OutputRejected "output-rejected" Warning true "An output's content is no result of this step in this run.";
     OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
     OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
@@ -123,6 +130,7 @@ finding_codes! {
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.";
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
+    RunFailed "run-failed" Warning true "The state says that the run failed; it goes on when somebody agrees.";
     RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";

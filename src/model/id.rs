@@ -13,6 +13,7 @@ use serde::Serialize;
 pub(crate) enum DialectId {
     NineStep,
     Ccw,
+    Dotagent,
 }
 
 impl DialectId {
@@ -21,6 +22,7 @@ impl DialectId {
         match self {
             Self::NineStep => "nine-step",
             Self::Ccw => "ccw",
+            Self::Dotagent => "dotagent",
         }
     }
 }

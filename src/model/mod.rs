@@ -19,7 +19,7 @@ mod text;
 mod time;
 
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
-pub(crate) use config::{AgeBands, Config, Limits, NineStepConfig};
+pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
@@ -38,5 +38,5 @@ pub(crate) use plan::{
 };
 pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, sha256_hex};
+pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

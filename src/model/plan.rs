@@ -43,8 +43,12 @@ pub(crate) struct RunHeader {
     pub(crate) root: String,
     pub(crate) state_files: Vec<RelPath>,
     pub(crate) branch: Option<String>,
+    /// Where the work is merged to, when the state says so.
+    pub(crate) base_branch: Option<String>,
     pub(crate) worktree: Option<String>,
     pub(crate) plan_reference: Option<String>,
+    /// How often it was taken up again before.
+    pub(crate) resumes: u32,
     /// Changes with every change of the state; for `--if-revision`.
     pub(crate) revision: String,
 }
@@ -249,6 +253,12 @@ pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) options: Vec<String>,
     pub(crate) default: Option<String>,
+    /// What a yes means where that is not to go on: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_yes: Option<String>,
+    /// What a spoken no means where that is more than leaving everything as it is: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_no: Option<String>,
 }
 
 /// Holds exact command lines for what comes next.

@@ -62,8 +62,6 @@ pub(crate) struct WorkspaceRecord {
     pub(crate) base_branch: Option<String>,
     /// The working folder relative to the root; `None` for the root itself.
     pub(crate) worktree: Option<RelPath>,
-    /// As written in the state, for messages.
-    pub(crate) worktree_recorded: Option<String>,
     pub(crate) plan_reference: Option<String>,
     pub(crate) issues: Vec<String>,
 }
@@ -107,6 +105,10 @@ pub(crate) struct Step {
     pub(crate) past_errors: Vec<String>,
     /// Files it must have left for `completed` to be believed.
     pub(crate) outputs: Vec<RelPath>,
+    /// Any one of `outputs` is enough.
+    pub(crate) outputs_any: bool,
+    /// Outputs that are there and whose content is no result of this run, with why.
+    pub(crate) rejected: Vec<(RelPath, String)>,
     /// What else in the state speaks about it.
     pub(crate) witnesses: Vec<Witness>,
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
@@ -209,6 +211,8 @@ impl Step {
             error: None,
             past_errors: Vec::new(),
             outputs: Vec::new(),
+            outputs_any: false,
+            rejected: Vec::new(),
             witnesses: Vec::new(),
             witnesses_needed: 0,
             parts: Vec::new(),

@@ -21,6 +21,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
+    #[cfg(test)]
     pub(crate) const ALL: [Self; 8] = [
         Self::Pending,
         Self::InProgress,

@@ -83,6 +83,16 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Makes a text safe as one word of a POSIX shell. Ids come from strangers' files and end up in commands that agents run.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::clean;

@@ -1,4 +1,5 @@
-//! `archive`: the state of a finished or declined run is put away. Nothing is deleted.
+//! `archive`: the state of a finished or declined run is put away. Nothing is deleted but the oldest archives
+//! of a system that keeps only so many.
 
 use super::OpError;
 use super::change::Desk;
@@ -10,6 +11,7 @@ use super::report::Report;
 use super::select;
 use super::world::Spot;
 use super::world::World;
+use crate::dialect::Moved;
 use crate::engine;
 use crate::model::RelPath;
 use crate::model::RunId;
@@ -49,18 +51,21 @@ pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
 pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
     let desk = Desk::open(world, spot)?;
     desk.drive_check()?;
-    let own_way = desk
-        .opened
-        .loaded
-        .run
-        .as_ref()
-        .and_then(|run| desk.opened.dialect.archive(&desk.opened.files, run, world.clock.now));
-    match own_way {
-        Some(archival) if archival.from == archival.to => Ok(archival.to),
-        Some(archival) => {
+    let opened = &desk.opened;
+    let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), world.clock.now)? else {
+        return desk.move_aside(&spot.candidate.name);
+    };
+    match archival.moved {
+        Moved::Folder(from) if from == archival.to => Ok(archival.to),
+        Moved::Folder(from) => {
             desk.commit_as("archive", None, &archival.edits)?;
-            Ok(store::move_folder(desk.into_lock(), &archival.from, &archival.to)?)
+            Ok(store::move_folder(desk.into_lock(), &from, &archival.to)?)
         }
-        None => desk.move_aside(&spot.candidate.name),
+        Moved::Files { files, series } => {
+            let to = store::archive::free_folder(desk.lock(), &archival.to)?;
+            desk.move_files(&files, &to)?;
+            store::archive::prune(desk.lock(), &to, &series, world.project.config.limits.archives)?;
+            Ok(to)
+        }
     }
 }

@@ -194,12 +194,17 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Says who drives the run from now on, when the caller is a session that can be told from others.
+    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
+    /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_some() {
-            self.take_lease(command)?;
+        if self.world.environment.session.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let caller = Caller::find(&self.world.environment);
+        if matches!(command, "pause" | "abort" | "complete") {
+            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
+        }
+        if store::lease::refresh(&self.lock, self.world.clock, &caller)? { Ok(()) } else { self.take_lease(command) }
     }
 
     /// Makes the caller the one who drives the run.
@@ -286,15 +291,20 @@ impl<'a> Desk<'a> {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
         };
+        self.move_files(&state, &folder)?;
+        Ok(folder)
+    }
+
+    /// Moves files, as far as they are there, into a folder: all of them or none.
+    pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
-        for path in state {
-            if let Some(Content::Bytes(before)) = self.opened.files.files.get(&path).map(|entry| &entry.content) {
+        for path in files {
+            if let Some(Content::Bytes(before)) = self.opened.files.files.get(path).map(|entry| &entry.content) {
                 edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
-                edits.push(Edit { path, kind: EditKind::Remove { before: before.clone() } });
+                edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", None, &edits)?;
-        Ok(folder)
+        self.commit_as("archive", None, &edits)
     }
 
     /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
@@ -402,7 +412,9 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
             let error = outcome.error.clone().or(findings);
             ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
-        ChangeKind::Approve { step, by, note } => ChangeKind::Approve { step: find(&step, None)?.0, by, note },
+        ChangeKind::Approve { step, by, note } => {
+            ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note }
+        }
         ChangeKind::Skip { step, part, reason } => {
             let (step, part) = find(&step, part)?;
             ChangeKind::Skip { step, part, reason }
@@ -413,6 +425,14 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Complete { .. }
         | ChangeKind::Start(_) => kind,
     })
+}
+
+/// A group that is named after one of its steps is approved by its gate: `approve ARCHITECTURE`.
+fn gate_of(run: &Run, step: StepId) -> StepId {
+    let group = run.step(&step).and_then(|step| step.group.as_deref()).filter(|group| *group == step.as_str());
+    let in_group = |gate: &&Step| gate.kind == StepKind::Gate && gate.group.as_deref() == group;
+    let gate = group.and_then(|_| run.steps.iter().find(in_group));
+    gate.map_or_else(|| step.clone(), |gate| gate.id.clone())
 }
 
 /// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since

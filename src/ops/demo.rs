@@ -35,7 +35,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [Story; 2] = [
+const STORIES: [Story; 3] = [
     Story {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -83,6 +83,29 @@ const STORIES: [Story; 2] = [
             beat("Take it up again.", &["resume", "--yes"]),
             beat("Done: task file, check list and session agree.", &["finish", "IMPL-002", "--summary", "tokens"]),
             beat("And the review comes next.", &["status"]),
+        ],
+    },
+    Story {
+        dialect: DialectId::Dotagent,
+        folder: "dotagent",
+        files: example!("dotagent":
+            "piton.toml",
+            "memory/state/phase.json",
+            "memory/state/execution.json",
+            "memory/reports/demand.json",
+            "memory/reports/final_design.json",
+            "memory/reports/designs/tokens.json",
+            "memory/tasks/task-001/output.json",
+        ),
+        beats: &[
+            beat("Two agents were at work when the machine went down.", &["list"]),
+            beat("One had left its result, the other had not:", &["plan"]),
+            beat("Take it up: the result is recorded, the lost attempt is counted.", &["resume", "--yes"]),
+            beat("Record that the verifier starts.", &["begin", "task-001:verify", "--agent", "verifier"]),
+            beat("It is killed as well. The next call simply knows:", &["plan"]),
+            beat("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
+            beat("And the lost task comes next.", &["status"]),
+            beat("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
         ],
     },
 ];

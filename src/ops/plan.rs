@@ -16,6 +16,7 @@ use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::FindingCode;
+use crate::model::Mode;
 use crate::model::Options;
 use crate::model::PartRef;
 use crate::model::Run;
@@ -55,6 +56,12 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     let evidence = world.evidence(opened, true);
     let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
     planned.plan.native = opened.dialect.native(run, &planned.plan);
+    // The word that a preflight wants is the same everywhere.
+    if world.mode != Mode::Preflight
+        && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
+    {
+        planned.plan.question = Some(question);
+    }
     Ok(planned)
 }
 

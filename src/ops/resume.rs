@@ -67,8 +67,18 @@ enum Consent {
 fn consent(world: &World, planned: &Planned, yes: bool, can_ask: bool) -> Consent {
     let plan = &planned.plan;
     match plan.verdict {
+        Verdict::Blocked if can_ask => match plan.question.as_ref().filter(|question| question.on_yes.is_some()) {
+            Some(question) => Consent::Ask(question.clone()),
+            None => Consent::NothingToDo,
+        },
         Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Consent::NothingToDo,
-        Verdict::Resume | Verdict::Confirm if yes || planned.unattended => Consent::Given,
+        Verdict::Resume | Verdict::Confirm if yes => Consent::Given,
+        // Where a yes means to start afresh, silence does not mean to go on.
+        Verdict::Resume | Verdict::Confirm
+            if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
+        {
+            Consent::Given
+        }
         Verdict::Resume if world.mode != Mode::Preflight && !can_ask => Consent::Given,
         Verdict::Resume | Verdict::Confirm => match &plan.question {
             Some(question) => Consent::Ask(question.clone()),
@@ -148,16 +158,31 @@ fn interruption(plan: &Plan) -> Option<Interruption> {
     }
 }
 
-/// Tells what a person is asked, and which answer means yes.
-pub(crate) fn agrees(question: &Question, mode: Mode, answer: Option<&str>) -> bool {
-    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return false };
-    match mode {
-        Mode::Preflight => answer == "proceed",
-        Mode::Autopilot | Mode::Interactive => match answer.as_str() {
-            "" => question.default.as_deref() == Some("yes"),
-            "y" | "yes" => true,
-            _ => false,
-        },
+/// Is what an answer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The run goes on.
+    GoOn,
+    /// The run is put away, so that a new one can begin.
+    StartFresh,
+    /// Everything stays as it is.
+    Leave,
+}
+
+/// Says what an answer to a question means. End of input is never consent, and only a spoken answer puts anything away.
+pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
+    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Leave };
+    let says_yes = match (mode, answer.as_str()) {
+        (Mode::Preflight, word) => word == "proceed",
+        (Mode::Autopilot | Mode::Interactive, "") => question.default.as_deref() == Some("yes"),
+        (Mode::Autopilot | Mode::Interactive, word) => matches!(word, "y" | "yes"),
+    };
+    let says_no = matches!(answer.as_str(), "n" | "no");
+    match (says_yes, &question.on_yes, &question.on_no) {
+        (true, None, _) => Answer::GoOn,
+        (true, Some(_), _) => Answer::StartFresh,
+        (false, _, Some(_)) if says_no => Answer::StartFresh,
+        (false, _, _) => Answer::Leave,
     }
 }
 
@@ -183,5 +208,43 @@ fn with_yes(report: &Report) -> String {
     match &report.body {
         Body::Plan(plan) => format!("piton resume {} --yes", engine::quoted(plan.plan.run.id.as_str())),
         _ => "piton resume --yes".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Answer;
+    use super::answered;
+    use crate::model::Mode;
+    use crate::model::Question;
+
+    #[test]
+    fn only_a_spoken_answer_puts_a_run_away() {
+        let question = |default: &str, on_yes: bool, on_no: bool| Question {
+            text: String::new(),
+            options: Vec::new(),
+            default: Some(default.to_owned()),
+            on_yes: on_yes.then(String::new),
+            on_no: on_no.then(String::new),
+        };
+        let plain = question("yes", false, false);
+        let resume = question("yes", false, true);
+        let corrupt = question("no", true, false);
+        for (question, answer, expected) in [
+            (&plain, Some(""), Answer::GoOn),
+            (&plain, Some("n"), Answer::Leave),
+            (&resume, Some("\n"), Answer::GoOn),
+            (&resume, Some("No"), Answer::StartFresh),
+            (&resume, Some("what"), Answer::Leave),
+            (&resume, None, Answer::Leave),
+            (&corrupt, Some(""), Answer::Leave),
+            (&corrupt, Some("n"), Answer::Leave),
+            (&corrupt, Some("y"), Answer::StartFresh),
+            (&corrupt, None, Answer::Leave),
+        ] {
+            assert_eq!(answered(question, Mode::Interactive, answer), expected, "{answer:?}");
+        }
+        assert_eq!(answered(&plain, Mode::Preflight, Some("y")), Answer::Leave);
+        assert_eq!(answered(&plain, Mode::Preflight, Some("proceed")), Answer::GoOn);
     }
 }

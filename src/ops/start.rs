@@ -31,12 +31,12 @@ use crate::store::RunLock;
 pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
     let dialect = starter(&spec.workflow)?;
     part_of_a_path(&spec.feature)?;
-    clear_the_way(world, dialect, &spec, put_away)?;
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
-    let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) };
+    let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
     let edits = dialect.edit(&empty(world, &feature)?, &change)?;
     let spot = spot_of(world, dialect, &edits)?;
+    clear_the_way(world, &spot, &spec, put_away)?;
     let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
     let meta = CheckpointMeta {
         at: change.at,
@@ -100,11 +100,16 @@ fn part_of_a_path(feature: &str) -> Result<(), OpError> {
     })
 }
 
-fn clear_the_way(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+/// A run of the same name is in the way, and so is any other where the new state would lie.
+fn clear_the_way(world: &World, new: &Spot, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
     let (spots, _) = world.spots();
     let same: Vec<Spot> = spots
         .into_iter()
-        .filter(|spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature)
+        .filter(|spot| spot.candidate.dialect == new.candidate.dialect)
+        .filter(|spot| {
+            let is_there = spot.root == new.root && spot.candidate.state == new.candidate.state;
+            is_there || spot.candidate.name == spec.feature
+        })
         .collect();
     for entry in list::entries(world, &same)? {
         if put_away {
@@ -116,7 +121,7 @@ fn clear_the_way(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_awa
         return Err(OpError::InTheWay {
             message: format!(
                 "{what} of {} is here already: {} ({})",
-                spec.feature, entry.row.state, entry.row.position
+                entry.row.id, entry.row.state, entry.row.position
             ),
             hints: vec![
                 format!("piton resume {path}"),

@@ -135,6 +135,13 @@ impl World {
             if unstamped && self.project.git.is_some() {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
+            let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
+            if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
+                && found.is_git
+                && found.branch.as_deref() != Some(branch)
+            {
+                found.branch_exists = store::git::branch_exists(&self.project.root, branch);
+            }
             return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
@@ -214,8 +221,10 @@ impl Opened {
             root: self.files.root.as_str().to_owned(),
             state_files: run.state_files.clone(),
             branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
+            resumes: run.resumes,
             revision: self.revision(),
         }
     }

@@ -26,6 +26,12 @@ pub(crate) enum Subject {
     CcwSession,
     /// A file of `.task/`.
     CcwTask,
+    /// `memory/state/phase.json`.
+    DotagentPhase,
+    /// `memory/state/execution.json`.
+    DotagentExecution,
+    /// `memory/tasks/{id}/output.json`.
+    DotagentTaskOutput,
     /// A change as it comes in through `--json -`.
     Change,
 }
@@ -42,11 +48,28 @@ struct CcwSession;
 #[jsonschema::validator(path = "schemas/ccw-task.schema.json", methods = { validate = false })]
 struct CcwTask;
 
+#[jsonschema::validator(path = "schemas/dotagent-phase.schema.json", methods = { validate = false })]
+struct DotagentPhase;
+
+#[jsonschema::validator(path = "schemas/dotagent-execution.schema.json", methods = { validate = false })]
+struct DotagentExecution;
+
+#[jsonschema::validator(path = "schemas/dotagent-task-output.schema.json", methods = { validate = false })]
+struct DotagentTaskOutput;
+
 #[jsonschema::validator(path = "schemas/change.schema.json", methods = { validate = false })]
 struct Change;
 
 impl Subject {
-    pub(crate) const ALL: [Self; 4] = [Self::NineStepState, Self::CcwSession, Self::CcwTask, Self::Change];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::NineStepState,
+        Self::CcwSession,
+        Self::CcwTask,
+        Self::DotagentPhase,
+        Self::DotagentExecution,
+        Self::DotagentTaskOutput,
+        Self::Change,
+    ];
 
     /// Returns the one that is published under this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -59,6 +82,9 @@ impl Subject {
             Self::NineStepState => "nine-step-state",
             Self::CcwSession => "ccw-session",
             Self::CcwTask => "ccw-task",
+            Self::DotagentPhase => "dotagent-phase",
+            Self::DotagentExecution => "dotagent-execution",
+            Self::DotagentTaskOutput => "dotagent-task-output",
             Self::Change => "change",
         }
     }
@@ -70,6 +96,9 @@ pub(crate) fn is_valid(subject: Subject, value: &Value) -> bool {
         Subject::NineStepState => NineStepState::is_valid(value),
         Subject::CcwSession => CcwSession::is_valid(value),
         Subject::CcwTask => CcwTask::is_valid(value),
+        Subject::DotagentPhase => DotagentPhase::is_valid(value),
+        Subject::DotagentExecution => DotagentExecution::is_valid(value),
+        Subject::DotagentTaskOutput => DotagentTaskOutput::is_valid(value),
         Subject::Change => Change::is_valid(value),
     }
 }
@@ -84,6 +113,9 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
         Subject::NineStepState => NineStepState::iter_errors(value),
         Subject::CcwSession => CcwSession::iter_errors(value),
         Subject::CcwTask => CcwTask::iter_errors(value),
+        Subject::DotagentPhase => DotagentPhase::iter_errors(value),
+        Subject::DotagentExecution => DotagentExecution::iter_errors(value),
+        Subject::DotagentTaskOutput => DotagentTaskOutput::iter_errors(value),
         Subject::Change => Change::iter_errors(value),
     };
     errors

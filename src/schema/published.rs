@@ -65,4 +65,7 @@ published! {
     "nine-step-state" "State file of a nine-step run." ByHand;
     "ccw-session" "Session file of Claude-Code-Workflow." ByHand;
     "ccw-task" "Task file of Claude-Code-Workflow." ByHand;
+    "dotagent-phase" "Phase checkpoint of a dotagent workflow." ByHand;
+    "dotagent-execution" "Task progress of a dotagent workflow." ByHand;
+    "dotagent-task-output" "What an implementer of a dotagent workflow leaves." ByHand;
 }

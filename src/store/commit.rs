@@ -10,6 +10,7 @@ use std::io;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::archive;
 use super::error::StoreError;
 use super::history::Keeper;
 use super::history::Label;
@@ -96,20 +97,14 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
 /// When a path may not be written, or the system refuses. Nothing has moved then.
 pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<RelPath, StoreError> {
     let real_from = lock.root().target(from)?;
-    for attempt in 1..=999 {
-        let name = if attempt == 1 { to.as_str().to_owned() } else { format!("{to}-{attempt}") };
-        let Ok(to) = RelPath::parse(&name) else { break };
-        let real_to = lock.root().target(&to)?;
-        if fs::symlink_metadata(&real_to).is_ok() {
-            continue;
-        }
-        let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) else { break };
+    let to = archive::free_folder(&lock, to)?;
+    let real_to = lock.root().target(&to)?;
+    if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
         fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         stage::sync_dirs([old_parent, new_parent].into_iter())?;
-        return Ok(to);
     }
-    Err(StoreError::UnsafePath { path: real_from, problem: "there is no free name to move it to" })
+    Ok(to)
 }
 
 pub(super) fn commit_with(

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
+pub(crate) use super::repository::branch_exists;
 pub(crate) use super::repository::head;
 
 use super::error::StoreError;

@@ -7,6 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
 
+pub(crate) mod archive;
 mod clock;
 mod commit;
 mod config;

@@ -163,6 +163,11 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
                     set.read(&path);
                 }
             }
+            ReadSpec::Tree { dir, suffix } => {
+                for folder in set.folders(dir) {
+                    set.read_some(&folder, suffix);
+                }
+            }
             ReadSpec::Names { dir } => {
                 for path in set.names(dir, "") {
                     let entry = FileEntry { content: Content::NameOnly, modified: None };
@@ -205,6 +210,10 @@ fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
         ReadSpec::Contents { dir, suffix } => {
             (path.parent().as_ref() == Some(dir) && path.name().ends_with(suffix)).then_some(true)
         }
+        ReadSpec::Tree { dir, suffix } => {
+            let above = path.parent().and_then(|parent| parent.parent());
+            (above.as_ref() == Some(dir)).then(|| path.name().ends_with(suffix))
+        }
         ReadSpec::Names { dir } => (path.parent().as_ref() == Some(dir)).then_some(false),
     }
 }
@@ -229,6 +238,36 @@ impl Reading<'_> {
             Content::NameOnly | Content::Problem(_) => {}
         }
         self.files.insert(path.clone(), entry);
+    }
+
+    /// Reads the files of a folder whose names end so, and notes the names of the others.
+    fn read_some(&mut self, dir: &RelPath, suffix: &str) {
+        for path in self.names(dir, "") {
+            if self.files.len() >= FILES_LIMIT {
+                return;
+            }
+            if path.name().ends_with(suffix) {
+                self.read(&path);
+            } else {
+                let entry = FileEntry { content: Content::NameOnly, modified: None };
+                self.files.entry(path).or_insert(entry);
+            }
+        }
+    }
+
+    /// Returns the folders directly in a folder; links are not followed.
+    fn folders(&mut self, dir: &RelPath) -> Vec<RelPath> {
+        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
+        let mut folders: Vec<RelPath> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| dir.join(entry.file_name().to_str()?).ok())
+            .take(FILES_LIMIT)
+            .collect();
+        folders.sort_unstable();
+        folders
     }
 
     /// Returns the files directly in a folder; what is wrong with the folder itself is noted under its own path.

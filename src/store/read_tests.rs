@@ -213,3 +213,18 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     );
     assert_eq!(seen(ReadSpec::File(rel("run/gone.json"))), []);
 }
+
+#[test]
+fn a_tree_is_read_one_folder_deep() {
+    let scratch = Scratch::new();
+    scratch.write("tasks/1/output.json", "1");
+    scratch.write("tasks/1/output.json.tmp", "half");
+    scratch.write("tasks/1/deep/output.json", "too deep");
+    scratch.write("tasks/output.json", "not in a folder");
+    symlink("1", scratch.root.join("tasks/link")).unwrap();
+    let files = read(&scratch, vec![ReadSpec::Tree { dir: rel("tasks"), suffix: ".json" }]);
+    let names: Vec<&str> = files.files.keys().map(crate::model::RelPath::as_str).collect();
+    assert_eq!(names, ["tasks/1/output.json", "tasks/1/output.json.tmp"]);
+    assert_eq!(files.bytes(&rel("tasks/1/output.json")), Some(&b"1"[..]));
+    assert_eq!(files.files[&rel("tasks/1/output.json.tmp")].content, Content::NameOnly);
+}

@@ -3,6 +3,7 @@
 mod ccw;
 mod demo;
 mod doctor;
+mod dotagent;
 mod errors;
 mod global;
 mod history;

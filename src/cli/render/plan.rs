@@ -54,6 +54,7 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
 
 fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     let run = &plan.run;
+    said(page, plan);
     page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
     for notice in notices {
         page.text.bold(&notice.text).end();
@@ -91,6 +92,13 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
+    }
+}
+
+/// Shows what the run's own system says, word for word.
+fn said(page: &mut Page, plan: &Plan) {
+    for message in plan.native.get("messages").and_then(serde_json::Value::as_array).into_iter().flatten() {
+        page.text.line(message.as_str().unwrap_or_default());
     }
 }
 
@@ -180,6 +188,7 @@ fn commands(page: &mut Page, plan: &Plan) {
 
 /// Says in a few lines what a resume took up.
 pub(super) fn resumed(page: &mut Page, plan: &Plan) {
+    said(page, plan);
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {
         one_next(page, next);

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::layout::Layout;
 use crate::dialect::Archival;
+use crate::dialect::Moved;
 use crate::dialect::json::Document;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -19,13 +20,13 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
     let layout = Layout::of(&files.state);
     let from = layout.dir.clone();
     if layout.is_archived() {
-        return Some(Archival { to: from.clone(), from, edits: Vec::new() });
+        return Some(Archival { to: from.clone(), moved: Moved::Folder(from), edits: Vec::new() });
     }
     let above = from.parent()?;
     let workflow = if layout.is_legacy() { above } else { above.parent()? };
     let to = workflow.join(&format!("archives/{}", from.name())).ok()?;
     let edits = stamp(files, &layout.session, run, at).into_iter().collect();
-    Some(Archival { from, to, edits })
+    Some(Archival { moved: Moved::Folder(from), to, edits })
 }
 
 fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {

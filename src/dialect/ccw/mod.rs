@@ -77,8 +77,8 @@ impl Dialect for Ccw {
         }
     }
 
-    fn archive(&self, files: &FileSet, run: &Run, at: Timestamp) -> Option<Archival> {
-        archive::archive(files, run, at)
+    fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
+        Ok(run.and_then(|run| archive::archive(files, run, at)))
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {

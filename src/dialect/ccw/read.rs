@@ -61,7 +61,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     }
     report_lost_summaries(&steps, &mut findings);
     let (status, unknown) = book.session.status();
-    let status = if book.layout.is_archived() { RunStatus::Archived } else { status };
+    // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
+    let put_away = book.layout.is_archived() && book.session.is_stamped_archived();
+    let status = if put_away { RunStatus::Archived } else { status };
     report_session(&book, status, unknown, &steps, &mut findings);
     let interruption =
         interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&book, &steps));
@@ -78,7 +80,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         goal: book.session.goal(),
         started_at: book.session.started_at(files),
         stamp,
-        after: after(status),
+        after: if book.layout.is_archived() { None } else { after(status) },
         interruption,
         resumes: book.session.resumes(),
         writable: true,
@@ -420,7 +422,7 @@ fn report_session(
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));
     }
-    if status == RunStatus::Archived {
+    if status == RunStatus::Archived || book.layout.is_archived() {
         let message = "the session is archived; CCW's archive marks tasks completed whether they are or not";
         findings.push(Finding::new(FindingCode::SessionArchived, message).at(&book.layout.dir));
     }
@@ -472,7 +474,6 @@ fn workspace(book: &Book<'_>) -> WorkspaceRecord {
         branch: line(&["/feature_branch", "/branch", "/worktree/branch", "/git_branch"]),
         base_branch: line(&["/base_branch", "/worktree/base_branch"]),
         worktree: worktree.as_deref().and_then(|path| RelPath::parse(path).ok()),
-        worktree_recorded: worktree,
         plan_reference: book.layout.plan_in(book.files).map(|path| path.as_str().to_owned()),
         issues: Vec::new(),
     }

@@ -291,7 +291,7 @@ fn the_sessions_own_status_is_read_and_doubted() {
         assert_eq!(is_stale, expected == RunStatus::Completed, "{status}");
     }
     let archived = load(&files_in(".workflow/archives/WFS-x", &[("workflow-session.json", SESSION.as_bytes())]));
-    assert_eq!(archived.run.as_ref().unwrap().status, RunStatus::Archived);
+    assert_eq!(archived.run.as_ref().unwrap().status, RunStatus::Active);
     assert!(codes(&archived).contains(&FindingCode::SessionArchived));
 }
 

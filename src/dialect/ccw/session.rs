@@ -111,6 +111,11 @@ impl Session {
         }
     }
 
+    /// Tells whether the file itself says that the session was archived.
+    pub(super) fn is_stamped_archived(&self) -> bool {
+        raw::first_text(&self.value, &["/archived_at"]).is_some()
+    }
+
     pub(super) fn started_at(&self, files: &FileSet) -> Option<Timestamp> {
         CREATED.iter().find_map(|pointer| self.time(files, pointer))
     }

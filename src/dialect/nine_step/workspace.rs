@@ -59,7 +59,6 @@ pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: 
             branch: state.branch.clone(),
             base_branch: state.base_branch.clone().or_else(|| files.config.nine_step.main_branch.clone()),
             worktree,
-            worktree_recorded: recorded,
             plan_reference: plan.as_ref().map(|plan| plan.as_str().to_owned()).or_else(|| state.plan_reference.clone()),
             issues: state.issues.clone(),
         },

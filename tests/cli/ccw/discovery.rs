@@ -21,7 +21,11 @@ fn open_session(sandbox: &Sandbox, dir: &str) {
 
 fn listed(output: &Output) -> Vec<String> {
     let runs = output.at("/data/runs");
-    let states = runs.as_array().into_iter().flatten().map(|run: &Value| run["state"].as_str().unwrap().to_owned());
+    let states = runs
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|run: &Value| run["state"].as_str().expect("it is a text").to_owned());
     states.collect()
 }
 
@@ -67,8 +71,8 @@ fn several_sessions_are_listed_and_none_is_taken() {
         let asked = sandbox.piton(line.iter().copied()).run().expect_code(8);
         assert_eq!(asked.at("/error/message"), "Found interrupted workflows: 2. Choose one", "{asked}");
         let hints = asked.at("/error/hints");
-        assert!(hints[0].as_str().unwrap().contains("WFS-one"), "{asked}");
-        assert!(hints[1].as_str().unwrap().contains("WFS-two"), "{asked}");
+        assert!(hints[0].as_str().expect("it is a text").contains("WFS-one"), "{asked}");
+        assert!(hints[1].as_str().expect("it is a text").contains("WFS-two"), "{asked}");
     }
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
     for run in
@@ -134,7 +138,7 @@ fn other_tools_states_are_told_apart() {
     sandbox.file(".workflow/.lite-plan/x-2026-01-01/.task/TASK-1.json", "{}");
     let none = sandbox.piton(["plan"]).run().expect_code(3);
     let findings = none.at("/findings");
-    let alike = findings.as_array().unwrap().iter().filter(|finding| finding["code"] == "look-alike");
+    let alike = findings.as_array().expect("it is a list").iter().filter(|finding| finding["code"] == "look-alike");
     let alike: Vec<&str> = alike.filter_map(|finding| finding["file"].as_str()).collect();
     assert_eq!(
         alike,

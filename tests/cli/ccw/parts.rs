@@ -32,7 +32,9 @@ fn session() -> Session {
 
 fn parts(plan: &Output) -> Vec<String> {
     let parts = plan.at("/data/next/0/parts");
-    let words = |part: &Value| format!("{} {}", part["action"].as_str().unwrap(), part["name"].as_str().unwrap());
+    let words = |part: &Value| {
+        format!("{} {}", part["action"].as_str().expect("it is a text"), part["name"].as_str().expect("it is a text"))
+    };
     parts.as_array().into_iter().flatten().map(words).collect()
 }
 
@@ -76,7 +78,7 @@ fn parts_are_recorded_and_their_variables_come_back() {
     assert_eq!(context.at("/data/variables"), json!({"docs": "two pages", "depth": 3}), "{context}");
     assert_eq!(context.at("/data/agent_context/interrupted_flow_step"), "analyze_patterns");
     let prompt = context.at("/data/prompt");
-    let prompt = prompt.as_str().unwrap();
+    let prompt = prompt.as_str().expect("it is a text");
     assert!(prompt.contains("- Interrupted at Flow Step: analyze_patterns"), "{prompt}");
     assert!(prompt.contains("Resume from step: analyze_patterns"), "{prompt}");
     assert!(prompt.contains("docs = \"two pages\""), "{prompt}");
@@ -104,7 +106,7 @@ fn a_resume_at_a_part_leaves_out_what_comes_before_it() {
     let session = session();
     session.ok("begin IMPL-1");
     let resumed = session.ok("resume --yes --from-step 1 IMPL-1");
-    let actions: Vec<Value> = resumed.at("/data/plan/next/0/parts").as_array().unwrap().clone();
+    let actions: Vec<Value> = resumed.at("/data/plan/next/0/parts").as_array().expect("it is a list").clone();
     assert_eq!(actions[0]["action"], "skip");
     let state = session.json("workflow-session.json");
     assert_eq!(state["resume_count"], 1);

@@ -23,9 +23,9 @@ fn recorded() -> Sandbox {
 fn message(output: &Output, code: &str) -> String {
     let findings = output.at("/findings");
     let found: Vec<&serde_json::Value> =
-        findings.as_array().unwrap().iter().filter(|one| one["code"] == code).collect();
+        findings.as_array().expect("it is a list").iter().filter(|one| one["code"] == code).collect();
     assert_eq!(found.len(), 1, "{output}");
-    found[0]["message"].as_str().unwrap().to_owned()
+    found[0]["message"].as_str().expect("it is a text").to_owned()
 }
 
 #[test]

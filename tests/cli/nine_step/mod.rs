@@ -27,7 +27,7 @@ fn state(last: &str) -> String {
 /// Returns a state with these members of `last_execution` and these further fields.
 fn with_fields(last: &str, more: &str) -> String {
     let comma = if more.is_empty() { "" } else { ",\n  " };
-    let execution: Value = serde_json::from_str(&format!("{{{last}}}")).unwrap();
+    let execution: Value = serde_json::from_str(&format!("{{{last}}}")).expect("it is well formed");
     let (phase, step) = (&execution["phase"], &execution["step"]);
     format!(
         r#"{{

@@ -35,8 +35,8 @@ fn check(sandbox: &Sandbox, text: &str, row: &Row) {
     let data = &document["data"];
     let next = data["next"].get(0).cloned().unwrap_or_default();
     let shown = format!("{}\n{document:#}", row.last);
-    let (step, action) = row.next.split_once(' ').unwrap();
-    let (phase, number) = step.split_once(':').unwrap();
+    let (step, action) = row.next.split_once(' ').expect("it is well formed");
+    let (phase, number) = step.split_once(':').expect("it is well formed");
     let expected = match row.verdict {
         "resume" | "complete" => 0,
         _ => 9,
@@ -48,10 +48,11 @@ fn check(sandbox: &Sandbox, text: &str, row: &Row) {
     assert_eq!(next["agent"], row.agent, "{shown}");
     assert_eq!(next.get("agent_candidates").is_some(), row.agent.is_null(), "{shown}");
     let native = &data["native"]["resume_plan"];
-    assert_eq!(native["next_phase"], json!(phase.parse::<u32>().unwrap()), "{shown}");
-    let number: Value = if number == "2.5" { json!(2.5) } else { json!(number.parse::<u32>().unwrap()) };
+    assert_eq!(native["next_phase"], json!(phase.parse::<u32>().expect("it is well formed")), "{shown}");
+    let number: Value =
+        if number == "2.5" { json!(2.5) } else { json!(number.parse::<u32>().expect("it is well formed")) };
     assert_eq!(native["next_step"], number, "{shown}");
-    assert!(native.as_object().unwrap().contains_key("next_agent"), "{shown}");
+    assert!(native.as_object().expect("it is well formed").contains_key("next_agent"), "{shown}");
     assert_eq!(native["next_agent"], row.agent, "{shown}");
     if row.agent.is_null() {
         assert_eq!(native["agent_candidates"], json!(["backend-developer", "frontend-developer"]), "{shown}");
@@ -67,6 +68,7 @@ fn check_all(rows: &[Row]) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
     check_all(&[
         row(
@@ -286,7 +288,11 @@ fn every_reviewers_wording_is_understood() {
         let (document, code) = plan(&sandbox, &state(&last));
         let found = &document["data"]["next"][0];
         assert_eq!(
-            format!("{} {}", found["step"].as_str().unwrap(), found["action"].as_str().unwrap()),
+            format!(
+                "{} {}",
+                found["step"].as_str().expect("it is a text"),
+                found["action"].as_str().expect("it is a text")
+            ),
             next,
             "{word}"
         );
@@ -315,7 +321,10 @@ fn an_approval_with_open_conditions_stays_on_its_step() {
         assert_eq!((&next["step"], &next["action"], code), (&json!("2:4"), &json!("verify"), 9), "{word}");
         assert_eq!(document["data"]["verdict"], "confirm", "{word}");
         assert_eq!(document["findings"][0]["code"], "conditions-open", "{word}");
-        assert!(document["findings"][0]["message"].as_str().unwrap().contains("rename the flag"), "{word}");
+        assert!(
+            document["findings"][0]["message"].as_str().expect("it is a text").contains("rename the flag"),
+            "{word}"
+        );
         let met = format!(r#""phase": 2, "step": 4, "status": "{word}", "conditions": []"#);
         let (document, code) = plan(&sandbox, &state(&met));
         assert_eq!((&document["data"]["next"][0]["step"], code), (&json!("2:5"), 0), "{word}");
@@ -382,9 +391,15 @@ fn a_status_outside_of_the_vocabulary_is_named_and_nothing_is_taken_as_done() {
         let (document, code) = plan(&sandbox, &state(&format!(r#""phase": 2, "step": 4, "status": "{word}""#)));
         assert_eq!((&document["data"]["verdict"], code), (&json!("blocked"), 9), "{word}");
         assert_eq!(document["data"]["next"], json!([]), "{word}");
-        let unknown = document["findings"].as_array().unwrap().iter().find(|one| one["code"] == "status-unknown");
+        let unknown =
+            document["findings"].as_array().expect("it is a list").iter().find(|one| one["code"] == "status-unknown");
         let unknown = unknown.unwrap_or_else(|| panic!("{word}: {document:#}"));
-        assert!(unknown["message"].as_str().unwrap().contains("in_progress, completed, failed, waiting_approval"));
+        assert!(
+            unknown["message"]
+                .as_str()
+                .expect("it is a text")
+                .contains("in_progress, completed, failed, waiting_approval")
+        );
         assert_eq!((&unknown["line"], &unknown["pointer"]), (&json!(5), &json!("/last_execution/status")));
     }
 }

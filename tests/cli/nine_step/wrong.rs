@@ -7,7 +7,6 @@ use super::piton;
 use super::project;
 use super::state;
 use super::with_fields;
-use crate::support::Sandbox;
 
 const LAST: &str = r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#;
 

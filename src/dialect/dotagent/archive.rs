@@ -1,0 +1,43 @@
+//! Putting a run away: both files go to `memory/state/.archive/{id}_{stamp}` (dotagent-and-aios.md 1.4, C-7).
+
+use super::layout::Layout;
+use super::layout::is_part;
+use super::state::Source;
+use crate::dialect::Archival;
+use crate::dialect::EditError;
+use crate::dialect::Moved;
+use crate::model::FileSet;
+use crate::model::Timestamp;
+
+/// What stands for the id of a state that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+/// Returns where the state goes.
+///
+/// # Errors
+///
+/// When the workflow id cannot be part of a path.
+pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>, EditError> {
+    let Some(layout) = Layout::of(&files.state) else { return Ok(None) };
+    let source = Source::open(files, &layout.phase).ok();
+    let id = source.as_ref().and_then(|source| source.value.get("workflow_id")?.as_str()).unwrap_or(UNREADABLE);
+    if let Some(problem) = problem_of(id) {
+        let message = format!("`workflow_id` `{}` {problem}; correct it before it is archived", id.escape_debug());
+        return Err(EditError::Unsupported(message));
+    }
+    let to = layout.archive_dir().join(&format!("{id}_{}", at.compact()));
+    let to = to.map_err(|error| EditError::Unsupported(error.to_string()))?;
+    let moved = Moved::Files { files: vec![layout.execution, layout.phase], series: id.to_owned() };
+    Ok(Some(Archival { edits: Vec::new(), to, moved }))
+}
+
+/// Says why an id cannot name an archive; `None` when it can.
+pub(super) fn problem_of(id: &str) -> Option<&'static str> {
+    if id.trim().is_empty() {
+        Some("is empty")
+    } else if !is_part(id) || id.starts_with('.') {
+        Some("cannot be one part of a path")
+    } else {
+        None
+    }
+}

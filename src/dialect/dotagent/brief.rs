@@ -1,0 +1,112 @@
+//! The hand-over to an agent: what to read, what to leave, and in which form.
+
+use serde_json::json;
+
+use super::layout::Layout;
+use super::rules::Phase;
+use super::steps;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::FileSet;
+use crate::model::Next;
+use crate::model::Reading;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::StepKind;
+use crate::model::quoted;
+
+/// Writes the hand-over for one step of the plan.
+pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
+    let Some(layout) = Layout::of(&files.state) else { return Brief::default() };
+    let step = run.step(&next.step);
+    let phase = step.and_then(|step| Phase::parse(step.group.as_deref()?)).unwrap_or(Phase::Requirements);
+    let is_task = phase == Phase::Implementation && step.is_some_and(|step| step.kind != StepKind::Container);
+    let output = expected(&layout, files, next, phase, is_task);
+    let agent_context = json!({
+        "workflow_id": run.id,
+        "phase": phase.as_str(),
+        "task_id": is_task.then(|| task_of(next)),
+        "output": output,
+        "attempt": next.attempt,
+        "definition": step.map(|step| &step.definition).filter(|definition| !definition.is_null()),
+    });
+    Brief {
+        agent_context,
+        prompt: prompt(run, next, output.as_ref()),
+        reading: reading(&layout, files, phase, next),
+        notes: Vec::new(),
+    }
+}
+
+fn task_of(next: &Next) -> &str {
+    let id = next.step.as_str();
+    id.strip_suffix(":verify").or_else(|| id.strip_suffix(":resolve")).unwrap_or(id)
+}
+
+/// Returns the file that the agent has to leave.
+fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task: bool) -> Option<RelPath> {
+    let id = next.step.as_str();
+    if id == steps::DESIGNS || phase == Phase::Reflection {
+        return None;
+    }
+    if !is_task || id == Phase::Implementation.as_str() {
+        return layout.at(phase.output()?);
+    }
+    let task = task_of(next);
+    if id.ends_with(":verify") {
+        layout.of_task(files, task, "verification.json")
+    } else if id.ends_with(":resolve") {
+        layout.resolution(files, task)
+    } else {
+        layout.of_task(files, task, "output.json")
+    }
+}
+
+fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<Reading> {
+    let mut reading = Vec::new();
+    let mut add = |what: &str, path: Option<RelPath>| {
+        reading.extend(path.filter(|path| files.files.contains_key(path)).map(|path| path.reading(what)));
+    };
+    if phase > Phase::Requirements {
+        add("the requirements", layout.at("memory/reports/demand.json"));
+    }
+    if phase > Phase::Architecture {
+        add("the final design", layout.at("memory/reports/final_design.json"));
+    }
+    if phase == Phase::Reflection {
+        add("the verification", layout.at("memory/reports/verification.json"));
+    }
+    if phase == Phase::Implementation {
+        let task = task_of(next);
+        add("what the task left so far", layout.of_task(files, task, "output.json"));
+        add("what the verifier said", layout.of_task(files, task, "verification.json"));
+        add("the resolution of what blocked it", layout.resolution(files, task));
+    }
+    if phase == Phase::Architecture && next.step.as_str() != steps::DESIGNS {
+        let designs = layout.designs();
+        reading.extend(files.in_dir(&designs).map(|(path, _)| path.reading("a design option")));
+    }
+    reading
+}
+
+fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
+    let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
+    match next.action {
+        Action::Approve => {
+            "Present the options to the user again and record the answer. Run no agent before that.".to_owned()
+        }
+        Action::Verify => "Look at what is there and record it. Run nothing.".to_owned(),
+        Action::Archive | Action::Merge => String::new(),
+        Action::Run | Action::Retry | Action::Return => {
+            let leave = match output {
+                Some(path) => format!(
+                    "Leave {path} as compact single-line JSON: write it under a temporary name beside it, then rename it."
+                ),
+                None => "Leave your result as compact single-line JSON in the folder of this phase.".to_owned(),
+            };
+            let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
+            let verdict = if is_review { " --verdict APPROVED or --verdict NEEDS_REVISION" } else { "" };
+            format!("{leave} Before: piton begin {id} --run {run}. Afterwards: piton finish {id} --run {run}{verdict}.")
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The four validations before a resume (dotagent-and-aios.md 1.4). Whether outputs exist and belong to this run is proved
+//! step by step by the planner; what is said here is about the state itself.
+
+use super::archive;
+use super::execution::Presence;
+use super::read::Book;
+use super::read::is_rebuilt;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Severity;
+use crate::model::Timestamp;
+use crate::model::human_age;
+
+/// How far ahead of this machine's clock a stamp may be.
+const SKEW_SECONDS: i64 = 300;
+const WEEK_SECONDS: i64 = 604_800;
+
+/// Adds what is wrong with the state.
+pub(super) fn check(book: &Book<'_>, findings: &mut Vec<Finding>) {
+    let before = findings.len();
+    let was_sound = !findings.iter().any(|finding| finding.code == FindingCode::StateCorrupt);
+    execution(book, findings);
+    stamps(book, findings);
+    progression(book, findings);
+    let is_sound = was_sound && !findings[before..].iter().any(|finding| finding.code == FindingCode::StateCorrupt);
+    incomplete_write(book, is_sound, findings);
+    failed(book, findings);
+    if let Some(id) = book.state.id.as_deref().filter(|id| archive::problem_of(id).is_some()) {
+        let message =
+            format!("the workflow id `{}` cannot be part of a path; it cannot be archived", id.escape_debug());
+        findings.push(book.source.finding(FindingCode::IdUnsafe, "/workflow_id", message));
+    }
+}
+
+/// Check 1, as far as it is about the second state file.
+fn execution(book: &Book<'_>, findings: &mut Vec<Finding>) {
+    let is_needed = book.state.phase >= Phase::Implementation || book.state.has_completed(Phase::Implementation);
+    if !is_needed || !matches!(book.execution.presence, Presence::Missing) {
+        return;
+    }
+    let (file, count) = (&book.layout.execution, book.execution.tasks.len());
+    let finding = if is_rebuilt(book) {
+        let message = format!("{file} is missing; {count} tasks were put together from what they left, as a proposal");
+        let run = book.state.name();
+        Finding::new(FindingCode::PartMissing, message)
+            .fix(format!("look at the tasks; `piton resume {run} --yes` writes them down"))
+    } else {
+        let message = format!("{file} is missing, and no task left anything to rebuild it from");
+        let finding = Finding::new(FindingCode::PartMissing, message);
+        // The executor may have been cut off before it wrote its first task.
+        let severity = if book.state.phase == Phase::Implementation { Severity::Warning } else { Severity::Info };
+        Finding { severity, ..finding }
+    };
+    findings.push(finding.at(file));
+}
+
+/// Check 2.
+fn stamps(book: &Book<'_>, findings: &mut Vec<Finding>) {
+    let (state, now) = (&book.state, book.files.clock.now);
+    let mut named: Vec<(String, Timestamp)> = Vec::new();
+    named.extend(state.started_at.map(|at| ("/started_at".to_owned(), at)));
+    named.extend(state.last_updated.map(|at| ("/last_updated".to_owned(), at)));
+    let done = state.completed.iter().filter_map(|done| Some((format!("{}/completed_at", done.pointer), done.at?)));
+    let approved =
+        state.approvals.iter().filter_map(|entry| Some((format!("{}/approved_at", entry.pointer), entry.at?)));
+    let inner: Vec<(String, Timestamp)> = done.chain(approved).collect();
+    for (pointer, at) in named.iter().chain(&inner) {
+        let ahead = at.seconds_since(now);
+        if ahead > SKEW_SECONDS {
+            let message = format!("{} lies {} in the future", spoken(pointer), human_age(ahead));
+            let fix = "check the clock of this machine and of the one that wrote the state";
+            findings.push(book.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
+        }
+    }
+    let (Some(started), Some(updated)) = (state.started_at, state.last_updated) else { return };
+    if started > updated {
+        let message = "`started_at` is later than `last_updated`";
+        findings.push(book.source.finding(FindingCode::StateCorrupt, "/started_at", message));
+    }
+    for (pointer, at) in &inner {
+        if *at < started || (*at > updated && started <= updated) {
+            let message = format!("{} lies outside of `started_at` and `last_updated`", spoken(pointer));
+            findings.push(book.source.finding(FindingCode::StateCorrupt, pointer, message));
+        }
+    }
+    let age = now.seconds_since(started);
+    if age >= WEEK_SECONDS && !state.has_completed(Phase::Reflection) {
+        let message = format!("the workflow was started {} ago", human_age(age));
+        let finding = book.source.finding(FindingCode::AgeStale, "/started_at", message);
+        findings.push(Finding { severity: Severity::Info, ..finding });
+    }
+}
+
+/// Says which stamp a pointer means: `completed_at` of `completed_phases` number 2.
+fn spoken(pointer: &str) -> String {
+    match pointer.split('/').skip(1).collect::<Vec<_>>().as_slice() {
+        [list, at, field] => {
+            let number = at.parse::<usize>().map_or(0, |at| at + 1);
+            format!("`{field}` of number {number} in `{list}`")
+        }
+        _ => format!("`{}`", pointer.trim_start_matches('/')),
+    }
+}
+
+/// Check 3: what is complete is the beginning of the five phases, and the current one comes next.
+fn progression(book: &Book<'_>, findings: &mut Vec<Finding>) {
+    let state = &book.state;
+    let mut prefix = Phase::ALL.into_iter();
+    for done in &state.completed {
+        let expected = prefix.next();
+        if expected != Some(done.phase) {
+            let message = match expected {
+                Some(expected) => {
+                    format!("`completed_phases` has {} where {} comes", done.phase.as_str(), expected.as_str())
+                }
+                None => "`completed_phases` has more entries than there are phases".to_owned(),
+            };
+            findings.push(book.source.finding(FindingCode::StateCorrupt, &done.pointer, message));
+            return;
+        }
+    }
+    let next = Phase::ALL.get(state.completed.len()).copied();
+    let last = state.completed.last().map(|done| done.phase);
+    let is_at_last = state.status == PhaseStatus::Complete && last == Some(state.phase);
+    if next != Some(state.phase) && !is_at_last {
+        let expected = next.map_or("complete", Phase::as_str);
+        let message = format!(
+            "`current_phase` is {} ({}) where {expected} comes next by `completed_phases`",
+            state.phase.as_str(),
+            state.status.as_str()
+        );
+        findings.push(book.source.finding(FindingCode::StateCorrupt, "/current_phase", message));
+    }
+}
+
+/// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (dotagent-and-aios.md C-1).
+fn incomplete_write(book: &Book<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
+    if book.state.is_safe == Some(false) {
+        let (code, tail) = if is_sound {
+            (FindingCode::InterruptedWrite, "the file is whole, and the next write clears it")
+        } else {
+            (FindingCode::StateCorrupt, "and the file is not sound")
+        };
+        let message = format!("`interruption_safe` is false: a write was cut off; {tail}");
+        findings.push(book.source.finding(code, "/interruption_safe", message));
+    }
+    let beside = book.files.in_dir(&book.layout.state_dir().clone()).map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    for path in beside.iter().filter(|path| path.as_str().ends_with(".tmp")) {
+        let message = format!("{path} was left by a write that was cut off; the state beside it is whole");
+        let finding = Finding::new(FindingCode::TemporaryLeft, message).at(path);
+        let finding = finding.fix("look whether it holds anything newer, then delete it");
+        findings.push(Finding { severity: Severity::Warning, ..finding });
+    }
+}
+
+/// Goes on only when somebody agrees (dotagent-and-aios.md C-3).
+fn failed(book: &Book<'_>, findings: &mut Vec<Finding>) {
+    if book.state.status == PhaseStatus::Failed && !book.state.has_completed(book.state.phase) {
+        let message =
+            format!("the state says that {} failed; it goes on when somebody agrees", book.state.phase.as_str());
+        findings.push(book.source.finding(FindingCode::RunFailed, "/phase_status", message));
+    }
+}

@@ -1,0 +1,318 @@
+//! `execution.json`, of which only the shape of its examples is known (dotagent-and-aios.md 1.3).
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::layout::Layout;
+use super::layout::is_part;
+use super::output;
+use super::output::Found;
+use super::output::Owner;
+use super::rules;
+use super::rules::Word;
+use super::state::Source;
+use super::state::State;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+const TASKS: usize = 20_000;
+/// The name of the field is not documented.
+const OUTPUT_FIELDS: [&str; 3] = ["output", "output_path", "output_file"];
+const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
+
+/// Says what became of the file.
+#[derive(Debug)]
+pub(super) enum Presence {
+    Missing,
+    Unreadable,
+    Read(Box<Source>),
+}
+
+/// Is what `execution.json` says, or what can be rebuilt without it.
+#[derive(Debug)]
+pub(super) struct Execution {
+    pub(super) presence: Presence,
+    pub(super) tasks: Vec<Task>,
+    pub(super) stamp: Option<Timestamp>,
+}
+
+/// Is one task.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: String,
+    /// Where it stands in the file; of a rebuilt one, nowhere.
+    pub(super) pointer: String,
+    pub(super) value: Value,
+    /// `None` for a word nobody knows.
+    pub(super) word: Option<Word>,
+    pub(super) attempts: u32,
+    pub(super) started_at: Option<Timestamp>,
+    pub(super) completed_at: Option<Timestamp>,
+    pub(super) output: Option<RelPath>,
+    pub(super) depends_on: Vec<String>,
+    /// It has a stamp from before the run began: an earlier workflow left it.
+    pub(super) is_leftover: bool,
+}
+
+impl Execution {
+    pub(super) fn read(files: &FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
+        let presence = if files.files.contains_key(&layout.execution) {
+            match Source::open(files, &layout.execution) {
+                Ok(source) => Presence::Read(Box::new(source)),
+                Err(finding) => {
+                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; nothing overwrites it";
+                    let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };
+                    findings.push(Finding { severity: finding.code.severity(), ..finding });
+                    Presence::Unreadable
+                }
+            }
+        } else {
+            Presence::Missing
+        };
+        let mut execution = Self { presence, tasks: Vec::new(), stamp: None };
+        match &execution.presence {
+            Presence::Read(source) => {
+                let mut reader = Reader { files, layout, state, source, findings };
+                execution.tasks = reader.tasks();
+                let root = ["last_updated", "updated_at"].iter().filter_map(|key| stamp(files, &source.value, key));
+                let tasks = execution.tasks.iter().flat_map(|task| [task.started_at, task.completed_at]);
+                execution.stamp = root.chain(tasks.flatten()).max();
+            }
+            Presence::Missing | Presence::Unreadable => execution.tasks = rebuilt(files, layout, state),
+        }
+        execution
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.presence, Presence::Read(_))
+    }
+
+    /// Returns the content of a file with these tasks, for a person to agree to.
+    pub(super) fn proposal(&self, state: &State) -> Value {
+        let tasks = self.tasks.iter().map(|task| {
+            json!({ "id": task.id, "status": task.word.unwrap_or(Word::Pending).as_str(), "attempts": task.attempts })
+        });
+        json!({ "workflow_id": state.id, "tasks": tasks.collect::<Vec<_>>() })
+    }
+
+    /// Finds the task that an id means, with or without its prefix.
+    pub(super) fn position(&self, id: &str) -> Option<usize> {
+        let exact = self.tasks.iter().position(|task| task.id == id);
+        exact.or_else(|| self.tasks.iter().position(|task| rules::is_same_task(&task.id, id)))
+    }
+}
+
+impl Task {
+    /// Returns whose output this task's is.
+    pub(super) fn owner<'a>(&'a self, state: &'a State) -> Owner<'a> {
+        Owner {
+            workflow: state.id.as_deref(),
+            task: Some(&self.id),
+            run_start: state.started_at,
+            attempt_start: self.started_at,
+        }
+    }
+
+    pub(super) fn text(&self, fields: &[&str]) -> Option<String> {
+        fields.iter().find_map(|field| self.value.get(*field)?.as_str()).map(|text| clean_line(text, 400))
+    }
+
+    /// Returns what defines the task, without what its execution changes.
+    pub(super) fn definition(&self) -> Value {
+        let keys = ["title", "name", "description", "boundaries", "depends_on", "dependencies", "acceptance"];
+        let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(*key)?.clone())));
+        let fields: Map<String, Value> = fields.collect();
+        if fields.is_empty() { Value::Null } else { Value::Object(fields) }
+    }
+}
+
+/// Returns the outputs that tasks name.
+pub(super) fn named_outputs(execution: &Value) -> Vec<String> {
+    let named = |task: &Value| OUTPUT_FIELDS.iter().find_map(|field| task.get(*field)?.as_str().map(str::to_owned));
+    match execution.get("tasks") {
+        Some(Value::Array(tasks)) => tasks.iter().take(TASKS).filter_map(named).collect(),
+        Some(Value::Object(tasks)) => tasks.values().take(TASKS).filter_map(named).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => Vec::new(),
+    }
+}
+
+fn stamp(files: &FileSet, value: &Value, key: &str) -> Option<Timestamp> {
+    value.get(key).and_then(Value::as_str).and_then(|text| files.time(text))
+}
+
+fn count(value: Option<&Value>) -> u32 {
+    let number = match value {
+        Some(Value::Number(number)) => number.as_u64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(Value::Array(items)) => Some(items.len() as u64),
+        Some(Value::Null | Value::Bool(_) | Value::Object(_)) | None => None,
+    };
+    number.map_or(0, |number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+struct Reader<'a> {
+    files: &'a FileSet,
+    layout: &'a Layout,
+    state: &'a State,
+    source: &'a Source,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn tasks(&mut self) -> Vec<Task> {
+        let source = self.source;
+        let foreign = source.value.get("workflow_id").and_then(Value::as_str).filter(|id| Some(*id) != self.id());
+        let foreign = foreign.map(|id| clean_line(id, 60));
+        if let Some(id) = &foreign {
+            let message = format!("the tasks belong to the run `{id}`; none of them counts as done here");
+            self.findings.push(source.finding(FindingCode::StateLeftover, "/workflow_id", message));
+        }
+        let found: Vec<(String, Option<&str>, &Value)> = match source.value.get("tasks") {
+            Some(Value::Array(items)) => {
+                items.iter().enumerate().map(|(at, item)| (format!("/tasks/{at}"), None, item)).collect()
+            }
+            Some(Value::Object(fields)) => fields
+                .iter()
+                .map(|(key, item)| {
+                    let escaped = key.replace('~', "~0").replace('/', "~1");
+                    (format!("/tasks/{escaped}"), Some(key.as_str()), item)
+                })
+                .collect(),
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                let message = "`tasks` is neither a list nor an object";
+                self.findings.push(source.finding(FindingCode::StateCorrupt, "/tasks", message));
+                Vec::new()
+            }
+        };
+        let mut tasks: Vec<Task> = Vec::new();
+        for (pointer, key, value) in found.into_iter().take(TASKS) {
+            let id = match value.get("id").or_else(|| value.get("task_id")) {
+                Some(Value::String(id)) if !id.is_empty() => Some(id.clone()),
+                Some(Value::Number(id)) => Some(id.to_string()),
+                _ => key.map(str::to_owned),
+            };
+            let Some(id) = id.filter(|_| value.is_object()) else {
+                let message = "a task without an id; it is left alone";
+                self.findings.push(source.finding(FindingCode::StateCorrupt, &pointer, message));
+                continue;
+            };
+            if tasks.iter().any(|task| rules::is_same_task(&task.id, &id)) {
+                let message = format!("two tasks are called {}; the first counts", clean_line(&id, 60));
+                self.findings.push(source.finding(FindingCode::DuplicateId, &pointer, message));
+                continue;
+            }
+            let mut task = self.task(id, pointer, value);
+            task.is_leftover |= foreign.is_some();
+            tasks.push(task);
+        }
+        tasks
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.state.id.as_deref()
+    }
+
+    fn task(&mut self, id: String, pointer: String, value: &Value) -> Task {
+        let text = value.get("status").and_then(Value::as_str);
+        let named = OUTPUT_FIELDS.iter().find_map(|field| value.get(*field)?.as_str());
+        if !is_part(&id) {
+            let message = format!("the id `{}` cannot be part of a path", id.escape_debug());
+            self.findings.push(self.source.finding(FindingCode::IdUnsafe, &pointer, message));
+        }
+        let output = match named {
+            Some(named) => self.layout.at(named),
+            None => self.layout.of_task(self.files, &id, "output.json"),
+        };
+        if let (Some(named), None) = (named, &output) {
+            let message = format!("the output `{}` is no path below the project", clean_line(named, 80));
+            self.findings.push(self.source.finding(FindingCode::IdUnsafe, &pointer, message));
+        }
+        let (started_at, completed_at) =
+            (stamp(self.files, value, "started_at"), stamp(self.files, value, "completed_at"));
+        let is_leftover = self
+            .state
+            .started_at
+            .is_some_and(|start| [started_at, completed_at].into_iter().flatten().any(|stamp| stamp < start));
+        if is_leftover {
+            let message = format!(
+                "task {} has a stamp from before this run began; an earlier workflow left it, and it is not believed",
+                clean_line(&id, 60)
+            );
+            self.findings.push(self.source.finding(FindingCode::StateLeftover, &pointer, message));
+        }
+        Task {
+            word: match text {
+                None => Some(Word::Pending),
+                Some(text) => Word::parse(text),
+            },
+            attempts: count(value.get("attempts")).max(count(value.get("attempts_made"))),
+            started_at,
+            completed_at,
+            output,
+            depends_on: dependencies(value),
+            is_leftover,
+            value: value.clone(),
+            id,
+            pointer,
+        }
+    }
+}
+
+fn dependencies(value: &Value) -> Vec<String> {
+    let found = DEPENDENCY_FIELDS.iter().find_map(|field| value.get(*field)?.as_array());
+    let named = |item: &Value| match item {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        Value::Object(fields) => fields.get("id").or_else(|| fields.get("task_id"))?.as_str().map(str::to_owned),
+        Value::Null | Value::Bool(_) | Value::Array(_) => None,
+    };
+    found.into_iter().flatten().filter_map(named).collect()
+}
+
+/// Puts the tasks together from what they left and from the final design (dotagent-and-aios.md 1.4, IMPLEMENTATION).
+fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    let owner = Owner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
+    let design = layout.at("memory/reports/final_design.json").map(|path| owner.look(files, &path));
+    if let Some(Found::Fits(design)) = design {
+        for value in design.get("tasks").and_then(Value::as_array).into_iter().flatten().take(TASKS) {
+            let id = value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| is_part(id));
+            if let Some(id) = id.filter(|id| !tasks.iter().any(|task| rules::is_same_task(&task.id, id))) {
+                tasks.push(missing_task(files, layout, id, dependencies(value)));
+            }
+        }
+    }
+    let folder = layout.tasks();
+    for path in files.files.keys().filter(|path| path.starts_with(&folder) && path.name() == "output.json") {
+        let Some(id) = path.parent().map(|parent| parent.name().to_owned()) else { continue };
+        let Found::Fits(value) = (Owner { task: Some(&id), ..owner }).look(files, path) else { continue };
+        let known = tasks.iter().position(|task| rules::is_same_task(&task.id, &id));
+        let at = known.unwrap_or_else(|| {
+            tasks.push(missing_task(files, layout, &id, Vec::new()));
+            tasks.len() - 1
+        });
+        tasks[at].word = Some(output::reported(&value).unwrap_or(Word::Pending));
+    }
+    tasks
+}
+
+fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<String>) -> Task {
+    Task {
+        id: id.to_owned(),
+        pointer: String::new(),
+        value: Value::Null,
+        word: Some(Word::Pending),
+        attempts: 0,
+        started_at: None,
+        completed_at: None,
+        output: layout.of_task(files, id, "output.json"),
+        depends_on,
+        is_leftover: false,
+    }
+}

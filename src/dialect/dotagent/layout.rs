@@ -1,0 +1,103 @@
+//! Where a project keeps its files (dotagent-and-aios.md 1.1).
+
+use super::rules;
+use crate::model::FileSet;
+use crate::model::RelPath;
+
+pub(super) const PHASE_FILE: &str = "memory/state/phase.json";
+pub(super) const EXECUTION_FILE: &str = "memory/state/execution.json";
+
+/// Names the files of one project, which may lie below the root.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// The folder that holds `memory`, with its slash; empty for the root itself.
+    base: String,
+    pub(super) phase: RelPath,
+    pub(super) execution: RelPath,
+}
+
+impl Layout {
+    /// Takes apart the path of a phase file; `None` for any other path.
+    pub(super) fn of(phase: &RelPath) -> Option<Self> {
+        let base = base_of(phase.as_str(), PHASE_FILE)?;
+        let execution = RelPath::parse(&format!("{base}{EXECUTION_FILE}")).ok()?;
+        Some(Self { base: base.to_owned(), phase: phase.clone(), execution })
+    }
+
+    /// Puts a path that the state names below the project; `None` for one that leaves it.
+    pub(super) fn at(&self, path: &str) -> Option<RelPath> {
+        let path = RelPath::parse(path).ok()?;
+        RelPath::parse(&format!("{}{path}", self.base)).ok()
+    }
+
+    /// Returns how the state names a path; paths outside of the project keep their spelling.
+    pub(super) fn name_of<'a>(&self, path: &'a RelPath) -> &'a str {
+        path.as_str().strip_prefix(self.base.as_str()).unwrap_or(path.as_str())
+    }
+
+    fn literal(&self, path: &str) -> RelPath {
+        self.at(path).expect("a literal of ours is a path")
+    }
+
+    pub(super) fn own(&self) -> RelPath {
+        self.literal("memory/state/.piton")
+    }
+
+    pub(super) fn state_dir(&self) -> RelPath {
+        self.literal("memory/state")
+    }
+
+    pub(super) fn archive_dir(&self) -> RelPath {
+        self.literal("memory/state/.archive")
+    }
+
+    pub(super) fn reports(&self) -> RelPath {
+        self.literal("memory/reports")
+    }
+
+    pub(super) fn designs(&self) -> RelPath {
+        self.literal("memory/reports/designs")
+    }
+
+    pub(super) fn reflections(&self) -> RelPath {
+        self.literal("memory/reflections")
+    }
+
+    pub(super) fn contracts(&self) -> RelPath {
+        self.literal("memory/contracts")
+    }
+
+    pub(super) fn tasks(&self) -> RelPath {
+        self.literal("memory/tasks")
+    }
+
+    /// Returns a file of a task's folder: the one that is there under either spelling of the id, else the usual one. `None`
+    /// when the id cannot be part of a path.
+    pub(super) fn of_task(&self, files: &FileSet, id: &str, name: &str) -> Option<RelPath> {
+        let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/tasks/{id}/{name}"))).flatten();
+        self.either(files, id, &path)
+    }
+
+    /// Returns where the resolution of a blocked task lies.
+    pub(super) fn resolution(&self, files: &FileSet, id: &str) -> Option<RelPath> {
+        let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/contracts/resolution_{id}.json"))).flatten();
+        self.either(files, id, &path)
+    }
+
+    fn either(&self, files: &FileSet, id: &str, path: &dyn Fn(&str) -> Option<RelPath>) -> Option<RelPath> {
+        let usual = path(id)?;
+        let other = path(&rules::other_spelling(id)).filter(|other| files.files.contains_key(other));
+        Some(if files.files.contains_key(&usual) { usual } else { other.unwrap_or(usual) })
+    }
+}
+
+/// Returns what stands before one of the two state files in a path.
+pub(super) fn base_of<'a>(path: &'a str, file: &str) -> Option<&'a str> {
+    let base = path.strip_suffix(file)?;
+    (base.is_empty() || base.ends_with('/')).then_some(base)
+}
+
+/// Tells whether a text can be one part of a path.
+pub(super) fn is_part(text: &str) -> bool {
+    RelPath::parse(text).is_ok_and(|path| path.as_str() == text) && !text.contains(['/', '\\']) && text.len() <= 200
+}

@@ -1,0 +1,88 @@
+//! The plan in the words of the `checkpoint` skill (dotagent-and-aios.md 1.4, Messages).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::rules::Phase;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Plan;
+use crate::model::Question;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepKind;
+use crate::model::Verdict;
+
+/// Returns the messages word for word, the resume point, and the tasks that were put together without their file.
+pub(super) fn native(run: &Run, plan: &Plan) -> Value {
+    let is_open = !matches!(plan.verdict, Verdict::Complete | Verdict::Nothing);
+    let phase = phase_of(run, plan);
+    let completed: Vec<&str> = Phase::ALL.into_iter().map(Phase::as_str).filter(|phase| is_done(run, phase)).collect();
+    let mut messages = Vec::new();
+    if is_open {
+        messages.push(format!("Detected interrupted workflow: {}", run.id));
+        messages.push(format!("Resuming workflow {} from {phase} phase", run.id));
+        let last = run.stamp.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
+        messages.push(format!("Last activity: {last}"));
+        let list = if completed.is_empty() { "none".to_owned() } else { completed.join(", ") };
+        messages.push(format!("Completed: {list}"));
+    }
+    let mut native = json!({
+        "messages": messages,
+        "resume_point": is_open.then(|| json!({
+            "phase": phase,
+            "agents": plan.next.iter().filter_map(|next| next.agent.as_deref()).collect::<Vec<_>>(),
+            "actions": plan.next.iter().map(|next| json!({ "step": next.step, "action": next.action })).collect::<Vec<_>>(),
+        })),
+        "completed_phases": completed,
+    });
+    let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
+    if let Some(step) = implementation.filter(|step| step.kind == StepKind::Container && !step.definition.is_null()) {
+        native["proposed_execution"] = step.definition.clone();
+    }
+    native
+}
+
+/// Returns the question in the skill's own words, with the command that answers it where that is not the resume itself.
+pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+    let archive = format!("piton archive {} --yes", crate::model::quoted(run.id.as_str()));
+    let ask = |text: String, default: &str| Question {
+        text,
+        options: vec!["yes".to_owned(), "no".to_owned()],
+        default: Some(default.to_owned()),
+        on_yes: None,
+        on_no: None,
+    };
+    if plan.verdict == Verdict::Complete || findings.iter().any(|finding| finding.code == FindingCode::LiveOwner) {
+        return None;
+    }
+    if findings.iter().any(|finding| fails_validation(finding.code)) {
+        let question = ask("State appears corrupted. Start fresh? [y/N]".to_owned(), "no");
+        return Some(Question { on_yes: Some(archive), ..question });
+    }
+    if plan.verdict != Verdict::Resume || plan.question.is_none() {
+        return None;
+    }
+    let question = ask(format!("Resume workflow from {}? [Y/n]", phase_of(run, plan)), "yes");
+    Some(Question { on_no: Some(archive), ..question })
+}
+
+const fn fails_validation(code: FindingCode) -> bool {
+    matches!(
+        code,
+        FindingCode::StateCorrupt
+            | FindingCode::OutputMissing
+            | FindingCode::OutputUnparsable
+            | FindingCode::OutputOlder
+            | FindingCode::OutputRejected
+    )
+}
+
+fn is_done(run: &Run, phase: &str) -> bool {
+    run.steps.iter().any(|step| step.id.as_str() == phase && step.status == Status::Completed)
+}
+
+fn phase_of<'a>(run: &'a Run, plan: &Plan) -> &'a str {
+    let next = plan.next.first().and_then(|next| run.group_of(next));
+    next.or_else(|| run.position.as_ref().map(crate::model::StepId::as_str)).unwrap_or_default()
+}

@@ -1,0 +1,135 @@
+//! What a phase, a task or a verifier left: is it a result of this run at all?
+
+use serde_json::Value;
+
+use super::rules;
+use super::rules::Word;
+use crate::dialect::json::parse_value;
+use crate::model::Content;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Some file systems keep times in steps of two seconds.
+const TIME_STEP: i64 = 2;
+
+/// Says what is at the path of an output.
+#[derive(Debug)]
+pub(super) enum Found {
+    Absent,
+    /// There, and older than what it would have to follow.
+    Older,
+    /// There, and no result of this run, with why.
+    Rejected(String),
+    /// There, and read or readable.
+    Fits(Value),
+}
+
+/// Says whose output it has to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner<'a> {
+    pub(super) workflow: Option<&'a str>,
+    pub(super) task: Option<&'a str>,
+    /// The run's start; not a second before it.
+    pub(super) run_start: Option<Timestamp>,
+    /// The start of this attempt, if known.
+    pub(super) attempt_start: Option<Timestamp>,
+}
+
+impl Owner<'_> {
+    /// Looks at one output. What is no JSON, or outside of what was read, is only known to be there.
+    pub(super) fn look(&self, files: &FileSet, path: &RelPath) -> Found {
+        let Some(entry) = files.files.get(path) else { return Found::Absent };
+        let is_older = |start: Option<Timestamp>, slack: i64| {
+            let (Some(start), Some(modified)) = (start, entry.modified) else { return false };
+            modified.plus_seconds(slack) < start
+        };
+        if is_older(self.run_start, 0) || is_older(self.attempt_start, TIME_STEP) {
+            return Found::Older;
+        }
+        match &entry.content {
+            Content::Bytes(bytes) if bytes.is_empty() => Found::Rejected("is empty".to_owned()),
+            Content::Bytes(bytes) if path.as_str().ends_with(".json") => match parse_value(bytes) {
+                Ok(value) => match self.objection(&value) {
+                    Some(why) => Found::Rejected(why),
+                    None => Found::Fits(value),
+                },
+                Err(error) => Found::Rejected(format!("does not parse: {}", error.message)),
+            },
+            Content::Bytes(_) | Content::NameOnly => Found::Fits(Value::Null),
+            Content::Problem(problem) => Found::Rejected(format!("cannot be read: {problem}")),
+        }
+    }
+
+    fn objection(&self, value: &Value) -> Option<String> {
+        let is_empty = match value {
+            Value::Null => true,
+            Value::String(text) => text.trim().is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        };
+        if is_empty {
+            return Some("has nothing in it".to_owned());
+        }
+        let named = |field: &str| value.get(field).and_then(Value::as_str);
+        if let (Some(other), Some(own)) = (named("workflow_id"), self.workflow)
+            && other != own
+        {
+            return Some(format!("names the run `{}`", clean_line(other, 60)));
+        }
+        match (named("task_id"), self.task) {
+            (Some(other), Some(own)) if !rules::is_same_task(other, own) => {
+                Some(format!("names the task `{}`", clean_line(other, 60)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the status that a task's output reports; `Err` with the word for one nobody knows.
+pub(super) fn reported(output: &Value) -> Result<Word, String> {
+    match output.get("status") {
+        // What is no JSON, or says nothing, is a result that a verifier has to judge.
+        None | Some(Value::Null) => Ok(Word::PreComplete),
+        Some(Value::String(text)) => match Word::parse(text) {
+            Some(Word::PreComplete | Word::Verified) => Ok(Word::PreComplete),
+            Some(word @ (Word::Blocked | Word::Failed)) => Ok(word),
+            Some(Word::Pending | Word::Running | Word::Verifying) | None => Err(clean_line(text, 40)),
+        },
+        Some(other) => Err(clean_line(&other.to_string(), 40)),
+    }
+}
+
+/// Returns what a verifier decided; `Err` when it says nothing that can be understood.
+pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
+    for field in ["verdict", "status", "result", "overall", "overall_status"] {
+        if let Some(text) = verification.get(field).and_then(Value::as_str) {
+            return rules::verdict(text).ok_or_else(|| clean_line(text, 40));
+        }
+    }
+    for field in ["passed", "verified", "success", "valid", "approved"] {
+        if let Some(flag) = verification.get(field).and_then(Value::as_bool) {
+            return Ok(if flag { ReviewVerdict::Approved } else { ReviewVerdict::NeedsRevision });
+        }
+    }
+    Err("nothing".to_owned())
+}
+
+/// Returns what an output says about a failure or a block, in one line.
+pub(super) fn complaint(output: &Value) -> Option<String> {
+    let pointers = [
+        "/blocked_details/description",
+        "/failure_reason",
+        "/last_error",
+        "/error",
+        "/summary",
+        "/message",
+        "/blocked_reason",
+    ];
+    let text = pointers.iter().find_map(|pointer| output.pointer(pointer)?.as_str())?;
+    Some(clean_line(&mask_secrets(text), 400))
+}

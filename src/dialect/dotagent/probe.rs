@@ -1,0 +1,93 @@
+//! Finding projects by the shape of their phase file.
+
+use serde_json::Value;
+
+use super::execution;
+use super::layout::EXECUTION_FILE;
+use super::layout::Layout;
+use super::layout::PHASE_FILE;
+use super::layout::base_of;
+use crate::dialect::Probed;
+use crate::dialect::json::parse_value;
+use crate::model::Candidate;
+use crate::model::DialectId;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+/// Outputs outside of the usual folders that are read; more of them are judged by name and time alone.
+const ELSEWHERE: usize = 1_000;
+
+/// Tells whether a path is that of a state file.
+pub(super) fn is_marked(path: &str) -> bool {
+    base_of(path, PHASE_FILE).is_some() || base_of(path, EXECUTION_FILE).is_some()
+}
+
+/// Finds the projects of a listing.
+pub(super) fn probe(listing: &Listing) -> Probed {
+    let mut probed = Probed::default();
+    for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
+        let Some(layout) = Layout::of(&entry.path) else { continue };
+        // A file that is too large to look at, or does not parse, is read and reported as a run all the same.
+        let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());
+        match value {
+            Some(value) if !has_shape(&value) => {
+                let message = "a phase.json without `workflow_id` and a phase: another tool's state";
+                probed.findings.push(Finding::new(FindingCode::LookAlike, message).at(&entry.path));
+            }
+            value => probed.candidates.push(candidate(listing, layout, value.as_ref())),
+        }
+    }
+    probed
+}
+
+fn has_shape(value: &Value) -> bool {
+    value.get("workflow_id").is_some() && (value.get("current_phase").is_some() || value.get("phase_status").is_some())
+}
+
+fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candidate {
+    let id = phase.and_then(|phase| phase.get("workflow_id")?.as_str()).map(|id| clean_line(id, 100));
+    let mut reads = vec![
+        ReadSpec::File(layout.phase.clone()),
+        ReadSpec::File(layout.execution.clone()),
+        ReadSpec::Names { dir: layout.state_dir() },
+        ReadSpec::Contents { dir: layout.reports(), suffix: ".json" },
+        ReadSpec::Contents { dir: layout.designs(), suffix: ".json" },
+        ReadSpec::Contents { dir: layout.reflections(), suffix: ".json" },
+        ReadSpec::Contents { dir: layout.contracts(), suffix: ".json" },
+        ReadSpec::Tree { dir: layout.tasks(), suffix: ".json" },
+    ];
+    reads.extend(elsewhere(listing, &layout, phase).into_iter().map(ReadSpec::File));
+    Candidate {
+        dialect: DialectId::Dotagent,
+        name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
+        own: layout.own(),
+        state: layout.phase,
+        rank: None,
+        reads,
+    }
+}
+
+/// Returns the outputs that the state names outside of the usual folders.
+fn elsewhere(listing: &Listing, layout: &Layout, phase: Option<&Value>) -> Vec<RelPath> {
+    let found = listing.entries.binary_search_by(|entry| entry.path.cmp(&layout.execution));
+    let execution: Option<&ListingEntry> = found.ok().map(|at| &listing.entries[at]);
+    let execution = execution.and_then(|entry| parse_value(entry.look.as_deref()?).ok());
+    let of_phases = phase.and_then(|phase| phase.get("completed_phases")?.as_array()).into_iter().flatten();
+    let of_phases = of_phases.filter_map(|entry| entry.get("output")?.as_str().map(str::to_owned));
+    let of_tasks = execution.iter().flat_map(execution::named_outputs);
+    let usual = [layout.reports(), layout.tasks()];
+    let mut paths: Vec<RelPath> = of_phases
+        .chain(of_tasks)
+        .filter_map(|path| layout.at(&path))
+        .filter(|path| !usual.iter().any(|folder| path.starts_with(folder)))
+        .take(ELSEWHERE)
+        .collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}

@@ -1,0 +1,130 @@
+//! From the files to a run.
+
+use super::checks;
+use super::execution::Execution;
+use super::execution::Presence;
+use super::layout::Layout;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use super::state::Source;
+use super::state::State;
+use super::steps;
+use crate::dialect::Loaded;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Step;
+use crate::model::Wanted;
+use crate::model::WantedOutput;
+use crate::model::WorkspaceRecord;
+
+/// Is both state files, read.
+pub(super) struct Book<'a> {
+    pub(super) files: &'a FileSet,
+    pub(super) layout: Layout,
+    pub(super) source: Source,
+    pub(super) state: State,
+    pub(super) execution: Execution,
+}
+
+impl<'a> Book<'a> {
+    /// Reads what a project says of its run; the finding says why that is impossible.
+    pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
+        let layout = Layout::of(&files.state).ok_or_else(|| {
+            Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
+        })?;
+        let source = Source::open(files, &layout.phase)?;
+        let state = State::read(&source, files, findings);
+        let execution = Execution::read(files, &layout, &state, findings);
+        Ok(Self { files, layout, source, state, execution })
+    }
+
+    /// Returns a finding about a task, at its place in the file where it has one.
+    pub(super) fn about(
+        &self,
+        task: &super::execution::Task,
+        code: FindingCode,
+        field: &str,
+        message: impl Into<String>,
+    ) -> Finding {
+        match &self.execution.presence {
+            Presence::Read(source) => source.finding(code, &format!("{}{field}", task.pointer), message),
+            Presence::Missing | Presence::Unreadable => Finding::new(code, message).at(&self.layout.execution),
+        }
+    }
+}
+
+/// Reads a run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let mut findings = Vec::new();
+    let book = match Book::open(files, &mut findings) {
+        Ok(book) => book,
+        Err(finding) => {
+            let path = files.state.as_str();
+            let fix = format!(
+                "State appears corrupted. `piton restore ./{path}` brings an earlier checkpoint back; \
+                 `piton archive ./{path} --yes` puts it away to start fresh"
+            );
+            return Loaded { run: None, findings: vec![finding.fix(fix)], wanted: Wanted::default() };
+        }
+    };
+    let steps = steps::build(&book, &mut findings);
+    checks::check(&book, &mut findings);
+    let wanted = Wanted { outputs: wanted_outputs(&steps), ..Wanted::default() };
+    Loaded { run: Some(run(&book, steps)), findings, wanted }
+}
+
+fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
+    let state = &book.state;
+    let is_over = state.has_completed(Phase::Reflection) && state.status == PhaseStatus::Complete;
+    let mut state_files = vec![book.layout.phase.clone()];
+    if book.execution.is_read() {
+        state_files.push(book.layout.execution.clone());
+    }
+    Run {
+        id: RunId::new(state.name()),
+        dialect: DialectId::Dotagent,
+        title: state.name(),
+        workflow: DialectId::Dotagent.as_str().to_owned(),
+        status: if is_over { RunStatus::Completed } else { RunStatus::Active },
+        state_files,
+        steps,
+        position: Some(steps::id_of(state.phase)),
+        done_elsewhere: 0,
+        goal: None,
+        started_at: state.started_at,
+        // During IMPLEMENTATION the tasks are normally newer (dotagent-and-aios.md C-2).
+        stamp: state.last_updated.max(book.execution.stamp),
+        workspace: WorkspaceRecord::default(),
+        after: (!is_over).then(|| After {
+            action: Action::Archive,
+            title: "Archive the state".to_owned(),
+            agent: None,
+            reason: "all five phases are done; the state goes to memory/state/.archive".to_owned(),
+        }),
+        interruption: None,
+        resumes: 0,
+        writable: true,
+        degraded: matches!(book.execution.presence, Presence::Unreadable) || is_rebuilt(book),
+    }
+}
+
+/// Tells whether there are tasks although the file that should hold them is missing.
+pub(super) fn is_rebuilt(book: &Book<'_>) -> bool {
+    matches!(book.execution.presence, Presence::Missing) && !book.execution.tasks.is_empty()
+}
+
+fn wanted_outputs(steps: &[Step]) -> Vec<WantedOutput> {
+    let of = |step: &Step| {
+        let step_id = step.id.clone();
+        let outputs = step.outputs.clone();
+        outputs.into_iter().map(move |path| WantedOutput { step: step_id.clone(), path })
+    };
+    steps.iter().flat_map(of).collect()
+}

@@ -1,0 +1,165 @@
+//! The closed vocabulary of the workflow (dotagent-and-aios.md 1.2, 1.3).
+
+use crate::model::ReviewVerdict;
+
+/// Is one of the five phases, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Requirements,
+    Architecture,
+    Implementation,
+    Verification,
+    Reflection,
+}
+
+impl Phase {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Requirements, Self::Architecture, Self::Implementation, Self::Verification, Self::Reflection];
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.as_str().eq_ignore_ascii_case(text.trim()))
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requirements => "REQUIREMENTS",
+            Self::Architecture => "ARCHITECTURE",
+            Self::Implementation => "IMPLEMENTATION",
+            Self::Verification => "VERIFICATION",
+            Self::Reflection => "REFLECTION",
+        }
+    }
+
+    pub(super) fn next(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| *phase > self)
+    }
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Requirements => "Requirements",
+            Self::Architecture => "Architecture",
+            Self::Implementation => "Implementation",
+            Self::Verification => "Verification",
+            Self::Reflection => "Reflection",
+        }
+    }
+
+    /// Returns who does the phase as a whole.
+    pub(super) const fn agent(self) -> &'static str {
+        match self {
+            Self::Requirements => "pm",
+            Self::Architecture => "roundtable",
+            Self::Implementation => "executor",
+            Self::Verification => "qa",
+            Self::Reflection => "reflector",
+        }
+    }
+
+    /// Returns the one file that the phase leaves below the project; `None` where tasks or a folder speak for it.
+    pub(super) const fn output(self) -> Option<&'static str> {
+        match self {
+            Self::Requirements => Some("memory/reports/demand.json"),
+            Self::Architecture => Some("memory/reports/final_design.json"),
+            Self::Verification => Some("memory/reports/verification.json"),
+            Self::Implementation | Self::Reflection => None,
+        }
+    }
+}
+
+/// Is `phase_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PhaseStatus {
+    Pending,
+    InProgress,
+    Complete,
+    Failed,
+}
+
+impl PhaseStatus {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.trim().to_lowercase().as_str() {
+            "pending" => Some(Self::Pending),
+            "in_progress" => Some(Self::InProgress),
+            "complete" | "completed" => Some(Self::Complete),
+            "failed" => Some(Self::Failed),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Complete => "complete",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Is the status of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Pending,
+    Running,
+    PreComplete,
+    Verifying,
+    Verified,
+    Blocked,
+    Failed,
+}
+
+impl Word {
+    /// Reads a status; `complete` and `completed` are other words for `verified` (dotagent-and-aios.md 1.3).
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.trim().to_lowercase().as_str() {
+            "pending" => Some(Self::Pending),
+            "running" | "in_progress" => Some(Self::Running),
+            "pre_complete" => Some(Self::PreComplete),
+            "verifying" => Some(Self::Verifying),
+            "verified" | "complete" | "completed" => Some(Self::Verified),
+            "blocked" => Some(Self::Blocked),
+            "failed" => Some(Self::Failed),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::PreComplete => "pre_complete",
+            Self::Verifying => "verifying",
+            Self::Verified => "verified",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Reads what a verifier says; its words are not documented.
+pub(super) fn verdict(text: &str) -> Option<ReviewVerdict> {
+    match text.trim().to_lowercase().as_str() {
+        "passed" | "verified" | "success" | "ok" => Some(ReviewVerdict::Approved),
+        "fail" | "failed" | "failure" | "needs_changes" => Some(ReviewVerdict::NeedsRevision),
+        _ => ReviewVerdict::parse(text),
+    }
+}
+
+/// Compares task ids with and without the prefix (dotagent-and-aios.md 1.3).
+pub(super) fn is_same_task(one: &str, other: &str) -> bool {
+    bare(one) == bare(other)
+}
+
+/// Returns the other spelling of a task id.
+pub(super) fn other_spelling(id: &str) -> String {
+    match id.strip_prefix(PREFIX) {
+        Some(bare) => bare.to_owned(),
+        None => format!("{PREFIX}{id}"),
+    }
+}
+
+fn bare(id: &str) -> &str {
+    id.strip_prefix(PREFIX).unwrap_or(id)
+}
+
+const PREFIX: &str = "task-";

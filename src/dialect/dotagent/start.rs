@@ -1,0 +1,47 @@
+//! A new run: both files, as compact as the workflow wants them (dotagent-and-aios.md 1.1).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::archive;
+use super::layout::EXECUTION_FILE;
+use super::layout::PHASE_FILE;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use crate::dialect::EditError;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::RelPath;
+use crate::model::StartSpec;
+use crate::model::Timestamp;
+
+/// Computes the files of a new run; the phase last, since it is what counts.
+///
+/// # Errors
+///
+/// When the feature cannot be part of the path of an archive.
+pub(super) fn edit(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
+    if let Some(problem) = archive::problem_of(&spec.feature) {
+        return Err(EditError::Unsupported(format!("the feature `{}` {problem}", spec.feature.escape_debug())));
+    }
+    let mut phase = json!({
+        "workflow_id": spec.feature,
+        "started_at": at,
+        "last_updated": at,
+        "current_phase": Phase::Requirements.as_str(),
+        "phase_status": PhaseStatus::Pending.as_str(),
+        "completed_phases": [],
+        "user_checkpoints": [],
+        "interruption_safe": true,
+    });
+    if let Some(description) = &spec.description {
+        phase["description"] = json!(description);
+    }
+    let execution = json!({ "workflow_id": spec.feature, "tasks": [] });
+    Ok(vec![create(EXECUTION_FILE, &execution), create(PHASE_FILE, &phase)])
+}
+
+fn create(path: &str, value: &Value) -> Edit {
+    let path = RelPath::parse(path).expect("a literal of ours is a path");
+    Edit { path, kind: EditKind::Create { after: format!("{value}\n").into_bytes() } }
+}

@@ -1,0 +1,221 @@
+//! `phase.json`, read leniently (dotagent-and-aios.md 1.2).
+
+use serde_json::Value;
+
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use crate::dialect::json::Document;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// Is a JSON file with the place of every value.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) file: RelPath,
+    pub(super) document: Document,
+    pub(super) value: Value,
+}
+
+impl Source {
+    /// Reads a file of the set that holds an object.
+    pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
+        let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
+        let Some(bytes) = files.bytes(file) else {
+            let problem = files.problem(file).unwrap_or(std::borrow::Cow::Owned(ReadProblem::Missing));
+            return Err(Box::new(unreadable(format!("{file} cannot be read: {problem}"))));
+        };
+        let document = Document::parse(bytes).map_err(|error| {
+            Box::new(unreadable(format!("{file} is not JSON: {}", error.message)).line(error.line, Some(error.column)))
+        })?;
+        let value = document.value();
+        if !value.is_object() {
+            return Err(Box::new(unreadable(format!("{file} holds no JSON object")).line(1, Some(1))));
+        }
+        Ok(Self { file: file.clone(), document, value })
+    }
+
+    /// Returns a finding about the value at a pointer.
+    pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
+        let finding = Finding::new(code, message).at(&self.file).pointer(pointer);
+        match self.document.position(pointer) {
+            Some((line, column)) => finding.line(line, Some(column)),
+            None => finding,
+        }
+    }
+}
+
+/// Is what `phase.json` says.
+#[derive(Debug)]
+pub(super) struct State {
+    /// As written: it is compared, and checked before it is used as a path.
+    pub(super) id: Option<String>,
+    pub(super) started_at: Option<Timestamp>,
+    pub(super) last_updated: Option<Timestamp>,
+    pub(super) phase: Phase,
+    pub(super) status: PhaseStatus,
+    pub(super) completed: Vec<Completed>,
+    pub(super) approvals: Vec<Approval>,
+    /// `None` when missing, which counts as true.
+    pub(super) is_safe: Option<bool>,
+}
+
+/// Is one entry of `completed_phases`.
+#[derive(Debug)]
+pub(super) struct Completed {
+    pub(super) phase: Phase,
+    pub(super) at: Option<Timestamp>,
+    pub(super) output: Option<String>,
+    pub(super) pointer: String,
+}
+
+/// Is one entry of `user_checkpoints`.
+#[derive(Debug)]
+pub(super) struct Approval {
+    pub(super) phase: Phase,
+    pub(super) at: Option<Timestamp>,
+    pub(super) pointer: String,
+}
+
+impl State {
+    pub(super) fn read(source: &Source, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
+        let value = &source.value;
+        let id = value.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
+        if id.as_ref().is_none_or(|id| id.trim().is_empty()) {
+            let message = "`workflow_id` is missing or no text; nothing can be bound to this run";
+            findings.push(source.finding(FindingCode::StateMissingField, "/workflow_id", message));
+        }
+        let mut reader = Reader { source, files, findings };
+        let completed = reader.completed();
+        let approvals = reader.approvals();
+        let is_safe = match value.get("interruption_safe") {
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(safe)) => Some(*safe),
+            Some(_) => {
+                reader.tell(FindingCode::FieldIgnored, "/interruption_safe", "`interruption_safe` is no true or false");
+                None
+            }
+        };
+        Self {
+            id,
+            started_at: reader.stamp("/started_at"),
+            last_updated: reader.stamp("/last_updated"),
+            phase: reader.phase(&completed),
+            status: reader.status(),
+            completed,
+            approvals,
+            is_safe,
+        }
+    }
+
+    pub(super) fn has_completed(&self, phase: Phase) -> bool {
+        self.completed.iter().any(|done| done.phase == phase)
+    }
+
+    /// Tells whether a person approved a phase in this run; an older approval belongs to another one.
+    pub(super) fn has_approved(&self, phase: Phase) -> bool {
+        self.approvals
+            .iter()
+            .any(|approval| approval.phase == phase && approval.at.is_none_or(|at| Some(at) >= self.started_at))
+    }
+
+    /// Returns the id for people and for matching a name on the command line.
+    pub(super) fn name(&self) -> String {
+        let name = self.id.as_deref().map(|id| clean_line(id, 100)).unwrap_or_default();
+        if name.is_empty() { "dotagent".to_owned() } else { name }
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    files: &'a FileSet,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn tell(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
+        self.findings.push(self.source.finding(code, pointer, message));
+    }
+
+    fn stamp(&mut self, pointer: &str) -> Option<Timestamp> {
+        let name = &pointer[1..];
+        let found = self.source.value.pointer(pointer);
+        let stamp = found.and_then(Value::as_str).and_then(|text| self.files.time(text));
+        if stamp.is_none() {
+            let what = if found.is_none() { "is missing" } else { "is no date and time" };
+            self.tell(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
+        }
+        stamp
+    }
+
+    /// Returns the current phase; where it is unknown, the first that is not completed.
+    fn phase(&mut self, completed: &[Completed]) -> Phase {
+        let found = self.source.value.get("current_phase");
+        if let Some(phase) = found.and_then(Value::as_str).and_then(Phase::parse) {
+            return phase;
+        }
+        let first = Phase::ALL.into_iter().find(|phase| !completed.iter().any(|done| done.phase == *phase));
+        let phase = first.unwrap_or(Phase::Reflection);
+        let what = if found.is_none() { "is missing" } else { "names no phase" };
+        let message = format!("`current_phase` {what}; taken as {}, the first that is not completed", phase.as_str());
+        self.tell(FindingCode::StateCorrupt, "/current_phase", message);
+        phase
+    }
+
+    fn status(&mut self) -> PhaseStatus {
+        let found = self.source.value.get("phase_status");
+        if let Some(status) = found.and_then(Value::as_str).and_then(PhaseStatus::parse) {
+            return status;
+        }
+        let what = if found.is_none() { "is missing" } else { "is not in the vocabulary" };
+        let message = format!("`phase_status` {what} (pending, in_progress, complete, failed); never read as complete");
+        self.tell(FindingCode::StateCorrupt, "/phase_status", message);
+        PhaseStatus::Pending
+    }
+
+    fn completed(&mut self) -> Vec<Completed> {
+        let mut completed = Vec::new();
+        for (pointer, phase, entry) in self.entries("completed_phases") {
+            let at = entry.get("completed_at").and_then(Value::as_str).and_then(|text| self.files.time(text));
+            let output = entry.get("output").and_then(Value::as_str).map(str::to_owned);
+            completed.push(Completed { phase, at, output: output.filter(|text| !text.is_empty()), pointer });
+        }
+        completed
+    }
+
+    fn approvals(&mut self) -> Vec<Approval> {
+        let mut approvals = Vec::new();
+        for (pointer, phase, entry) in self.entries("user_checkpoints") {
+            let at = entry.get("approved_at").and_then(Value::as_str).and_then(|text| self.files.time(text));
+            approvals.push(Approval { phase, at, pointer });
+        }
+        approvals
+    }
+
+    /// Returns the entries of a list that name a phase; a bare name counts as an entry.
+    fn entries(&mut self, list: &str) -> Vec<(String, Phase, Value)> {
+        let source = self.source;
+        let items: &[Value] = match source.value.get(list) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(items)) => items,
+            Some(_) => {
+                self.tell(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is no list"));
+                &[]
+            }
+        };
+        let mut entries = Vec::new();
+        for (at, item) in items.iter().take(100).enumerate() {
+            let pointer = format!("/{list}/{at}");
+            let name = item.as_str().or_else(|| item.get("phase")?.as_str());
+            match name.and_then(Phase::parse) {
+                Some(phase) => entries.push((pointer, phase, item.clone())),
+                None => self.tell(FindingCode::StateCorrupt, &pointer, format!("an entry of `{list}` names no phase")),
+            }
+        }
+        entries
+    }
+}

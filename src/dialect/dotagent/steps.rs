@@ -1,0 +1,231 @@
+//! The phases as steps: what each must leave, who does it, and what waits for a person.
+
+use super::output::Found;
+use super::output::Owner;
+use super::read::Book;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use super::tasks;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
+pub(super) const FINAL: &str = "ARCHITECTURE:final";
+
+/// Returns the id of the gate of a phase; only two phases are put before the user (dotagent-and-aios.md 1.2, scenario 3).
+pub(super) const fn gate_of(phase: Phase) -> Option<&'static str> {
+    match phase {
+        Phase::Requirements => Some("REQUIREMENTS:approval"),
+        Phase::Architecture => Some("ARCHITECTURE:approval"),
+        Phase::Implementation | Phase::Verification | Phase::Reflection => None,
+    }
+}
+
+/// Builds the steps of a run.
+pub(super) fn build(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut requirements = phase_step(book, Phase::Requirements);
+    expect(book, &mut requirements, Phase::Requirements);
+    steps.push(requirements);
+    steps.push(gate(book, Phase::Requirements, Phase::Requirements.as_str()));
+    steps.extend(architecture(book));
+    steps.extend(implementation(book, findings));
+    let mut verification = phase_step(book, Phase::Verification);
+    verification.depends_on = vec![id_of(Phase::Implementation)];
+    expect(book, &mut verification, Phase::Verification);
+    steps.push(verification);
+    let mut reflection = phase_step(book, Phase::Reflection);
+    reflection.depends_on = vec![id_of(Phase::Verification)];
+    match book.recorded_output(Phase::Reflection) {
+        Some(path) => reflection.outputs = vec![path],
+        None => {
+            // An aggregate over all workflows is no reflection on this one.
+            reflection.outputs = book.json_in(&book.layout.reflections(), &["_aggregate.json"]);
+            reflection.outputs_any = true;
+        }
+    }
+    reject(book, &mut reflection);
+    steps.push(reflection);
+    steps
+}
+
+pub(super) fn id_of(phase: Phase) -> StepId {
+    StepId::new(phase.as_str())
+}
+
+/// Returns the step of a phase with the status that the state gives it. Membership in `completed_phases` decides
+/// (dotagent-and-aios.md C-3, C-4).
+fn phase_step(book: &Book<'_>, phase: Phase) -> Step {
+    let state = &book.state;
+    let mut step = Step::new(id_of(phase), phase.title());
+    step.group = Some(phase.as_str().to_owned());
+    step.agent = Some(phase.agent().to_owned());
+    step.file = Some(book.layout.phase.clone());
+    step.status = status_of(book, phase);
+    step.failures = u32::from(step.status == Status::Failed);
+    step.attempts = u32::from(matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
+    step.finished_at = state.completed.iter().find(|done| done.phase == phase).and_then(|done| done.at);
+    step
+}
+
+fn status_of(book: &Book<'_>, phase: Phase) -> Status {
+    let state = &book.state;
+    if state.has_completed(phase) {
+        Status::Completed
+    } else if state.phase != phase {
+        Status::Pending
+    } else {
+        match state.status {
+            PhaseStatus::InProgress => Status::InProgress,
+            PhaseStatus::Failed => Status::Failed,
+            PhaseStatus::Pending | PhaseStatus::Complete => Status::Pending,
+        }
+    }
+}
+
+/// Says which file proves a phase: the one the state names, else the usual one.
+fn expect(book: &Book<'_>, step: &mut Step, phase: Phase) {
+    step.outputs = book.recorded_output(phase).or_else(|| book.usual_output(phase)).into_iter().collect();
+    reject(book, step);
+}
+
+/// Notes the outputs whose content is no result of this run.
+pub(super) fn reject(book: &Book<'_>, step: &mut Step) {
+    for path in &step.outputs {
+        if let Found::Rejected(why) = book.owner().look(book.files, path) {
+            step.rejected.push((path.clone(), why));
+        }
+    }
+}
+
+/// Returns the gate of a phase, behind a step. It stands open only while the run is at it: a later phase that has begun shows
+/// that somebody let it through.
+fn gate(book: &Book<'_>, phase: Phase, behind: &str) -> Step {
+    let state = &book.state;
+    let title = match phase {
+        Phase::Architecture => "Choice between the design options",
+        Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
+            "Approval of the requirements"
+        }
+    };
+    let mut gate = Step::new(StepId::new(gate_of(phase).unwrap_or_default()), title);
+    gate.kind = StepKind::Gate;
+    gate.group = Some(phase.as_str().to_owned());
+    gate.file = Some(book.layout.phase.clone());
+    gate.depends_on = vec![StepId::new(behind)];
+    let after = phase.next().unwrap_or(phase);
+    let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
+    let is_behind = match phase {
+        // The design is chosen before its phase is over.
+        Phase::Architecture => state.has_completed(phase) || state.phase > phase,
+        Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
+            state.has_completed(after) || state.phase > after || (state.phase == after && has_begun)
+        }
+    };
+    if is_behind || state.has_approved(phase) {
+        gate.status = Status::Completed;
+        gate.finished_at = state.approvals.iter().find(|entry| entry.phase == phase).and_then(|entry| entry.at);
+    }
+    gate
+}
+
+/// Designs, the user's choice, the final design: whoever is asked again is the user, never the architects
+/// (dotagent-and-aios.md C-5).
+fn architecture(book: &Book<'_>) -> Vec<Step> {
+    let phase = Phase::Architecture;
+    let status = status_of(book, phase);
+    let mut container = phase_step(book, phase);
+    container.kind = StepKind::Container;
+    container.agent = None;
+    let mut designs = phase_step(book, phase);
+    designs.id = StepId::new(DESIGNS);
+    designs.title = "Design options".to_owned();
+    designs.agent = Some("architect".to_owned());
+    let gate_before = gate_of(Phase::Requirements).map(StepId::new);
+    designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
+    let usual = book.usual_output(phase);
+    if status != Status::Completed {
+        designs.outputs = book.json_in(&book.layout.designs(), &[]);
+        // The final design comes out of designs: where it is, there were some.
+        designs.outputs.extend(usual.clone().filter(|path| book.files.files.contains_key(path)));
+        designs.outputs_any = true;
+        reject(book, &mut designs);
+    }
+    let gate = gate(book, phase, DESIGNS);
+    let mut last = phase_step(book, phase);
+    last.id = StepId::new(FINAL);
+    last.title = "Final design".to_owned();
+    last.depends_on = vec![designs.id.clone(), gate.id.clone()];
+    expect(book, &mut last, phase);
+    let is_there = usual.is_some_and(|path| matches!(book.owner().look(book.files, &path), Found::Fits(_)));
+    let is_reached = gate.status == Status::Completed && has_fitting_design(book, &designs.outputs);
+    match status {
+        Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
+        Status::Failed if is_reached => designs.status = Status::InProgress,
+        Status::Failed => last.status = Status::Pending,
+        Status::Pending
+        | Status::InProgress
+        | Status::Completed
+        | Status::WaitingApproval
+        | Status::Blocked
+        | Status::Skipped
+        | Status::Cancelled => {}
+    }
+    container.children = vec![designs.id.clone(), gate.id.clone(), last.id.clone()];
+    vec![container, designs, gate, last]
+}
+
+fn has_fitting_design(book: &Book<'_>, outputs: &[RelPath]) -> bool {
+    outputs.iter().any(|path| matches!(book.owner().look(book.files, path), Found::Fits(_)))
+}
+
+fn implementation(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+    let phase = Phase::Implementation;
+    let mut step = phase_step(book, phase);
+    step.depends_on = vec![id_of(Phase::Architecture)];
+    if book.execution.tasks.is_empty() {
+        step.outputs = book.recorded_output(phase).into_iter().collect();
+        return vec![step];
+    }
+    if let Some(path) = book.recorded_output(phase)
+        && let Found::Absent = book.owner().look(book.files, &path)
+    {
+        let message = format!("the output {path} of {} is missing", phase.as_str());
+        findings.push(Finding::new(FindingCode::OutputMissing, message).at(&path).on(&step.id));
+    }
+    step.kind = StepKind::Container;
+    step.agent = None;
+    let children = tasks::build(book, findings);
+    step.children = children.iter().map(|child| child.id.clone()).collect();
+    if !book.execution.is_read() {
+        step.definition = book.execution.proposal(&book.state);
+    }
+    std::iter::once(step).chain(children).collect()
+}
+
+impl Book<'_> {
+    /// Returns whose the outputs of phases have to be.
+    pub(super) fn owner(&self) -> Owner<'_> {
+        Owner { workflow: self.state.id.as_deref(), task: None, run_start: self.state.started_at, attempt_start: None }
+    }
+
+    /// Returns the output that the state names for a completed phase.
+    pub(super) fn recorded_output(&self, phase: Phase) -> Option<RelPath> {
+        let done = self.state.completed.iter().find(|done| done.phase == phase)?;
+        self.layout.at(done.output.as_ref()?)
+    }
+
+    pub(super) fn usual_output(&self, phase: Phase) -> Option<RelPath> {
+        self.layout.at(phase.output()?)
+    }
+
+    pub(super) fn json_in(&self, dir: &RelPath, but: &[&str]) -> Vec<RelPath> {
+        let found = self.files.in_dir(dir).map(|(path, _)| path);
+        found.filter(|path| path.as_str().ends_with(".json") && !but.contains(&path.name())).cloned().collect()
+    }
+}

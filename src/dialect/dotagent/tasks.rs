@@ -1,0 +1,250 @@
+//! Tasks as steps: the work, its verification, and the resolution of what blocks it, with every row of the executor's recovery
+//! (dotagent-and-aios.md 1.4).
+
+use serde_json::Value;
+
+use super::execution::Task;
+use super::output;
+use super::output::Found;
+use super::output::Owner;
+use super::read::Book;
+use super::rules::Phase;
+use super::rules::Word;
+use super::steps;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+use crate::model::Witness;
+
+/// Builds the steps of all tasks.
+pub(super) fn build(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for task in &book.execution.tasks {
+        let result = Left::of(book, task);
+        let mut work = work(book, task, &result, findings);
+        let verification = verification(book, task, &result, &work, findings);
+        if work.status == Status::Blocked {
+            let resolution = resolution(book, task, &result, &work);
+            work.depends_on.push(resolution.id.clone());
+            steps.push(resolution);
+        }
+        steps.push(work);
+        steps.push(verification);
+    }
+    steps
+}
+
+pub(super) fn verify_id(task: &str) -> StepId {
+    StepId::new(format!("{task}:verify"))
+}
+
+pub(super) fn resolve_id(task: &str) -> StepId {
+    StepId::new(format!("{task}:resolve"))
+}
+
+/// Is what a task left and what that says, and the status that follows from it and the state.
+pub(super) struct Left {
+    /// The word that counts: of a task that was running, what its output reports (scenario 2).
+    pub(super) word: Option<Word>,
+    pub(super) output: Value,
+    fits: bool,
+    rejected: Option<String>,
+    modified: Option<Timestamp>,
+}
+
+impl Left {
+    pub(super) fn of(book: &Book<'_>, task: &Task) -> Self {
+        let mut result = Self { word: task.word, output: Value::Null, fits: false, rejected: None, modified: None };
+        if task.is_leftover {
+            result.word = Some(Word::Pending);
+        }
+        let Some(path) = &task.output else { return result };
+        result.modified = book.files.files.get(path).and_then(|entry| entry.modified);
+        match task.owner(&book.state).look(book.files, path) {
+            Found::Absent | Found::Older => {}
+            Found::Rejected(why) => result.rejected = Some(why),
+            Found::Fits(value) => match output::reported(&value) {
+                Ok(word) => {
+                    result.fits = true;
+                    result.output = value;
+                    if result.word == Some(Word::Running) {
+                        result.word = Some(word);
+                    }
+                }
+                Err(word) => result.rejected = Some(format!("reports the status `{word}`")),
+            },
+        }
+        result
+    }
+
+    /// Tells whether the task was running by its state and has ended by its output.
+    pub(super) fn is_ahead(&self, task: &Task) -> bool {
+        task.word == Some(Word::Running) && self.fits && !task.is_leftover
+    }
+
+    /// Tells whether an output is there that reports success.
+    pub(super) fn is_success(&self) -> bool {
+        self.fits && output::reported(&self.output) == Ok(Word::PreComplete)
+    }
+
+    pub(super) const fn is_there(&self) -> bool {
+        self.fits
+    }
+}
+
+fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>) -> Step {
+    let limit = book.files.config.limits.attempts;
+    let mut step = Step::new(StepId::new(&task.id), title(task));
+    step.short = Some(super::rules::other_spelling(&task.id));
+    step.group = Some(Phase::Implementation.as_str().to_owned());
+    step.agent = Some(task.text(&["agent", "assigned_to"]).unwrap_or_else(|| "implementer".to_owned()));
+    step.file = Some(book.layout.execution.clone());
+    step.definition = task.definition();
+    step.started_at = task.started_at.filter(|_| !task.is_leftover);
+    step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
+    step.outputs = task.output.iter().cloned().collect();
+    step.rejected = step.outputs.iter().cloned().zip(result.rejected.clone()).collect();
+    step.focus = task.text(&["retry_strategy"]).into_iter().collect();
+    depend(book, task, &mut step);
+    let is_ahead = result.is_ahead(task);
+    // A retry counts the attempt that was lost; one that ended counts itself.
+    (step.status, step.attempts, step.failures) = match result.word {
+        Some(Word::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
+        Some(Word::Pending) => (Status::Pending, task.attempts, task.attempts),
+        Some(Word::Running) => (Status::InProgress, task.attempts + 1, task.attempts + 1),
+        Some(Word::PreComplete) if is_ahead => (Status::InProgress, task.attempts + 1, task.attempts),
+        Some(Word::PreComplete | Word::Verifying | Word::Verified) => {
+            (Status::Completed, task.attempts + 1, task.attempts)
+        }
+        Some(Word::Blocked) => (Status::Blocked, task.attempts + 1, task.attempts),
+        Some(Word::Failed) => {
+            let failures = task.attempts.max(1) + u32::from(is_ahead && task.attempts > 0);
+            (Status::Failed, failures, failures)
+        }
+        None => {
+            let text = task.value.get("status").map(|status| crate::model::clean_line(&status.to_string(), 40));
+            let message = format!("the status {} of {} is not in the vocabulary", text.unwrap_or_default(), step.id);
+            findings.push(book.about(task, FindingCode::StatusUnknown, "/status", message).on(&step.id));
+            (Status::Pending, task.attempts, task.attempts)
+        }
+    };
+    if matches!(step.status, Status::Failed | Status::Blocked) {
+        step.error = output::complaint(&result.output)
+            .or_else(|| task.text(&["last_error", "failure_reason", "blocked_reason"]))
+            .map(|text| crate::model::mask_secrets(&text).into_owned());
+    }
+    if matches!(step.status, Status::Failed | Status::Blocked)
+        || (step.status == Status::Pending && result.fits && !result.is_success())
+    {
+        // What is there says that it did not work: it proves nothing.
+        step.outputs.clear();
+        step.rejected.clear();
+    }
+    if is_ahead && result.word != Some(Word::PreComplete) {
+        let says = result.word.map_or("nothing", Word::as_str);
+        let message = format!("{} was running and its output says {says}: it ended before the interruption", step.id);
+        findings.push(book.about(task, FindingCode::CompletedByEvidence, "", message));
+    }
+    if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
+        step.witnesses.push(witness(book));
+    }
+    step
+}
+
+fn witness(book: &Book<'_>) -> Witness {
+    let line = book.source.document.position("/completed_phases").map(|(line, _)| line);
+    Witness { source: "phase.json".to_owned(), done: true, file: Some(book.layout.phase.clone()), line }
+}
+
+fn title(task: &Task) -> String {
+    task.text(&["title", "name", "description"]).map_or_else(
+        || format!("Task {}", crate::model::clean_line(&task.id, 60)),
+        |text| crate::model::clean_line(&text, 100),
+    )
+}
+
+/// A task waits for the architecture and for the verification of the tasks it depends on.
+fn depend(book: &Book<'_>, task: &Task, step: &mut Step) {
+    step.depends_on.push(steps::id_of(Phase::Architecture));
+    for id in &task.depends_on {
+        match book.execution.position(id) {
+            Some(on) => step.depends_on.push(verify_id(&book.execution.tasks[on].id)),
+            None => step.dangling.push(crate::model::clean_line(id, 60)),
+        }
+    }
+}
+
+fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findings: &mut Vec<Finding>) -> Step {
+    let mut step = Step::new(verify_id(&task.id), format!("Verification of {}", work.title));
+    step.kind = StepKind::Review;
+    step.group.clone_from(&work.group);
+    step.agent = Some("verifier".to_owned());
+    step.file.clone_from(&work.file);
+    step.depends_on = vec![work.id.clone()];
+    step.returns_to = Some(work.id.clone());
+    let is_waited_for = matches!(result.word, Some(Word::PreComplete | Word::Verifying));
+    step.status = match result.word {
+        Some(Word::Verified) => Status::Completed,
+        Some(Word::Verifying) => Status::InProgress,
+        _ => Status::Pending,
+    };
+    step.attempts = u32::from(step.status != Status::Pending);
+    if !is_waited_for {
+        if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
+            step.witnesses.push(witness(book));
+        }
+        return step;
+    }
+    let Some(path) = book.layout.of_task(book.files, &task.id, "verification.json") else { return step };
+    // It judges the output that is there, not an earlier one.
+    let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&book.state) };
+    let Found::Fits(value) = owner.look(book.files, &path) else { return step };
+    match output::verdict(&value) {
+        Ok(ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions) => {
+            step.status = Status::InProgress;
+            step.attempts = 1;
+            step.outputs = vec![path];
+        }
+        Ok(verdict) => {
+            step.status = Status::Failed;
+            step.review = Some(Review { verdict, open_conditions: None });
+            step.failures = task.attempts + 1;
+            step.attempts = 1;
+            step.error = output::complaint(&value);
+        }
+        Err(word) => {
+            let message = format!("the verifier of {} says `{word}`, which is no verdict", work.id);
+            findings.push(Finding::new(FindingCode::VerdictUnknown, message).at(&path).on(&step.id));
+        }
+    }
+    step
+}
+
+/// What blocks a task goes to the contract resolver, whose answer lies beside the contracts.
+fn resolution(book: &Book<'_>, task: &Task, result: &Left, work: &Step) -> Step {
+    let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
+    step.group.clone_from(&work.group);
+    step.agent = Some("contract-resolver".to_owned());
+    step.file.clone_from(&work.file);
+    step.depends_on.clone_from(&work.depends_on);
+    step.error.clone_from(&work.error);
+    if task.value.get("resolver_started_at").is_some() {
+        step.status = Status::InProgress;
+        step.attempts = 1;
+    }
+    let path: Option<RelPath> = book.layout.resolution(book.files, &task.id);
+    let owner = Owner { attempt_start: result.modified, ..task.owner(&book.state) };
+    if let Some(path) = path.filter(|path| matches!(owner.look(book.files, path), Found::Fits(_))) {
+        step.status = Status::InProgress;
+        step.attempts = 1;
+        step.outputs = vec![path];
+    }
+    step
+}

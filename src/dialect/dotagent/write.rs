@@ -1,0 +1,500 @@
+//! From a change to the bytes of both files. `execution.json` comes first and `phase.json` last, since that is what counts
+//! (dotagent-and-aios.md C-2); the store makes them one checkpoint.
+//!
+//! `interruption_safe` is set to true where somebody left it false, and never written as false (dotagent-and-aios.md C-1).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::execution::Presence;
+use super::output::Found;
+use super::read::Book;
+use super::read::is_rebuilt;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use super::rules::Word;
+use super::start;
+use super::steps;
+use super::tasks;
+use super::tasks::Left;
+use crate::dialect::EditError;
+use crate::dialect::json::Document;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::mask_secrets;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When a state file is missing or does not parse, when an output that would be referred to is not there, or when the format
+/// has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    if let ChangeKind::Start(spec) = &change.kind {
+        return start::edit(spec, change.at);
+    }
+    let mut writer = Writer::open(files, change.at)?;
+    match &change.kind {
+        ChangeKind::Begin { step, part, attempt, .. } => {
+            refuse_part(part.as_deref())?;
+            writer.begin(step, *attempt)?;
+        }
+        ChangeKind::Finish(outcome) => {
+            refuse_part(outcome.part.as_deref())?;
+            writer.finish(outcome)?;
+        }
+        ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
+        ChangeKind::Skip { step, .. } => {
+            return Err(EditError::Unsupported(format!(
+                "dotagent has no word for a step that is left out; {step} stays"
+            )));
+        }
+        ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
+        // Failed goes on only when somebody agrees (dotagent-and-aios.md C-3), which is what giving up means here.
+        ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
+        ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
+        ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
+        ChangeKind::Start(_) => {}
+    }
+    Ok(writer.into_edits())
+}
+
+fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
+    match part {
+        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is none"))),
+        None => Ok(()),
+    }
+}
+
+/// Says what a step id means.
+enum Target {
+    Phase(Phase),
+    Designs,
+    Gate(Phase),
+    /// Positions in the list of tasks.
+    Work(usize),
+    Verification(usize),
+    Resolution(usize),
+}
+
+struct Writer<'a> {
+    book: Book<'a>,
+    phase: Document,
+    /// `None` where the file is missing or unreadable.
+    execution: Option<Document>,
+    /// A file that was put together and that the caller agreed to.
+    created: Option<Value>,
+    at: String,
+    /// The words of the tasks as they are after this change.
+    words: Vec<Option<Word>>,
+    /// What is completed after this change.
+    completed: Vec<Phase>,
+}
+
+impl<'a> Writer<'a> {
+    fn open(files: &'a FileSet, at: Timestamp) -> Result<Self, EditError> {
+        let book = Book::open(files, &mut Vec::new()).map_err(|finding| {
+            let file = files.state.as_str().to_owned();
+            match files.files.contains_key(&files.state) {
+                true => EditError::Unreadable { file, problem: finding.message },
+                false => EditError::Missing { file },
+            }
+        })?;
+        // Stamps never run backwards, whatever the clock does.
+        let at = book.state.last_updated.map_or(at, |last| last.max(at)).max(book.state.started_at.unwrap_or(at));
+        let reparse = |source: &super::state::Source| {
+            let bytes = files.bytes(&source.file).unwrap_or_default();
+            Document::parse(bytes).map_err(|error| EditError::Unreadable {
+                file: source.file.as_str().to_owned(),
+                problem: error.message,
+            })
+        };
+        let phase = reparse(&book.source)?;
+        let execution = match &book.execution.presence {
+            Presence::Read(source) => Some(reparse(source)?),
+            Presence::Missing | Presence::Unreadable => None,
+        };
+        let words = book.execution.tasks.iter().map(|task| task.word.filter(|_| !task.is_leftover)).collect();
+        let completed = book.state.completed.iter().map(|done| done.phase).collect();
+        Ok(Self { book, phase, execution, created: None, at: at.to_string(), words, completed })
+    }
+
+    fn into_edits(mut self) -> Vec<Edit> {
+        self.set("/last_updated", &json!(self.at));
+        if self.book.state.is_safe == Some(false) {
+            self.set("/interruption_safe", &Value::Bool(true));
+        }
+        let Book { files, layout, .. } = self.book;
+        let replace = |path: &RelPath, document: Document| {
+            let before = files.bytes(path).unwrap_or_default().into();
+            Edit { path: path.clone(), kind: EditKind::Replace { before, after: document.into_bytes() } }
+        };
+        let execution = match (self.created, self.execution) {
+            (Some(value), _) => {
+                let after = format!("{value}\n").into_bytes();
+                Some(Edit { path: layout.execution.clone(), kind: EditKind::Create { after } })
+            }
+            (None, document) => document.map(|document| replace(&layout.execution, document)),
+        };
+        execution.into_iter().chain([replace(&layout.phase, self.phase)]).collect()
+    }
+
+    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+        let id = step.as_str();
+        let task = |id: &str| self.book.execution.tasks.iter().position(|task| task.id == id);
+        let gate = Phase::ALL.into_iter().find(|phase| steps::gate_of(*phase) == Some(id));
+        let target = match id {
+            steps::DESIGNS => Some(Target::Designs),
+            steps::FINAL => Some(Target::Phase(Phase::Architecture)),
+            _ if gate.is_some() => gate.map(Target::Gate),
+            _ => Phase::ALL.into_iter().find(|phase| phase.as_str() == id).map(Target::Phase),
+        };
+        let target = target.or_else(|| task(id).map(Target::Work));
+        let target = target.or_else(|| task(id.strip_suffix(":verify")?).map(Target::Verification));
+        let target = target.or_else(|| task(id.strip_suffix(":resolve")?).map(Target::Resolution));
+        target.ok_or_else(|| EditError::Unsupported(format!("`{id}` is neither a phase nor a task of this run")))
+    }
+
+    fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Phase(phase) => self.enter(phase, step.as_str() != steps::FINAL),
+            Target::Designs => self.enter(Phase::Architecture, true),
+            Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
+            Target::Work(at) => {
+                self.enter(Phase::Implementation, false);
+                self.set_word(at, Word::Running)?;
+                let started = json!(self.at);
+                self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
+                self.set_task(at, "started_at", &started)?;
+                self.drop_task(at, "completed_at")?;
+            }
+            Target::Verification(at) => {
+                self.enter(Phase::Implementation, false);
+                self.set_word(at, Word::Verifying)?;
+            }
+            Target::Resolution(at) => {
+                self.enter(Phase::Implementation, false);
+                let started = json!(self.at);
+                self.set_task(at, "resolver_started_at", &started)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        if !matches!(outcome.status, Status::Completed | Status::Failed) {
+            return Err(EditError::Unsupported(format!(
+                "a step ends as completed or failed; what waits for the user follows from its output ({})",
+                outcome.step
+            )));
+        }
+        let is_done = outcome.status == Status::Completed;
+        match self.target(&outcome.step)? {
+            Target::Phase(_) | Target::Designs if !is_done => self.phase_status(PhaseStatus::Failed),
+            Target::Phase(phase) => {
+                let output = self.output_of(phase, outcome)?;
+                self.complete(phase, output);
+            }
+            Target::Designs => self.phase_status(PhaseStatus::InProgress),
+            Target::Gate(_) => {
+                return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
+            }
+            Target::Work(at) => self.finish_work(at, outcome)?,
+            Target::Verification(at) if is_done => self.verified(at)?,
+            Target::Verification(at) => self.fail(at, outcome)?,
+            Target::Resolution(at) => {
+                self.drop_task(at, "resolver_started_at")?;
+                if is_done {
+                    self.set_word(at, Word::Pending)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what proves a phase: the file that the caller names, else the usual one, which has to be there.
+    fn output_of(&self, phase: Phase, outcome: &Outcome) -> Result<Option<RelPath>, EditError> {
+        if let Some(output) = outcome.outputs.first() {
+            return Ok(Some(output.clone()));
+        }
+        if phase == Phase::Reflection {
+            let newest = self.book.json_in(&self.book.layout.reflections(), &["_aggregate.json"]).into_iter();
+            let fitting = newest.filter(|path| matches!(self.book.owner().look(self.book.files, path), Found::Fits(_)));
+            let modified = |path: &RelPath| self.book.files.files.get(path).and_then(|entry| entry.modified);
+            return fitting.max_by_key(modified).map(Some).ok_or_else(|| {
+                EditError::Unsupported(
+                    "memory/reflections has no reflection of this run; nothing was recorded".to_owned(),
+                )
+            });
+        }
+        let Some(path) = self.book.usual_output(phase) else { return Ok(None) };
+        let problem = match self.book.owner().look(self.book.files, &path) {
+            Found::Fits(_) => return Ok(Some(path)),
+            Found::Absent => "is not there".to_owned(),
+            Found::Older => "is older than this run".to_owned(),
+            Found::Rejected(why) => why,
+        };
+        Err(EditError::Unsupported(format!("the output {path} of {} {problem}; nothing was recorded", phase.as_str())))
+    }
+
+    fn finish_work(&mut self, at: usize, outcome: &Outcome) -> Result<(), EditError> {
+        if outcome.status == Status::Failed {
+            return self.fail(at, outcome);
+        }
+        let left = Left::of(&self.book, &self.book.execution.tasks[at]);
+        let task = &self.book.execution.tasks[at];
+        if let Some(output) = outcome.outputs.first().filter(|path| task.output.as_ref() != Some(path)) {
+            let field =
+                ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(*field).is_some());
+            let name = json!(self.book.layout.name_of(output));
+            self.set_task(at, field.unwrap_or("output"), &name)?;
+            self.set_word(at, Word::PreComplete)?;
+        } else if left.is_there() {
+            self.adopt(at)?;
+        } else {
+            let path = task.output.as_ref().map_or("its output", RelPath::as_str);
+            let message = format!("{path} of {} is no result of this attempt; nothing was recorded", task.id);
+            return Err(EditError::Unsupported(message));
+        }
+        let ended = json!(self.at);
+        self.set_task(at, "completed_at", &ended)?;
+        self.drop_task(at, "last_error")
+    }
+
+    /// Takes over what a task's own output reports (scenario 2).
+    fn adopt(&mut self, at: usize) -> Result<(), EditError> {
+        let left = Left::of(&self.book, &self.book.execution.tasks[at]);
+        let word = super::output::reported(&left.output).unwrap_or(Word::PreComplete);
+        self.set_word(at, word)?;
+        if word == Word::Failed {
+            let attempts = self.book.execution.tasks[at].attempts.saturating_add(1);
+            self.set_task(at, "attempts", &json!(attempts))?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, at: usize, outcome: &Outcome) -> Result<(), EditError> {
+        let attempts = self.book.execution.tasks[at].attempts.saturating_add(1);
+        self.set_word(at, Word::Failed)?;
+        self.set_task(at, "attempts", &json!(attempts))?;
+        if let Some(error) = outcome.error.as_deref().or(outcome.summary.as_deref()) {
+            self.set_task(at, "last_error", &json!(mask_secrets(error)))?;
+        }
+        Ok(())
+    }
+
+    fn verified(&mut self, at: usize) -> Result<(), EditError> {
+        self.set_word(at, Word::Verified)?;
+        let ended = json!(self.at);
+        self.set_task(at, "completed_at", &ended)?;
+        self.close_implementation();
+        Ok(())
+    }
+
+    /// The last task that is verified ends the phase.
+    fn close_implementation(&mut self) {
+        let is_reached =
+            self.completed.contains(&Phase::Architecture) || self.book.state.phase >= Phase::Implementation;
+        let all = !self.words.is_empty() && self.words.iter().all(|word| *word == Some(Word::Verified));
+        if all && is_reached && !self.completed.contains(&Phase::Implementation) {
+            let output = self.book.layout.execution.clone();
+            self.complete(Phase::Implementation, Some(output));
+        }
+    }
+
+    fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Gate(phase) => {
+                let mut entry = json!({ "phase": phase.as_str(), "approved_at": self.at });
+                for (key, value) in [("by", by), ("note", note)] {
+                    if let Some(value) = value {
+                        entry[key] = json!(value);
+                    }
+                }
+                if !self.phase.push("/user_checkpoints", &entry) {
+                    self.phase.set("/user_checkpoints", &json!([entry]));
+                }
+                Ok(())
+            }
+            // A person accepts what the verifier did not.
+            Target::Verification(at) => self.verified(at),
+            Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
+                Err(EditError::Unsupported(format!("{step} is no gate and no verification")))
+            }
+        }
+    }
+
+    /// Brings the state up to date with what the plan found: what ended is recorded, what was orphaned is counted.
+    fn resume(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
+        if is_rebuilt(&self.book) {
+            self.created = Some(self.book.execution.proposal(&self.book.state));
+        } else {
+            self.recover_tasks(next, settled)?;
+        }
+        let is_settled = |id: &str| settled.iter().any(|(step, _)| step.as_str() == id);
+        for phase in Phase::ALL {
+            let id = if phase == Phase::Architecture { steps::FINAL } else { phase.as_str() };
+            let is_next = Phase::ALL
+                .into_iter()
+                .take_while(|earlier| *earlier < phase)
+                .all(|earlier| self.completed.contains(&earlier));
+            let is_chosen = phase != Phase::Architecture || self.book.state.has_approved(phase);
+            if is_settled(id) && is_next && is_chosen && !self.completed.contains(&phase) {
+                let output = self.proof_of(phase);
+                self.complete(phase, output);
+            }
+        }
+        self.close_implementation();
+        if self.book.state.status == PhaseStatus::Failed && self.completed.len() == self.book.state.completed.len() {
+            self.phase_status(PhaseStatus::InProgress);
+        }
+        Ok(())
+    }
+
+    fn recover_tasks(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
+        for at in 0..self.book.execution.tasks.len() {
+            let task = &self.book.execution.tasks[at];
+            let id = task.id.clone();
+            let left = Left::of(&self.book, task);
+            let is_verified = settled.iter().any(|(step, _)| *step == tasks::verify_id(&id));
+            let is_next = next.iter().any(|step| step.as_str() == id);
+            if is_verified {
+                self.verified(at)?;
+            } else if left.is_ahead(task) {
+                self.adopt(at)?;
+            } else if task.word == Some(Word::Running) && is_next {
+                let attempts = task.attempts.saturating_add(1);
+                self.set_word(at, Word::Pending)?;
+                self.set_task(at, "attempts", &json!(attempts))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the file that shows that a phase is done, where one does.
+    fn proof_of(&self, phase: Phase) -> Option<RelPath> {
+        match phase {
+            Phase::Implementation => self.execution.is_some().then(|| self.book.layout.execution.clone()),
+            Phase::Reflection => {
+                let mut found = self.book.json_in(&self.book.layout.reflections(), &["_aggregate.json"]).into_iter();
+                found.rfind(|path| matches!(self.book.owner().look(self.book.files, path), Found::Fits(_)))
+            }
+            Phase::Requirements | Phase::Architecture | Phase::Verification => {
+                let path = self.book.usual_output(phase)?;
+                matches!(self.book.owner().look(self.book.files, &path), Found::Fits(_)).then_some(path)
+            }
+        }
+    }
+
+    /// Begins a phase: what comes before it is complete, what comes after it is open again. `anew`: its own work starts over,
+    /// and what a person approved of it counts no more once it was complete.
+    fn enter(&mut self, phase: Phase, anew: bool) {
+        self.catch_up(phase);
+        let was_complete = self.completed.contains(&phase);
+        if self.completed.iter().any(|done| *done >= phase) {
+            self.keep_entries("completed_phases", |entry| entry < phase);
+            self.completed.retain(|done| *done < phase);
+            self.keep_entries("user_checkpoints", |entry| entry < phase || (entry == phase && !(anew && was_complete)));
+        }
+        self.set("/current_phase", &json!(phase.as_str()));
+        self.phase_status(PhaseStatus::InProgress);
+    }
+
+    /// Records the phases before this one, which the planner has found done.
+    fn catch_up(&mut self, phase: Phase) {
+        for earlier in Phase::ALL.into_iter().take_while(|earlier| *earlier < phase) {
+            if !self.completed.contains(&earlier) {
+                let output = self.proof_of(earlier);
+                self.record(earlier, output);
+            }
+        }
+    }
+
+    /// Ends a phase and moves on to the next (dotagent-and-aios.md 1.4, Phase completion).
+    fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
+        self.catch_up(phase);
+        self.record(phase, output);
+        self.set("/current_phase", &json!(phase.next().unwrap_or(phase).as_str()));
+        self.phase_status(PhaseStatus::Complete);
+    }
+
+    fn record(&mut self, phase: Phase, output: Option<RelPath>) {
+        let mut entry = json!({ "phase": phase.as_str(), "completed_at": self.at });
+        if let Some(output) = output {
+            entry["output"] = json!(self.book.layout.name_of(&output));
+        }
+        let known = self.book.state.completed.iter().find(|done| done.phase == phase);
+        match known.filter(|_| self.completed.contains(&phase)) {
+            Some(done) => {
+                let pointer = done.pointer.clone();
+                self.set(&pointer, &entry);
+            }
+            None => {
+                if !self.phase.push("/completed_phases", &entry) {
+                    self.phase.set("/completed_phases", &json!([entry]));
+                }
+                self.completed.push(phase);
+            }
+        }
+    }
+
+    /// Removes the entries of a list that name a phase nobody wants kept.
+    fn keep_entries(&mut self, list: &str, keep: impl Fn(Phase) -> bool) {
+        let value = self.phase.value();
+        let Some(Value::Array(entries)) = value.get(list) else { return };
+        let of = |entry: &Value| Phase::parse(entry.as_str().or_else(|| entry.get("phase")?.as_str())?);
+        let kept: Vec<&Value> = entries.iter().filter(|entry| of(entry).is_none_or(&keep)).collect();
+        if kept.len() != entries.len() {
+            self.phase.set(&format!("/{list}"), &json!(kept));
+        }
+    }
+
+    fn phase_status(&mut self, status: PhaseStatus) {
+        self.set("/phase_status", &json!(status.as_str()));
+    }
+
+    fn set(&mut self, pointer: &str, value: &Value) {
+        if self.phase.value().pointer(pointer) != Some(value) {
+            self.phase.set(pointer, value);
+        }
+    }
+
+    fn set_word(&mut self, at: usize, word: Word) -> Result<(), EditError> {
+        self.words[at] = Some(word);
+        self.set_task(at, "status", &json!(word.as_str()))
+    }
+
+    fn set_task(&mut self, at: usize, field: &str, value: &Value) -> Result<(), EditError> {
+        let pointer = format!("{}/{field}", self.book.execution.tasks[at].pointer);
+        let document = self.document()?;
+        if document.value().pointer(&pointer) != Some(value) && !document.set(&pointer, value) {
+            return Err(EditError::Unsupported(format!("`{pointer}` of the task cannot be written")));
+        }
+        Ok(())
+    }
+
+    fn drop_task(&mut self, at: usize, field: &str) -> Result<(), EditError> {
+        let pointer = format!("{}/{field}", self.book.execution.tasks[at].pointer);
+        self.document()?.remove(&pointer);
+        Ok(())
+    }
+
+    fn document(&mut self) -> Result<&mut Document, EditError> {
+        let file = self.book.layout.execution.as_str();
+        match (&mut self.execution, &self.book.execution.presence) {
+            (Some(document), _) => Ok(document),
+            (None, Presence::Unreadable) => {
+                Err(EditError::Unreadable { file: file.to_owned(), problem: "correct it first".to_owned() })
+            }
+            (None, Presence::Missing | Presence::Read(_)) => Err(EditError::Missing { file: file.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What is wrong with a state, and what it looks like to a person (dotagent-and-aios.md 1.4).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::PHASE;
+use super::phase;
+use super::plan;
+use super::project;
+use crate::support::Sandbox;
+
+#[test]
+fn what_contradicts_itself_is_called_corrupted() {
+    let entry = |phase: &str| json!({ "phase": phase, "completed_at": "2026-01-31T11:00:00Z" });
+    let cases: [(&str, &str, Value); 8] = [
+        ("a gap", "/completed_phases", json!([entry("ARCHITECTURE")])),
+        ("twice", "/completed_phases", json!([entry("REQUIREMENTS"), entry("REQUIREMENTS")])),
+        ("ahead", "/current_phase", json!("VERIFICATION")),
+        ("unknown", "/current_phase", json!("DESIGN")),
+        ("started after", "/started_at", json!("2026-01-31T11:45:00Z")),
+        ("future", "/last_updated", json!("2026-01-31T12:05:01Z")),
+        ("no date", "/started_at", json!("yesterday")),
+        ("approved before", "/user_checkpoints/0/approved_at", json!("2026-01-31T09:00:00Z")),
+    ];
+    for (name, pointer, value) in cases {
+        let mut phase = phase("ARCHITECTURE", "in_progress");
+        *phase.pointer_mut(pointer).expect("it is there") = value;
+        let sandbox = project(&phase);
+        let before = sandbox.tree();
+        let output = plan(&sandbox);
+        assert!(output.findings().contains(&"state-corrupt".to_owned()), "{name}\n{output}");
+        assert_eq!(output.at("/data/question/text"), "State appears corrupted. Start fresh? [y/N]", "{name}");
+        assert_eq!(output.code, 9, "{name}");
+        sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(9);
+        assert_eq!(before.changes(&sandbox.tree()), Vec::<String>::new(), "{name}: no bytes move before a yes");
+    }
+}
+
+#[test]
+fn five_minutes_of_skew_are_no_corruption() {
+    let mut phase = phase("ARCHITECTURE", "in_progress");
+    phase["last_updated"] = json!("2026-01-31T12:05:00Z");
+    assert_eq!(plan(&project(&phase)).expect_code(0).findings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_marker_on_a_sound_file_is_a_warning_and_goes_with_the_next_write() {
+    let mut phase = phase("ARCHITECTURE", "in_progress");
+    phase["interruption_safe"] = json!(false);
+    let sandbox = project(&phase);
+    assert_eq!(plan(&sandbox).expect_code(0).findings(), ["interrupted-write"]);
+    sandbox.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(0);
+    assert_eq!(sandbox.read_json(PHASE)["interruption_safe"], true);
+    phase["current_phase"] = json!("VERIFICATION");
+    assert!(plan(&project(&phase)).expect_code(9).findings().iter().all(|code| code != "interrupted-write"));
+}
+
+#[test]
+fn temporary_files_beside_the_state_are_named() {
+    let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
+    sandbox.file("memory/state/phase.json.tmp", "{");
+    assert_eq!(plan(&sandbox).expect_code(0).findings(), ["temporary-left"]);
+}
+
+#[test]
+fn old_state_is_looked_at_first() {
+    let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
+    let output = sandbox.piton(["plan"]).now("2026-02-10T12:00:00Z").run().expect_code(9);
+    assert!(output.findings().contains(&"age-stale".to_owned()), "{output}");
+    let mut long = phase("ARCHITECTURE", "in_progress");
+    long["last_updated"] = json!("2026-02-10T11:00:00Z");
+    let output = project(&long).piton(["plan"]).now("2026-02-10T12:00:00Z").run().expect_code(0);
+    assert_eq!(output.at("/findings/0/severity"), "info", "a long and healthy run is only noted");
+}
+
+#[test]
+fn a_clock_a_year_off_changes_no_byte_by_itself() {
+    for now in ["2027-01-31T12:00:00Z", "2025-01-31T12:00:00Z"] {
+        let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
+        let before = sandbox.tree();
+        sandbox.piton(["plan"]).now(now).run().expect_code(9);
+        sandbox.piton(["resume"]).now(now).run().expect_code(9);
+        assert_eq!(before.changes(&sandbox.tree()), Vec::<String>::new(), "{now}");
+        sandbox.piton(["begin", "ARCHITECTURE:designs"]).now(now).run().expect_code(0);
+        let state = sandbox.read_json(PHASE);
+        assert!(state["last_updated"].as_str().expect("text") >= "2026-01-31T11:30:00Z", "stamps never run backwards");
+    }
+}
+
+#[test]
+fn the_messages_are_the_skills_own() {
+    let output =
+        project(&phase("ARCHITECTURE", "in_progress")).piton(["plan", "--format", "text"]).run().expect_code(0);
+    for line in [
+        "Detected interrupted workflow: user-auth\n",
+        "Resuming workflow user-auth from ARCHITECTURE phase\n",
+        "Last activity: 2026-01-31T11:30:00Z\n",
+        "Completed: REQUIREMENTS\n",
+        "Resume workflow from ARCHITECTURE? [Y/n]\n",
+    ] {
+        assert!(output.stdout.contains(line), "{line}\n{output}");
+    }
+}
+
+#[test]
+fn projects_below_the_root_are_found_and_look_alikes_named() {
+    let sandbox = Sandbox::new();
+    sandbox.file("apps/web/memory/state/phase.json", &phase("REQUIREMENTS", "in_progress").to_string());
+    super::fresh(&sandbox, "apps/web/memory/reports/demand.json", r#"{"title":"x"}"#);
+    sandbox.file("apps/other/memory/state/phase.json", r#"{"phase":"moon"}"#);
+    let output = sandbox.piton(["list"]).run().expect_code(0);
+    assert_eq!(output.at("/data/runs/0/state"), "apps/web/memory/state/phase.json");
+    assert!(output.findings().contains(&"look-alike".to_owned()), "{output}");
+    let output = plan(&sandbox);
+    assert_eq!(super::gist(&output), "blocked: approve REQUIREMENTS:approval");
+    sandbox.piton(["approve", "requirements"]).run().expect_code(0);
+    assert_eq!(super::gist(&plan(&sandbox)), "resume: run ARCHITECTURE:designs architect");
+}

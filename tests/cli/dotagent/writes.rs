@@ -1,0 +1,111 @@
+//! A whole workflow, checkpoint by checkpoint, and what each leaves in the two files.
+
+use serde_json::json;
+
+use super::EXECUTION;
+use super::PHASE;
+use super::fresh;
+use super::gist;
+use super::implementing;
+use super::plan;
+use super::task_output;
+use crate::support::Sandbox;
+
+fn run(sandbox: &Sandbox, words: &[&str]) {
+    sandbox.piton(words.iter().copied()).run().expect_code(0);
+    let text = sandbox.read(PHASE);
+    assert_eq!(text.matches('\n').count(), 1, "compact JSON stays on its line: {text}");
+    assert!(!text.contains("\": "), "{text}");
+    assert!(!text.contains("\"interruption_safe\":false"), "{text}");
+}
+
+#[test]
+fn a_workflow_from_start_to_archive() {
+    let sandbox = Sandbox::new();
+    let s = &sandbox;
+    run(s, &["start", "dotagent", "--feature", "user-auth"]);
+    assert_eq!(gist(&plan(s)), "resume: run REQUIREMENTS pm");
+    run(s, &["begin", "REQUIREMENTS", "--agent", "pm"]);
+    s.piton(["finish", "REQUIREMENTS"]).run().expect_code(1);
+    s.file("memory/reports/demand.json", r#"{"title":"x"}"#);
+    run(s, &["finish", "REQUIREMENTS"]);
+    let state = s.read_json(PHASE);
+    assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("ARCHITECTURE"), &json!("complete")));
+    assert_eq!(state["completed_phases"][0]["output"], "memory/reports/demand.json");
+    s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(9);
+    run(s, &["approve", "REQUIREMENTS"]);
+    run(s, &["begin", "ARCHITECTURE:designs"]);
+    s.file("memory/reports/designs/a.json", r#"{"title":"a"}"#);
+    run(s, &["finish", "ARCHITECTURE:designs"]);
+    assert_eq!(gist(&plan(s)), "blocked: approve ARCHITECTURE:approval");
+    s.piton(["begin", "ARCHITECTURE:final"]).run().expect_code(9);
+    run(s, &["approve", "ARCHITECTURE"]);
+    run(s, &["begin", "ARCHITECTURE:final"]);
+    s.file("memory/reports/final_design.json", r#"{"title":"a"}"#);
+    run(s, &["finish", "ARCHITECTURE:final"]);
+    run(s, &["begin", "IMPLEMENTATION"]);
+    s.file(EXECUTION, "{\"tasks\":[{\"id\":\"task-001\",\"status\":\"pending\"}]}\n");
+    run(s, &["begin", "001"]);
+    assert_eq!(s.read_json(EXECUTION)["tasks"][0]["status"], "running");
+    s.piton(["finish", "task-001"]).run().expect_code(1);
+    s.file("memory/tasks/task-001/output.json", &task_output("task-001", "pre_complete"));
+    run(s, &["finish", "task-001"]);
+    run(s, &["begin", "task-001:verify"]);
+    assert_eq!(s.read_json(EXECUTION)["tasks"][0]["status"], "verifying");
+    run(s, &["finish", "task-001:verify", "--verdict", "APPROVED"]);
+    let state = s.read_json(PHASE);
+    assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("VERIFICATION"), &json!("complete")));
+    run(s, &["begin", "VERIFICATION"]);
+    s.file("memory/reports/verification.json", r#"{"ok":true}"#);
+    run(s, &["finish", "VERIFICATION"]);
+    run(s, &["begin", "REFLECTION"]);
+    s.file("memory/reflections/one.json", r#"{"learned":"much"}"#);
+    run(s, &["finish", "REFLECTION"]);
+    let state = s.read_json(PHASE);
+    assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REFLECTION"), &json!("complete")));
+    assert_eq!(state["completed_phases"].as_array().expect("a list").len(), 5);
+    assert_eq!(s.piton(["validate"]).run().expect_code(0).findings(), Vec::<String>::new());
+    assert_eq!(gist(&plan(s)), "complete: ");
+    s.piton(["archive"]).run().expect_code(0);
+    assert!(!s.exists(PHASE));
+}
+
+#[test]
+fn a_failed_verification_sends_the_task_back_and_counts() {
+    let sandbox = implementing(&json!([{ "id": "task-001", "status": "pre_complete", "attempts": 0, "note": "kept" }]));
+    fresh(&sandbox, "memory/tasks/task-001/output.json", &task_output("task-001", "pre_complete"));
+    sandbox.piton(["begin", "task-001:verify"]).run().expect_code(0);
+    sandbox
+        .piton(["finish", "task-001:verify", "--verdict", "NEEDS_REVISION", "--error", "no test"])
+        .run()
+        .expect_code(0);
+    let task = sandbox.read_json(EXECUTION)["tasks"][0].clone();
+    let expected =
+        json!({ "id": "task-001", "status": "failed", "attempts": 1, "note": "kept", "last_error": "no test" });
+    assert_eq!(task, expected);
+    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001 implementer");
+    sandbox.piton(["begin", "task-001"]).run().expect_code(0);
+    // The output of the first attempt proves nothing about the second.
+    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001 implementer");
+}
+
+#[test]
+fn a_blocked_task_goes_through_the_resolver() {
+    let sandbox = implementing(&json!([{ "id": "task-001", "status": "blocked" }]));
+    fresh(&sandbox, "memory/tasks/task-001/output.json", &task_output("task-001", "blocked"));
+    sandbox.piton(["begin", "task-001:resolve"]).run().expect_code(0);
+    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001:resolve contract-resolver");
+    sandbox.file("memory/contracts/resolution_task-001.json", r#"{"decision":"widen"}"#);
+    sandbox.piton(["finish", "task-001:resolve"]).run().expect_code(0);
+    assert_eq!(gist(&plan(&sandbox)), "resume: run task-001 implementer");
+}
+
+#[test]
+fn a_phase_that_begins_again_opens_what_came_after_it() {
+    let sandbox = super::project(&super::phase("VERIFICATION", "in_progress"));
+    sandbox.file(EXECUTION, r#"{"tasks":[]}"#).remove("memory/reports/demand.json");
+    sandbox.piton(["begin", "REQUIREMENTS"]).run().expect_code(0);
+    let state = sandbox.read_json(PHASE);
+    assert_eq!((&state["completed_phases"], &state["user_checkpoints"]), (&json!([]), &json!([])));
+    assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REQUIREMENTS"), &json!("in_progress")));
+}
