@@ -7,8 +7,6 @@ use clap::ValueEnum;
 
 use crate::ops::Exit;
 
-const START: &str = "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.";
-
 /// Durable checkpoints and resume plans for multi-step agent work.
 #[derive(Debug, Parser)]
 #[command(
@@ -18,8 +16,7 @@ const START: &str = "Start with `piton list`, then `piton plan`. Try it all in a
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = START,
-    after_long_help = exit_codes()
+    after_help = after_help()
 )]
 pub(super) struct Cli {
     #[command(flatten)]
@@ -28,11 +25,14 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// Ends the long help: where to start, and what the exit codes mean.
-fn exit_codes() -> String {
-    let row = |exit: &Exit| format!("  {:2}  {}: {}\n", exit.code(), exit.name(), exit.meaning());
-    let rows: String = Exit::ALL.iter().map(row).collect();
-    format!("{START}\n\nExit codes:\n{}", rows.trim_end())
+fn after_help() -> String {
+    let mut text =
+        "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\nExit codes:\n"
+            .to_owned();
+    for exit in Exit::ALL {
+        text.push_str(&format!("  {:>2}  {}\n", exit.code(), exit.meaning()));
+    }
+    text
 }
 
 #[derive(Debug, Args)]
