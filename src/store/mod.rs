@@ -3,7 +3,7 @@
 //! It trusts nothing that it reads: a path is checked against its root before it is opened, sizes and depths are bounded, and
 //! what lies in Piton's own folder is treated like any other stranger's file, because a repository may ship one.
 //!
-//! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit`].
+//! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit()`].
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
 
