@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::command;
 use super::graph::Graph;
+use super::propagate::propagate;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -18,6 +20,10 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
+use crate::model::Witness;
+
+/// How much older than its step a file may look and still be taken for its work: some file systems keep times to two seconds.
+const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
 /// Is where a step stands after the evidence was weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,40 +101,47 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
         settled.evidence.push(weighing.because);
         settled.findings.append(&mut weighing.findings);
     }
-    derive_containers(run, graph, &mut settled);
-    reopen_dependents(run, graph, &mut settled);
+    propagate(run, graph, &mut settled);
     settled
 }
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
 struct Records<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
-    last_of_path: BTreeMap<&'a RelPath, (&'a str, &'a str)>,
-    /// When the two steps that were busy last were so.
-    last_busy: Vec<(Timestamp, StepId)>,
+    /// Who left a path last.
+    last_of_path: BTreeMap<&'a RelPath, &'a str>,
+    /// The two steps that were busy last, and when: one of them is another than the step in question.
+    last_busy: Vec<(Timestamp, &'a StepId)>,
 }
 
 impl<'a> Records<'a> {
-    fn of(run: &Run, evidence: &'a Evidence) -> Self {
-        let mut last_busy: Vec<(Timestamp, StepId)> = run
-            .steps
-            .iter()
-            .filter_map(|step| Some((step.started_at.max(step.finished_at)?, step.id.clone())))
-            .collect();
-        last_busy.sort_by(|a, b| b.cmp(a));
-        last_busy.truncate(2);
-        let mut records = Self { by_step: BTreeMap::new(), last_of_path: BTreeMap::new(), last_busy };
+    fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
+        let mut busy: BTreeMap<&StepId, Timestamp> = BTreeMap::new();
+        let mut note_busy = |step: &'a StepId, moment: Timestamp| {
+            busy.entry(step).and_modify(|last| *last = moment.max(*last)).or_insert(moment);
+        };
+        for step in &run.steps {
+            if let Some(moment) = step.started_at.max(step.finished_at) {
+                note_busy(&step.id, moment);
+            }
+        }
+        let mut by_step = BTreeMap::new();
+        let mut last_of_path = BTreeMap::new();
         for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
             // Evidence must belong to this run: a record from before its start is another run's of the same name.
             if run.started_at.is_some_and(|started| record.at < started) {
                 continue;
             }
-            records.by_step.insert(record.step.as_str(), record);
+            note_busy(&record.step, record.at);
+            by_step.insert(record.step.as_str(), record);
             for output in &record.outputs {
-                records.last_of_path.insert(&output.path, (record.step.as_str(), output.sha256.as_str()));
+                last_of_path.insert(&output.path, record.step.as_str());
             }
         }
-        records
+        let mut last_busy: Vec<(Timestamp, &StepId)> = busy.into_iter().map(|(step, moment)| (moment, step)).collect();
+        last_busy.sort_by(|a, b| b.cmp(a));
+        last_busy.truncate(2);
+        Self { by_step, last_of_path, last_busy }
     }
 }
 
@@ -139,6 +152,15 @@ struct Weighing<'a> {
     records: &'a Records<'a>,
     because: Vec<String>,
     findings: Vec<Finding>,
+}
+
+/// Is what the witnesses who speak for done say together.
+struct Heard {
+    sources: String,
+    /// As many as are needed to believe them.
+    enough: bool,
+    file: Option<RelPath>,
+    line: Option<u32>,
 }
 
 /// Says what the declared outputs of a step look like together.
@@ -161,7 +183,7 @@ impl Weighing<'_> {
             Status::Completed => self.completed(),
             Status::InProgress => self.in_progress(),
             Status::Pending | Status::Blocked => self.not_started(),
-            Status::Failed => Standing::Failed,
+            Status::Failed => self.failed(),
             Status::WaitingApproval => Standing::Waiting,
             Status::Skipped => Standing::Skipped,
             Status::Cancelled => Standing::Cancelled,
@@ -169,13 +191,19 @@ impl Weighing<'_> {
     }
 
     fn completed(&mut self) -> Standing {
+        if let Some(verdict) = self.disapproval() {
+            let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
+            self.because.push(format!("its verdict is {verdict}"));
+            self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
+            return Standing::Failed;
+        }
         if let Some(conditions) = self.open_conditions() {
             self.note(FindingCode::ConditionsOpen, conditions, "record the review again once they are met");
             return Standing::Conditions;
         }
-        let declared = self.declared_outputs(true);
+        let declared = self.declared_outputs(true, self.run.started_at);
         if matches!(declared, Outputs::Missing | Outputs::Bad) || self.recorded_outputs_are_gone() {
-            return Standing::Invalid;
+            return if self.step.idempotent { Standing::Invalid } else { self.outcome_unknown("its result is gone") };
         }
         if let Some(commit) = &self.step.commit
             && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)
@@ -198,100 +226,132 @@ impl Weighing<'_> {
     }
 
     fn in_progress(&mut self) -> Standing {
-        match self.witnesses() {
-            Some(standing) => return standing,
-            None if self.declared_outputs(false) == Outputs::Valid => {
-                let message = format!("{} was in progress and its output is there and valid", self.step.id);
-                self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
-                return Standing::Done;
+        if let Some(heard) = self.hear() {
+            return self.believe(&heard);
+        }
+        // What an earlier attempt left says nothing about this one.
+        let since = self.step.started_at.or(self.run.started_at);
+        if self.declared_outputs(false, since) == Outputs::Valid {
+            let message = format!("{} was in progress and its output is there and valid", self.step.id);
+            self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
+            return Standing::Done;
+        }
+        if self.step.idempotent { Standing::Interrupted } else { self.outcome_unknown("was cut off") }
+    }
+
+    /// Rule 11: a step that must not run twice is never run again by itself.
+    fn outcome_unknown(&mut self, what: &str) -> Standing {
+        let probe = match &self.step.probe {
+            Some(probe) => format!("run the declared probe yourself: {probe}"),
+            None => {
+                let (finish, begin) = (
+                    command::finish(self.step, &self.run.id),
+                    command::on_step("begin", &self.step.id, &self.run.id, " --force"),
+                );
+                format!("find out whether it took effect, then `{finish}` or `{begin}`")
             }
-            None => {}
-        }
-        if !self.step.idempotent {
-            let probe = self.step.probe.as_ref().map_or_else(
-                || "find out whether it took effect, then `piton finish` or `piton begin` it".to_owned(),
-                |probe| format!("run the declared probe yourself: {probe}"),
-            );
-            let message = format!("{} must not run twice and was cut off: its outcome is unknown", self.step.id);
-            self.note(FindingCode::OutcomeUnknown, message, probe);
-            return Standing::Verify;
-        }
-        Standing::Interrupted
+        };
+        let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
+        self.note(FindingCode::OutcomeUnknown, message, probe);
+        Standing::Verify
     }
 
     fn not_started(&mut self) -> Standing {
-        if let Some(standing) = self.witnesses() {
-            return standing;
+        if let Some(heard) = self.hear() {
+            return self.believe(&heard);
         }
-        if self.declared_outputs(false) == Outputs::Valid {
+        if self.declared_outputs(false, self.run.started_at) == Outputs::Valid {
             let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
+            self.because.push("its output is there".to_owned());
             self.note(FindingCode::StatusConflict, message, self.record_hint());
             return Standing::Verify;
         }
-        match self.step.status {
-            Status::Blocked => Standing::Blocked,
-            Status::Pending
-            | Status::InProgress
-            | Status::Completed
-            | Status::Failed
-            | Status::WaitingApproval
-            | Status::Skipped
-            | Status::Cancelled => Standing::Open,
+        if self.step.status == Status::Blocked { Standing::Blocked } else { Standing::Open }
+    }
+
+    /// A failure is a word of the state itself: other places may put it in doubt, and never turn it into success.
+    fn failed(&mut self) -> Standing {
+        let Some(heard) = self.hear() else { return Standing::Failed };
+        let (standing, tail) = match heard.enough {
+            true => (Standing::Verify, "somebody has to look"),
+            false => (Standing::Failed, "it counts as failed"),
+        };
+        self.note_heard(FindingCode::StatusConflict, &heard, tail);
+        standing
+    }
+
+    /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
+    /// (ccw.md B6, B7.3).
+    fn believe(&mut self, heard: &Heard) -> Standing {
+        if heard.enough {
+            self.note_heard(FindingCode::StatusDrift, heard, "it counts as done");
+            Standing::Done
+        } else {
+            self.note_heard(FindingCode::StatusConflict, heard, "somebody has to look");
+            Standing::Verify
         }
     }
 
-    /// Hears the other places in the state: all of those that are needed make a step done, one alone makes a conflict, which
-    /// is neither run again nor believed (ccw.md B6, B7.3).
-    fn witnesses(&mut self) -> Option<Standing> {
-        let speaking: Vec<&crate::model::Witness> = self.step.witnesses.iter().filter(|witness| witness.done).collect();
+    /// Hears the other places in the state; `None` when none of them speaks for done.
+    fn hear(&mut self) -> Option<Heard> {
+        let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
+            self.step.witnesses.iter().partition(|witness| witness.done);
         let first = *speaking.first()?;
-        let (file, line) = (first.file.clone(), first.line);
-        let sources: Vec<&str> = speaking.iter().map(|witness| witness.source.as_str()).collect();
-        let sources = sources.join(" and ");
+        let names = |witnesses: &[&Witness]| {
+            let names: Vec<&str> = witnesses.iter().map(|witness| witness.source.as_str()).collect();
+            names.join(" and ")
+        };
+        let sources = names(&speaking);
         self.because.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
-        let silent: Vec<&str> =
-            self.step.witnesses.iter().filter(|witness| !witness.done).map(|witness| witness.source.as_str()).collect();
-        if !silent.is_empty() {
-            self.because.push(format!("{} does not", silent.join(" and ")));
+        match silent.len() {
+            0 => {}
+            1 => self.because.push(format!("{} does not", names(&silent))),
+            _ => self.because.push(format!("{} do not", names(&silent))),
         }
         let enough = self.step.witnesses_needed > 0 && speaking.len() >= self.step.witnesses_needed;
-        let (code, standing, tail) = if enough {
-            (FindingCode::StatusDrift, Standing::Done, "it counts as done")
-        } else {
-            (FindingCode::StatusConflict, Standing::Verify, "somebody has to look")
-        };
-        let message = format!("{} is {} by its state and done by {sources}: {tail}", self.step.id, self.step.status);
+        Some(Heard { sources, enough, file: first.file.clone(), line: first.line })
+    }
+
+    fn note_heard(&mut self, code: FindingCode, heard: &Heard, tail: &str) {
+        let (id, status) = (&self.step.id, self.step.status);
+        let message = format!("{id} is {status} by its state and done by {}: {tail}", heard.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
-            finding.file = file;
-            finding.line = line;
+            finding.file.clone_from(&heard.file);
+            finding.line = heard.line;
         }
-        Some(standing)
     }
 
     fn record_hint(&self) -> String {
-        let (run, step) = (super::plan::quoted(self.run.id.as_str()), super::plan::quoted(self.step.id.as_str()));
-        format!("look at its result, then `piton finish {step} --run {run} --status completed` to record it")
+        format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
+    }
+
+    /// Returns the verdict of a review that is recorded as completed and does not approve.
+    fn disapproval(&self) -> Option<ReviewVerdict> {
+        let verdict = self.step.review.as_ref()?.verdict;
+        match verdict {
+            ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => None,
+            ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Some(verdict),
+        }
     }
 
     fn open_conditions(&self) -> Option<String> {
         let review = self.step.review.as_ref()?;
-        match (review.verdict, &review.open_conditions) {
-            (_, Some(open)) if !open.is_empty() => Some(format!(
-                "{} is approved with {} open: {}",
-                self.step.id,
-                count(open.len(), "condition"),
-                open.join("; ")
-            )),
-            (ReviewVerdict::ApprovedWithConditions, None) => {
-                Some(format!("{} is approved with conditions that the state does not list", self.step.id))
+        let id = &self.step.id;
+        match (&review.open_conditions, review.verdict) {
+            (Some(open), _) if open.is_empty() => None,
+            (Some(open), _) => {
+                Some(format!("{id} is approved with {} open: {}", count(open.len(), "condition"), open.join("; ")))
             }
-            _ => None,
+            (None, ReviewVerdict::ApprovedWithConditions) => {
+                Some(format!("{id} is approved with conditions that the state does not list"))
+            }
+            (None, ReviewVerdict::Approved | ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => None,
         }
     }
 
-    /// Looks at the files the step must have left. `tell`: a bad one is worth a finding.
-    fn declared_outputs(&mut self, tell: bool) -> Outputs {
+    /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
+    fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
         let mut all = Outputs::None;
         for path in &self.step.outputs {
             let problem = match self.evidence.files.get(path) {
@@ -304,9 +364,10 @@ impl Weighing<'_> {
                 }
                 Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
                 Some(FileFact::Present { modified: Some(modified), .. })
-                    if self.run.started_at.is_some_and(|started| *modified < started) =>
+                    if since.is_some_and(|since| since.seconds_since(*modified) > FILE_TIME_GRAIN_SECONDS) =>
                 {
-                    Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
+                    let what = if since == self.run.started_at { "this run" } else { "this attempt" };
+                    Some((FindingCode::OutputOlder, format!("is older than {what}")))
                 }
                 Some(FileFact::Present { .. }) => None,
             };
@@ -337,29 +398,33 @@ impl Weighing<'_> {
     /// later steps are free to change what earlier ones left.
     fn recorded_outputs_are_gone(&mut self) -> bool {
         let Some(record) = self.records.by_step.get(self.step.id.as_str()) else { return false };
+        if self.step.started_at.is_some_and(|started| started > record.at) {
+            // It was done again since, by somebody who did not record what that left.
+            return false;
+        }
         let superseded =
-            self.records.last_busy.iter().any(|(moment, other)| *other != self.step.id && *moment > record.at);
+            self.records.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
         let mut gone = false;
         for output in &record.outputs {
-            let Some((last_step, sha256)) = self.records.last_of_path.get(&output.path) else { continue };
-            if *last_step != self.step.id.as_str() {
+            if self.records.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
                 continue;
             }
             let (code, what) = match self.evidence.files.get(&output.path) {
                 None | Some(FileFact::Missing) => (FindingCode::OutputMissing, "is gone"),
-                Some(FileFact::Present { sha256: Some(now), .. }) if now != sha256 => {
+                Some(FileFact::Present { sha256: Some(now), .. }) if *now != output.sha256 => {
                     (FindingCode::OutputChanged, "was changed since")
                 }
                 Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
             };
             self.because.push(format!("its output {} {what}", output.path));
-            let code = if superseded { FindingCode::OutputSuperseded } else { code };
-            let message = format!("the output {} of {} {what}", output.path, self.step.id);
-            self.note(
-                code,
-                message,
-                format!("look at the file; `piton finish {}` records it as it is now", self.step.id),
-            );
+            let (code, fix) = match superseded {
+                true => (FindingCode::OutputSuperseded, "nothing, when a later step meant to".to_owned()),
+                false => {
+                    let finish = command::finish(self.step, &self.run.id);
+                    (code, format!("look at the file; `{finish}` records it as it is now"))
+                }
+            };
+            self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);
             if let Some(finding) = self.findings.last_mut() {
                 finding.file = Some(output.path.clone());
             }
@@ -378,55 +443,7 @@ impl Weighing<'_> {
     }
 }
 
-/// Gives every container the standing of its children; one without any is looked at.
-fn derive_containers(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
-    for &at in graph.order() {
-        let step = &run.steps[at];
-        if step.kind != StepKind::Container || settled.standings[at] == Standing::Held {
-            continue;
-        }
-        let children: Vec<Standing> =
-            step.children.iter().filter_map(|id| graph.position(id)).map(|child| settled.standings[child]).collect();
-        settled.standings[at] = if children.is_empty() {
-            match step.status {
-                Status::Completed => Standing::Done,
-                Status::Skipped => Standing::Skipped,
-                Status::Cancelled => Standing::Cancelled,
-                Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked => {
-                    Standing::Verify
-                }
-            }
-        } else if children.iter().all(|child| child.is_over()) {
-            Standing::Done
-        } else {
-            Standing::OpenContainer
-        };
-        let done = children.iter().filter(|child| child.is_over()).count();
-        settled.evidence[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
-    }
-}
-
-/// Opens again what was built on a step that is not believed any more (invariant 14).
-fn reopen_dependents(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
-    for &at in graph.order() {
-        if settled.standings[at] != Standing::Done || run.steps[at].kind == StepKind::Container {
-            continue;
-        }
-        let Some(&on) = graph.depends_on(at).iter().find(|on| settled.standings[**on] == Standing::Invalid) else {
-            continue;
-        };
-        let (id, on) = (&run.steps[at].id, &run.steps[on].id);
-        settled.standings[at] = Standing::Invalid;
-        settled.evidence[at].push(format!("{on}, which it depends on, is open again"));
-        settled.findings.push(
-            Finding::new(FindingCode::StaleDependent, format!("{id} was done on top of {on}, which is open again"))
-                .on(id)
-                .fix(format!("it is planned again after {on}")),
-        );
-    }
-}
-
-fn count(number: usize, noun: &str) -> String {
+pub(super) fn count(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),
