@@ -546,3 +546,7 @@ fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]
 #[cfg(test)]
 #[path = "transition_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod admission_tests;
