@@ -62,7 +62,7 @@ fn band(seconds: i64, options: &Options) -> AgeBand {
 #[cfg(test)]
 mod tests {
     use super::age;
-    use crate::engine::plan::fixtures::run_of;
+    use crate::engine::fixtures::run_of;
     use crate::model::Evidence;
     use crate::model::FindingCode;
     use crate::model::Options;

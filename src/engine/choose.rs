@@ -1,20 +1,26 @@
-//! Rules 4 to 7: what comes next, by standing and dependencies, and what a caller's options change about it.
+//! Rules 4 to 6: what comes next, by standing and dependencies. What a caller's options change about it is in `overrides`.
 
-use super::graph::Graph;
-use super::settle::Settled;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::command;
+use super::ground::Ground;
+use super::ground::Limit;
 use super::settle::Standing;
+use super::settle::count;
+use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+
+/// How many ids of a chain or a circle a message names before it only counts them.
+const NAMED_IDS: usize = 8;
 
 /// Is one thing to do, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +29,31 @@ pub(super) struct Choice {
     pub(super) action: Action,
     pub(super) rule: &'static str,
     pub(super) reason: String,
-    /// The step whose failure led here, when that is another one.
-    pub(super) caused_by: Option<usize>,
+    /// The steps whose failure led here, when those are others.
+    pub(super) caused_by: Vec<usize>,
+    /// Only `--force` begins it.
+    pub(super) forced: bool,
+}
+
+impl Choice {
+    pub(super) const fn new(at: usize, action: Action, rule: &'static str, reason: String) -> Self {
+        Self { at, action, rule, reason, caused_by: Vec::new(), forced: false }
+    }
+
+    /// Returns the steps whose failure or interruption it answers: the causes, else the step itself.
+    pub(super) fn answers(&self) -> &[usize] {
+        if self.caused_by.is_empty() { std::slice::from_ref(&self.at) } else { &self.caused_by }
+    }
+
+    /// Tells whether a caller named it.
+    fn is_named(&self) -> bool {
+        matches!(self.rule, "7.from" | "7.retry")
+    }
+
+    /// Tells whether work is done.
+    pub(super) const fn is_work(&self) -> bool {
+        matches!(self.action, Action::Run | Action::Retry | Action::Return)
+    }
 }
 
 /// Is the outcome of choosing.
@@ -37,9 +66,9 @@ pub(super) struct Chosen {
 }
 
 pub(super) struct Chooser<'a> {
-    pub(super) run: &'a Run,
-    pub(super) graph: &'a Graph<'a>,
-    pub(super) settled: &'a Settled,
+    pub(super) ground: Ground<'a>,
+    /// What each standing goes by, by position.
+    pub(super) because: &'a [Vec<String>],
     pub(super) options: &'a Options,
 }
 
@@ -47,274 +76,335 @@ impl Chooser<'_> {
     pub(super) fn choose(&self) -> Chosen {
         let mut chosen = Chosen::default();
         self.report_graph(&mut chosen.findings);
-        if !self.options.from.is_empty() {
-            self.from(&mut chosen);
-        } else if let Some(retry) = &self.options.retry {
-            self.retry(retry.as_ref(), &mut chosen);
-        } else {
+        if !self.overrides(&mut chosen) {
             self.by_standing(&mut chosen);
         }
+        self.part_overrides(&mut chosen);
         self.limits(&mut chosen);
         chosen
     }
 
     /// Rules 4, 5 and 6 over all steps, in dependency order.
     fn by_standing(&self, chosen: &mut Chosen) {
-        for &at in self.graph.order() {
-            if let Some(choice) = self.choice(at) {
-                chosen.choices.push(choice);
+        let sent_back = self.to_step(&mut chosen.findings);
+        let Ok(sent_back) = sent_back else { return };
+        let returns = self.returns(sent_back);
+        let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
+        for &at in self.ground.graph.order() {
+            let own = if causes.contains(&at) { None } else { self.choice(at) };
+            let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.ground.is_ready(at));
+            chosen.choices.extend(match (own, returned) {
+                // Work that comes back from a review and was never taken up again is not merely next.
+                (Some(own), Some(causes)) if own.action == Action::Run => Some(self.return_to(own.at, causes)),
+                (Some(own), _) => Some(own),
+                (None, Some(causes)) => Some(self.return_to(at, causes)),
+                (None, None) => None,
+            });
+        }
+        self.drop_what_lies_behind_gates(&mut chosen.choices);
+        self.drop_what_rework_overtakes(&mut chosen.choices);
+        if chosen.choices.is_empty() {
+            self.nothing_ready(chosen);
+        }
+    }
+
+    /// Rule 4: which steps failed reviews send the run back to, and which reviews those are.
+    fn returns(&self, sent_back: Option<usize>) -> BTreeMap<usize, Vec<usize>> {
+        let behind: BTreeSet<usize> =
+            sent_back.map(|target| self.ground.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
+        let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &at in self.ground.graph.order().iter().filter(|at| self.ground.standing(**at) == Standing::Failed) {
+            let target = match sent_back {
+                Some(target) if target == at => None,
+                Some(target) if behind.contains(&at) => Some(target),
+                Some(_) | None => self.ground.returns_to(at),
+            };
+            if let Some(target) = target {
+                returns.entry(target).or_default().push(at);
             }
         }
-        if !chosen.choices.is_empty() {
-            return;
-        }
-        let first_open = self.graph.order().iter().copied().find(|at| {
-            matches!(self.standing(*at), Standing::Open | Standing::Blocked | Standing::Invalid)
-                && self.gate_before(*at).is_none()
-        });
-        match first_open {
-            Some(at) if self.options.force => {
-                let id = &self.run.steps[at].id;
-                let message = format!("{id} was forced although it waits for {}", list(&self.unmet(at)));
-                chosen.findings.push(Finding::new(FindingCode::OverrideForced, message).on(id));
-                let reason = "nothing is ready; the first open step was forced".to_owned();
-                chosen.choices.push(Choice { at, action: Action::Run, rule: "7.force", reason, caused_by: None });
-            }
-            Some(_) | None => chosen.findings.extend(self.dependency_block()),
-        }
+        returns
+    }
+
+    fn return_to(&self, at: usize, causes: &[usize]) -> Choice {
+        let names: Vec<&str> = causes
+            .iter()
+            .map(|cause| &self.ground.run.steps[*cause])
+            .map(|failed| failed.agent.as_deref().unwrap_or(failed.title.as_str()))
+            .collect();
+        let reason = format!("Address {} feedback", names.join(" and "));
+        // That plain work failed sends nothing back; only the caller does, over what is done.
+        let forced = self.ground.standing(at) == Standing::Done
+            && causes.iter().all(|cause| self.ground.returns_to(*cause).is_none());
+        Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
     fn choice(&self, at: usize) -> Option<Choice> {
-        let step = &self.run.steps[at];
+        let step = &self.ground.run.steps[at];
         let id = &step.id;
-        let choice = |action, rule, reason| Some(Choice { at, action, rule, reason, caused_by: None });
-        match self.standing(at) {
+        let standing = self.ground.standing(at);
+        if step.kind == StepKind::Gate {
+            return self.gate(at);
+        }
+        let because = || self.because[at].join("; ");
+        match standing {
             Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => None,
             Standing::Verify => {
-                let why = self.settled.evidence[at].join("; ");
-                choice(Action::Verify, "3.verify", format!("{why}: look before anything is run again"))
+                let reason = format!("{}: look before anything is run again", because());
+                Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             Standing::Conditions => {
-                choice(Action::Verify, "4.conditions", "approved with conditions that are still open".to_owned())
+                let reason = "approved with conditions that are still open".to_owned();
+                Some(Choice::new(at, Action::Verify, "4.conditions", reason))
             }
-            Standing::Waiting => choice(Action::Approve, "5.gate", "User approval required".to_owned()),
-            Standing::Failed => Some(self.after_failure(at)),
+            Standing::Waiting => Some(Self::approval(at)),
+            Standing::Failed | Standing::Interrupted | Standing::Invalid | Standing::Open | Standing::Blocked
+                if !self.ground.is_ready(at) =>
+            {
+                None
+            }
+            Standing::Failed if self.ground.was_reworked(at) => {
+                let reason = format!("what {id} found was worked on since; look again");
+                Some(Choice::new(at, Action::Retry, "4.again", reason))
+            }
+            Standing::Failed => Some(self.again(at)),
             Standing::Interrupted => {
-                let why = format!("{id} was started and nothing says that it ended{}", self.still_to_address(at));
-                choice(Action::Retry, "3.interrupted", why)
+                let reason = format!("{id} was started and nothing says that it ended{}", self.still_to_address(at));
+                Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
-            Standing::Invalid if self.is_ready(at) => {
-                let why = self.settled.evidence[at].iter().skip(1).cloned().collect::<Vec<_>>().join("; ");
-                choice(Action::Retry, "3.invalid", format!("recorded as done, and not believed: {why}"))
+            Standing::Invalid => {
+                let why: Vec<&str> = self.because[at].iter().skip(1).map(String::as_str).collect();
+                let reason = format!("recorded as done, and not believed: {}", why.join("; "));
+                Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
-            Standing::Open | Standing::Blocked if self.is_ready(at) => match step.kind {
-                StepKind::Gate => choice(Action::Approve, "5.gate", "User approval required".to_owned()),
-                StepKind::Work | StepKind::Review | StepKind::Container => {
-                    choice(Action::Run, "6.next", self.why_ready(at))
-                }
-            },
-            Standing::Invalid | Standing::Open | Standing::Blocked => None,
+            Standing::Open | Standing::Blocked => Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at))),
         }
     }
 
-    /// Rule 4: a failed review goes back to the work it judged, anything else is tried again.
-    fn after_failure(&self, at: usize) -> Choice {
-        let step = &self.run.steps[at];
-        let target = self.options.to_step.as_ref().or(step.returns_to.as_ref()).and_then(|id| self.graph.position(id));
-        match target {
-            Some(target) if target != at => Choice {
-                at: target,
-                action: Action::Return,
-                rule: "4.return",
-                reason: format!("Address {} feedback", step.agent.as_deref().unwrap_or(step.title.as_str())),
-                caused_by: Some(at),
-            },
-            Some(_) | None => Choice {
-                at,
-                action: Action::Retry,
-                rule: "4.retry",
-                reason: format!(
-                    "{} failed; try it again with what the failure said{}",
-                    step.id,
-                    self.still_to_address(at)
-                ),
-                caused_by: None,
-            },
-        }
+    fn again(&self, at: usize) -> Choice {
+        let (id, addressed) = (&self.ground.run.steps[at].id, self.still_to_address(at));
+        let reason = format!("{id} failed; try it again with what the failure said{addressed}");
+        Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
-    /// Names the review that sent the run back to a step which was begun since and has not ended well.
-    fn still_to_address(&self, at: usize) -> String {
-        let id = &self.run.steps[at].id;
-        let sent_back = self.run.steps.iter().enumerate().find(|(other, step)| {
-            step.returns_to.as_ref() == Some(id) && step.error.is_some() && !self.standing(*other).is_over()
+    /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
+    /// does there once somebody has approved is, when that failed.
+    fn gate(&self, at: usize) -> Option<Choice> {
+        let asks = match self.ground.standing(at) {
+            Standing::Waiting => true,
+            Standing::Open
+            | Standing::Blocked
+            | Standing::Interrupted
+            | Standing::Failed
+            | Standing::Conditions
+            | Standing::Verify
+            | Standing::Invalid => self.ground.is_ready(at),
+            Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => {
+                false
+            }
+        };
+        let has_agent = self.ground.run.steps[at].agent.is_some();
+        let failed = has_agent && self.ground.standing(at) == Standing::Failed && !self.ground.was_reworked(at);
+        asks.then(|| if failed { self.again(at) } else { Self::approval(at) })
+    }
+
+    pub(super) fn approval(at: usize) -> Choice {
+        Choice::new(at, Action::Approve, "5.gate", "User approval required".to_owned())
+    }
+
+    /// Takes out what stands on work that is chosen to be done again: it comes after. Looking costs nothing and stays.
+    fn drop_what_rework_overtakes(&self, choices: &mut Vec<Choice>) {
+        let mut behind_return = BTreeSet::new();
+        let mut behind_work = BTreeSet::new();
+        choices.retain(|choice| {
+            let keep = match choice.action {
+                Action::Run | Action::Retry | Action::Return => !behind_return.contains(&choice.at),
+                Action::Approve => !behind_work.contains(&choice.at),
+                Action::Verify | Action::Merge | Action::Archive => true,
+            };
+            if keep && choice.action == Action::Return {
+                self.spread(choice.at, &mut behind_return);
+            }
+            if keep && choice.is_work() {
+                self.spread(choice.at, &mut behind_work);
+            }
+            keep
         });
-        sent_back.map_or_else(String::new, |(_, step)| {
-            format!("; it was sent back by {} ({}), whose findings stand", step.id, step.title)
+    }
+
+    /// Adds everything that waits for a step to what is known to wait already.
+    fn spread(&self, from: usize, behind: &mut BTreeSet<usize>) {
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            open.extend(self.ground.graph.dependents(at).iter().copied().filter(|next| behind.insert(*next)));
+        }
+    }
+
+    /// Takes out what lies behind a gate or a review that is not done, however many finished steps lie between.
+    fn drop_what_lies_behind_gates(&self, choices: &mut Vec<Choice>) {
+        let behind_gate = self.behind_shut_gates();
+        choices.retain(|choice| match choice.action {
+            Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
+            // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
+            Action::Verify => self.ground.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
+            Action::Approve => {
+                self.ground.standing(choice.at) == Standing::Waiting || !behind_gate.contains(&choice.at)
+            }
+            Action::Merge | Action::Archive => true,
+        });
+    }
+
+    fn behind_shut_gates(&self) -> BTreeSet<usize> {
+        let mut behind_gate = BTreeSet::new();
+        for &at in self.ground.graph.order().iter().filter(|at| self.ground.is_shut(**at)) {
+            self.spread(at, &mut behind_gate);
+        }
+        behind_gate
+    }
+
+    fn nothing_ready(&self, chosen: &mut Chosen) {
+        let forced = if self.options.force { self.first_to_force() } else { None };
+        let Some(at) = forced else {
+            chosen.findings.extend(self.dependency_block());
+            return;
+        };
+        let id = &self.ground.run.steps[at].id;
+        let message = format!("{id} was forced although it waits for {}", list(&self.ground.unmet(at)));
+        chosen.findings.push(Finding::new(FindingCode::OverrideForced, message).on(id));
+        let reason = "nothing is ready; the first open step was forced".to_owned();
+        let choice = Choice::new(at, self.work_action(at), "7.force", reason);
+        chosen.choices.push(Choice { forced: true, ..choice });
+    }
+
+    /// Returns the first step with work left that no gate or review stands before.
+    fn first_to_force(&self) -> Option<usize> {
+        let behind_gate = self.behind_shut_gates();
+        self.ground.graph.order().iter().copied().find(|at| {
+            let is_open = match self.ground.standing(*at) {
+                Standing::Open | Standing::Blocked | Standing::Invalid | Standing::Failed | Standing::Interrupted => {
+                    true
+                }
+                Standing::Done
+                | Standing::Skipped
+                | Standing::Cancelled
+                | Standing::Waiting
+                | Standing::Conditions
+                | Standing::Verify
+                | Standing::Held
+                | Standing::OpenContainer => false,
+            };
+            let has_work = matches!(self.ground.run.steps[*at].kind, StepKind::Work | StepKind::Review);
+            is_open && has_work && !behind_gate.contains(at)
         })
     }
 
+    /// Returns whether a step is run for the first time or again.
+    pub(super) fn work_action(&self, at: usize) -> Action {
+        match self.ground.standing(at) {
+            Standing::Open | Standing::Blocked => Action::Run,
+            Standing::Done
+            | Standing::Skipped
+            | Standing::Cancelled
+            | Standing::Interrupted
+            | Standing::Failed
+            | Standing::Waiting
+            | Standing::Conditions
+            | Standing::Verify
+            | Standing::Invalid
+            | Standing::Held
+            | Standing::OpenContainer => Action::Retry,
+        }
+    }
+
     fn why_ready(&self, at: usize) -> String {
-        let needs: Vec<&str> = self.graph.depends_on(at).iter().map(|on| self.run.steps[*on].id.as_str()).collect();
-        match needs.as_slice() {
+        let needs = self.ground.graph.depends_on(at);
+        let id = |on: &usize| self.ground.run.steps[*on].id.as_str();
+        match needs {
             [] => "it depends on nothing and has not been started".to_owned(),
-            [one] => format!("{one} is done and this has not been started"),
-            many if many.len() <= 4 => format!("{} are done and this has not been started", many.join(", ")),
+            [one] => format!("{} is done and this has not been started", id(one)),
+            many if many.len() <= 4 => {
+                format!("{} are done and this has not been started", many.iter().map(id).collect::<Vec<_>>().join(", "))
+            }
             many => format!("all {} steps it depends on are done and this has not been started", many.len()),
         }
     }
 
-    /// Rule 7, `--from`: exactly these steps, when nothing they need is open.
-    fn from(&self, chosen: &mut Chosen) {
-        let mut positions: Vec<usize> = self.options.from.iter().filter_map(|id| self.graph.position(id)).collect();
-        positions.sort_by_key(|at| self.graph.order().iter().position(|other| other == at));
-        positions.dedup();
-        if self.options.parallel
-            && let Some((one, other)) = self.dependent_pair(&positions)
-        {
-            let message = format!("{other} waits for {one}: they cannot run side by side");
-            chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).fix("leave out --parallel"));
-            return;
-        }
-        for at in positions {
-            let id = &self.run.steps[at].id;
-            let unmet = self.unmet(at);
-            if let Some(gate) = self.gate_before(at) {
-                let message =
-                    format!("{id} lies behind {gate}, which nobody has approved; no option steps over a gate");
-                let fix = format!("piton approve {}", super::plan::quoted(gate.as_str()));
-                chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).on(id).fix(fix));
-                continue;
-            }
-            if !unmet.is_empty() && self.options.if_dependencies_met {
-                chosen.answered_no = true;
-                let message = self.still_waits(at, &unmet);
-                chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
-                continue;
-            }
-            if !unmet.is_empty() && !self.options.force {
-                let message = self.still_waits(at, &unmet);
-                let fix = format!("finish or skip {} first, or add --force", list(&unmet));
-                chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).on(id).fix(fix));
-                continue;
-            }
-            if !unmet.is_empty() {
-                let message = format!("{id} was forced although it waits for {}", list(&unmet));
-                chosen.findings.push(Finding::new(FindingCode::OverrideForced, message).on(id));
-            }
-            let standing = self.standing(at);
-            let action = match (self.run.steps[at].kind, standing) {
-                (StepKind::Gate, _) => Action::Approve,
-                (StepKind::Work | StepKind::Review | StepKind::Container, Standing::Open | Standing::Blocked) => {
-                    Action::Run
-                }
-                (StepKind::Work | StepKind::Review | StepKind::Container, _) => Action::Retry,
-            };
-            chosen.findings.push(
-                Finding::new(FindingCode::Override, format!("--from chose {id} instead of the first open step")).on(id),
-            );
-            let reason = format!("chosen with --from; {}", self.settled.evidence[at].join("; "));
-            chosen.choices.push(Choice { at, action, rule: "7.from", reason, caused_by: None });
-        }
-    }
-
-    /// Rule 7, `--retry`: the named step, else the first that failed or was cut off, itself and not where it returns to.
-    fn retry(&self, id: Option<&StepId>, chosen: &mut Chosen) {
-        let failed =
-            |at: &usize| matches!(self.standing(*at), Standing::Failed | Standing::Interrupted | Standing::Invalid);
-        let at = match id {
-            Some(id) => self.graph.position(id),
-            None => self.graph.order().iter().copied().find(failed),
-        };
-        let Some(at) = at else {
-            let message = "--retry found no step that failed or was cut off";
-            chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).fix("leave out --retry"));
-            return;
-        };
-        let id = &self.run.steps[at].id;
-        if !failed(&at) && !self.options.force {
-            let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
-            let fix = format!("use --from {} to do it again all the same", super::plan::quoted(id.as_str()));
-            chosen.findings.push(Finding::new(FindingCode::OverrideRefused, message).on(id).fix(fix));
-            return;
-        }
-        chosen.findings.push(Finding::new(FindingCode::Override, format!("--retry chose {id}")).on(id));
-        chosen.choices.push(Choice {
-            at,
-            action: Action::Retry,
-            rule: "7.retry",
-            reason: format!("chosen with --retry; {}", self.settled.evidence[at].join("; ")),
-            caused_by: None,
-        });
-    }
-
     /// Rule 4: what a person has to decide about the failures behind the choices.
     fn limits(&self, chosen: &mut Chosen) {
-        let mut seen: Vec<usize> = Vec::new();
-        for choice in &chosen.choices {
-            let at = choice.caused_by.unwrap_or(choice.at);
-            if seen.contains(&at) || !matches!(choice.action, Action::Return | Action::Retry) {
-                continue;
+        let mut failures: Vec<usize> = Vec::new();
+        for choice in chosen.choices.iter().filter(|choice| choice.is_work()) {
+            if choice.caused_by.is_empty() && choice.is_named() {
+                failures.extend(self.ground.limited_by(choice.at));
+            } else if choice.action != Action::Run {
+                failures.extend(choice.answers());
             }
-            seen.push(at);
-            let step = &self.run.steps[at];
-            let id = &step.id;
-            let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
-            if rejected && step.status == Status::Failed {
-                let message = format!("{id} ({}) was rejected: a person decides how to go on", step.title);
-                chosen.findings.push(self.overridable(FindingCode::Rejected, message, id));
-            } else if step.failures >= self.options.attempt_limit {
-                let message = format!("{id} ({}) failed {} times{}", step.title, step.failures, attempts(step));
-                chosen.findings.push(self.overridable(FindingCode::AttemptLimit, message, id));
-            }
+        }
+        let mut seen = BTreeSet::new();
+        failures.retain(|at| seen.insert(*at));
+        for at in failures {
+            let step = &self.ground.run.steps[at];
+            let (code, what) = match self.ground.limit(at, self.options.attempt_limit) {
+                None => continue,
+                Some(Limit::Rejected) => {
+                    (FindingCode::Rejected, "was rejected: a person decides how to go on".to_owned())
+                }
+                Some(Limit::Failed { times }) => (
+                    FindingCode::AttemptLimit,
+                    format!("failed {}{}", count(usize::try_from(times).unwrap_or(usize::MAX), "time"), attempts(step)),
+                ),
+            };
+            let message = format!("{} ({}) {what}", step.id, step.title);
+            chosen.findings.push(self.overridable(code, message, at));
         }
     }
 
     /// Returns a finding that stops, or one that only warns when the caller insisted with `--force`.
-    fn overridable(&self, code: FindingCode, message: String, id: &StepId) -> Finding {
+    fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
+        let step = &self.ground.run.steps[at];
         if self.options.force {
             let message = format!("{message}; forced by the caller");
-            return Finding::new(FindingCode::OverrideForced, message).on(id);
+            return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
         }
-        let quoted = super::plan::quoted(id.as_str());
-        let step = self.run.step(id);
         let mut ways = Vec::new();
-        if step.is_some_and(|step| step.kind == StepKind::Review) {
-            ways.push(format!("`piton approve {quoted}` to let it be tried again"));
-            ways.push(format!("`piton finish {quoted} --verdict APPROVED` to accept it as it is"));
+        if step.kind == StepKind::Review {
+            ways.push(format!("`{}` to let it be tried again", command::on_step_here("approve", &step.id, "")));
+            ways.push(format!(
+                "`{}` to accept it as it is",
+                command::on_step_here("finish", &step.id, " --verdict APPROVED")
+            ));
         }
-        if step.is_some_and(|step| super::transition::skip_refusal(step).is_none()) {
-            ways.push(format!("`piton skip {quoted} --reason ...`"));
+        if skip_refusal(step, self.ground.standing(at)).is_none() {
+            ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
         }
         ways.push("--force to try once more".to_owned());
-        Finding::new(code, message).on(id).fix(format!("decide, then {}", ways.join(", or ")))
+        Finding::new(code, message).on(&step.id).fix(format!("decide, then {}", ways.join(", or ")))
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.cycle() {
+        if let Some(cycle) = self.ground.graph.cycle(|at| !self.ground.standing(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
-            let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
+            let message = format!("steps depend on each other in a circle: {}", chain_of(&path, " -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
             findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
         }
-        for (at, step) in self.run.steps.iter().enumerate() {
-            if !step.dangling.is_empty() && !self.standing(at).is_over() {
+        for (at, step) in
+            self.ground.run.steps.iter().enumerate().filter(|(at, _)| !self.ground.standing(*at).is_over())
+        {
+            if !step.dangling.is_empty() {
                 let message = format!("{} depends on {}, which does not exist", step.id, step.dangling.join(", "));
-                let fix = format!(
-                    "correct the dependency, or `piton plan --from {} --force`",
-                    super::plan::quoted(step.id.as_str())
-                );
-                let finding = Finding::new(FindingCode::DependencyDangling, message).on(&step.id).fix(fix);
+                let tail = format!("{} --force", command::option("from", step.id.as_str()));
+                let plan = command::on_run("plan", &self.ground.run.id, &tail);
+                let finding = Finding::new(FindingCode::DependencyDangling, message).on(&step.id);
+                let finding = finding.fix(format!("correct the dependency, or `{plan}`"));
                 findings.push(match &step.file {
                     Some(file) => finding.at(file),
                     None => finding,
                 });
             }
-            let skipped = self.graph.depends_on(at).iter().find(|on| self.standing(**on) == Standing::Skipped);
-            if let Some(on) = skipped
-                && !self.standing(at).is_over()
-            {
-                let message = format!("{} goes on although {} was skipped", step.id, self.run.steps[*on].id);
+            let skipped =
+                self.ground.graph.depends_on(at).iter().find(|on| self.ground.standing(**on) == Standing::Skipped);
+            if let Some(on) = skipped {
+                let message = format!("{} goes on although {} was skipped", step.id, self.ground.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
             }
         }
@@ -322,21 +412,33 @@ impl Chooser<'_> {
 
     /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
     fn dependency_block(&self) -> Option<Finding> {
-        let first = self.graph.order().iter().copied().find(|at| !self.standing(*at).is_over())?;
-        let chain = self.chain_below(first);
-        let waiting = self.graph.order().iter().filter(|at| !self.standing(**at).is_over()).count();
+        let open = || self.ground.graph.order().iter().copied().filter(|at| !self.ground.standing(*at).is_over());
+        let first = open().find(|at| self.ground.blocker(*at).is_some()).or_else(|| open().next())?;
+        let (chain, in_circle) = self.chain_below(first);
         let root = chain[chain.len() - 1];
-        let step = &self.run.steps[root];
-        let cause = match self.standing(root) {
-            Standing::Held => "cannot be understood",
-            Standing::Cancelled => "was cancelled",
-            _ if !step.dangling.is_empty() => "waits for a step that does not exist",
-            _ if self.cycle().is_some() => "is part of a circle",
-            _ => "is blocked",
+        let step = &self.ground.run.steps[root];
+        let (left, path) = (open().count(), self.waits_for(&chain));
+        let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
+        let fix = match self.ground.standing(root) {
+            Standing::Held => {
+                format!("correct it; `{}` says where", command::on_run("validate", &self.ground.run.id, ""))
+            }
+            Standing::Done
+            | Standing::Skipped
+            | Standing::Cancelled
+            | Standing::Open
+            | Standing::Interrupted
+            | Standing::Failed
+            | Standing::Waiting
+            | Standing::Conditions
+            | Standing::Verify
+            | Standing::Invalid
+            | Standing::Blocked
+            | Standing::OpenContainer => {
+                let skip = command::on_step("skip", &step.id, &self.ground.run.id, " --reason ...");
+                format!("resolve {}, or `{skip}`", step.id)
+            }
         };
-        let message = format!("nothing can start: {waiting} open, {}; {} {cause}", self.path(&chain), step.id);
-        let id = super::plan::quoted(step.id.as_str());
-        let fix = format!("resolve {id}, or `piton skip {id} --reason ...`");
         let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
         Some(match &step.file {
             Some(file) => finding.at(file),
@@ -344,68 +446,56 @@ impl Chooser<'_> {
         })
     }
 
-    fn cycle(&self) -> Option<Vec<&StepId>> {
-        self.graph.cycle_among(|at| !self.standing(at).is_over())
-    }
-
-    /// Follows the first dependency that is not met down to its root, beginning with the step itself.
-    fn chain_below(&self, at: usize) -> Vec<usize> {
+    /// Follows the first dependency that is not met down to its root, beginning with the step itself; tells whether that
+    /// closes a circle.
+    fn chain_below(&self, at: usize) -> (Vec<usize>, bool) {
         let mut chain = vec![at];
-        while let Some(next) = self
-            .graph
-            .depends_on(chain[chain.len() - 1])
-            .iter()
-            .copied()
-            .find(|on| !self.standing(*on).satisfies() && !chain.contains(on))
-        {
+        let mut seen = BTreeSet::from([at]);
+        while let Some(next) = self.ground.blocker(chain[chain.len() - 1]) {
             chain.push(next);
+            if !seen.insert(next) {
+                return (chain, true);
+            }
         }
-        chain
+        (chain, false)
     }
 
     /// Says what a step waits for, down to what has to come first of all.
-    fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
-        let chain = self.chain_below(at);
-        let tail = if chain.len() > 2 { format!(" ({})", self.path(&chain)) } else { String::new() };
-        format!("{} still waits for {}{tail}", self.run.steps[at].id, list(unmet))
+    pub(super) fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
+        let (chain, _) = self.chain_below(at);
+        let tail = if chain.len() > 2 { format!(" ({})", self.waits_for(&chain)) } else { String::new() };
+        format!("{} still waits for {}{tail}", self.ground.run.steps[at].id, list(unmet))
     }
 
-    fn path(&self, chain: &[usize]) -> String {
-        let ids: Vec<&str> = chain.iter().map(|at| self.run.steps[*at].id.as_str()).collect();
-        ids.join(" waits for ")
+    fn waits_for(&self, chain: &[usize]) -> String {
+        let ids: Vec<&str> = chain.iter().map(|at| self.ground.run.steps[*at].id.as_str()).collect();
+        chain_of(&ids, " waits for ")
     }
 
-    fn dependent_pair(&self, positions: &[usize]) -> Option<(&StepId, &StepId)> {
-        positions.iter().find_map(|at| {
-            let waiting = self.graph.waiting_for(*at);
-            let other = positions.iter().find(|other| waiting.contains(other))?;
-            Some((&self.run.steps[*at].id, &self.run.steps[*other].id))
+    /// Names the review that sent the run back to a step which was begun since and has not ended well.
+    fn still_to_address(&self, at: usize) -> String {
+        let id = &self.ground.run.steps[at].id;
+        let sent_back = self.ground.run.steps.iter().enumerate().find(|(other, step)| {
+            step.returns_to.as_ref() == Some(id) && step.error.is_some() && !self.ground.standing(*other).is_over()
+        });
+        sent_back.map_or_else(String::new, |(_, step)| {
+            format!("; it was sent back by {} ({}), whose findings stand", step.id, step.title)
         })
     }
 
-    fn unmet(&self, at: usize) -> Vec<StepId> {
-        let open = self.graph.depends_on(at).iter().filter(|on| !self.standing(**on).satisfies());
-        let mut unmet: Vec<StepId> = open.map(|on| self.run.steps[*on].id.clone()).collect();
-        unmet.extend(self.run.steps[at].dangling.iter().map(StepId::new));
-        unmet
-    }
-
-    /// Returns the first gate or review that the step lies behind and that is not done.
-    fn gate_before(&self, at: usize) -> Option<&StepId> {
-        let needed = self.graph.needed_by(at);
-        let gate = needed.into_iter().find(|on| {
-            matches!(self.run.steps[*on].kind, StepKind::Gate | StepKind::Review) && !self.standing(*on).satisfies()
-        });
-        gate.map(|on| &self.run.steps[on].id)
-    }
-
-    fn is_ready(&self, at: usize) -> bool {
-        self.run.steps[at].dangling.is_empty()
-            && self.graph.depends_on(at).iter().all(|on| self.standing(*on).satisfies())
-    }
-
-    fn standing(&self, at: usize) -> Standing {
-        self.settled.standings[at]
+    fn cause(&self, root: usize, in_circle: bool) -> String {
+        let step = &self.ground.run.steps[root];
+        if in_circle {
+            "is part of a circle".to_owned()
+        } else if self.ground.standing(root) == Standing::Held {
+            "cannot be understood".to_owned()
+        } else if self.ground.standing(root) == Standing::Cancelled {
+            "was cancelled".to_owned()
+        } else if step.dangling.is_empty() {
+            "is blocked".to_owned()
+        } else {
+            format!("waits for {}, which does not exist", step.dangling.join(", "))
+        }
     }
 }
 
@@ -422,7 +512,17 @@ fn attempts(step: &Step) -> String {
     if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
-fn list(ids: &[StepId]) -> String {
+pub(super) fn list(ids: &[StepId]) -> String {
     let ids: Vec<&str> = ids.iter().map(StepId::as_str).collect();
     ids.join(", ")
+}
+
+/// Joins ids; of a long chain only both ends are named.
+fn chain_of(ids: &[&str], link: &str) -> String {
+    if ids.len() <= NAMED_IDS {
+        return ids.join(link);
+    }
+    let (head, tail) = (&ids[..NAMED_IDS / 2], &ids[ids.len() - NAMED_IDS / 2..]);
+    let left_out = ids.len() - head.len() - tail.len();
+    format!("{}{link}... {left_out} more ...{link}{}", head.join(link), tail.join(link))
 }

@@ -1,10 +1,13 @@
 //! What the next agent is handed: goal, position, the one thing to do, what to read first. Deterministic, within a budget.
+//!
+//! Nearly all of it is strangers' text: it leaves here without control characters and without what is shaped like a key.
 
 use std::collections::BTreeSet;
 
 use serde_json::Map;
 use serde_json::Value;
 
+use super::graph::Graph;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
@@ -18,59 +21,82 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::clean;
+use crate::model::clean_line;
 use crate::model::mask_secrets;
+
+/// How long a title may be in a context.
+const TITLE_CHARS: usize = 200;
+/// How long a sentence with a stranger's words in it may be.
+const SENTENCE_CHARS: usize = 600;
+/// What the list of what was left out takes for its last entry.
+const LAST_OMITTED_BYTES: usize = 64;
 
 /// Puts a context together within `budget` bytes of JSON.
 ///
 /// What does not fit is left out in this order and listed: what is done, acceptance criteria, requirements, variables, open
-/// questions, the prompt text, files to touch, the reading list, findings from the last one on. Position, next action and the
-/// fields that the system's agents require always stay.
+/// questions, the prompt text, files to touch, the reading list, findings from the last one on. Goal, position, next
+/// action and the fields that the system's agents require always stay.
 pub(crate) fn assemble(run: &Run, plan: &Plan, next: &Next, brief: Brief, budget: usize) -> Context {
-    let step = run.step(&next.step);
+    let graph = Graph::of(run);
+    let step = graph.position(&next.step).map(|at| &run.steps[at]);
+    let all = |texts: &[String]| texts.iter().map(|text| safe(text)).collect::<Vec<String>>();
     let mut context = Context {
         run: run.id.clone(),
         step: next.step.clone(),
-        title: next.title.clone(),
+        title: line(&next.title, TITLE_CHARS),
         action: next.action,
-        agent: next.agent.clone(),
+        agent: next.agent.as_deref().map(|agent| line(agent, TITLE_CHARS)),
         attempt: next.attempt,
         goal: run.goal.as_deref().map(safe),
-        position: position(run, plan, next),
+        position: position(step, plan, next),
         next_action: next_action(next),
-        findings_to_address: step.map(|step| findings(run, step)).unwrap_or_default(),
-        required_reading: reading(run, step, brief.reading),
-        files_to_touch: step
-            .map(|step| step.targets.iter().chain(&step.focus).map(|text| safe(text)).collect())
-            .unwrap_or_default(),
-        requirements: step.map(|step| step.requirements.iter().map(|text| safe(text)).collect()).unwrap_or_default(),
-        acceptance: step.map(|step| step.acceptance.iter().map(|text| safe(text)).collect()).unwrap_or_default(),
-        done: done(run, plan),
-        open_questions: questions(plan, brief.notes),
+        findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),
+        required_reading: reading(run, &graph, step, brief.reading),
+        files_to_touch: step.map(|step| [all(&step.targets), all(&step.focus)].concat()).unwrap_or_default(),
+        requirements: step.map(|step| all(&step.requirements)).unwrap_or_default(),
+        acceptance: step.map(|step| all(&step.acceptance)).unwrap_or_default(),
+        done: done(run, &graph, plan),
+        open_questions: questions(plan, &brief.notes),
         variables: step.map_or(Value::Null, variables),
-        agent_context: brief.agent_context,
-        prompt: brief.prompt,
+        agent_context: safe_value(brief.agent_context),
+        prompt: safe(&brief.prompt),
         omitted: Vec::new(),
     };
     fit(&mut context, budget);
     context
 }
 
-/// A stranger's text, fit to be handed on: without control characters, without what is shaped like a key.
 fn safe(text: &str) -> String {
     mask_secrets(&clean(text)).into_owned()
 }
 
-fn position(run: &Run, plan: &Plan, next: &Next) -> String {
-    let group = run.step(&next.step).and_then(|step| step.group.as_ref());
-    let group = group.map_or_else(String::new, |group| format!(" of {}", safe(group)));
-    format!(
+fn line(text: &str, limit: usize) -> String {
+    clean_line(&safe(text), limit)
+}
+
+fn safe_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(safe(&text)),
+        Value::Array(values) => Value::Array(values.into_iter().map(safe_value).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(name, value)| (safe(&name), safe_value(value))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+fn position(step: Option<&Step>, plan: &Plan, next: &Next) -> String {
+    let group = step.and_then(|step| step.group.as_ref());
+    let group = group.map_or_else(String::new, |group| format!(" of {group}"));
+    let position = format!(
         "{} of {} steps done; next is {}{group}: {}, attempt {}",
         plan.progress.done,
         plan.progress.total,
         next.step,
         next.action.as_str(),
         next.attempt
-    )
+    );
+    line(&position, SENTENCE_CHARS)
 }
 
 fn next_action(next: &Next) -> String {
@@ -83,16 +109,23 @@ fn next_action(next: &Next) -> String {
         Action::Merge => "Merge, after a person agreed:",
         Action::Archive => "Close the run:",
     };
-    format!("{what} {} ({}). {}.", next.step, safe(&next.title), next.reason.trim_end_matches('.'))
+    let title = line(&next.title, TITLE_CHARS);
+    line(&format!("{what} {} ({title}). {}.", next.step, next.reason.trim_end_matches('.')), SENTENCE_CHARS)
 }
 
 /// Returns what has to be addressed: the words of reviews that sent the run back to this step and have not passed since, then
 /// of its own failure.
-fn findings(run: &Run, step: &Step) -> Vec<String> {
-    let returning =
-        run.steps.iter().filter(|other| other.returns_to.as_ref() == Some(&step.id) && !is_over(other.status));
+fn findings(run: &Run, graph: &Graph<'_>, step: &Step, action: Action) -> Vec<String> {
+    let failed = |other: &&Step| other.status == Status::Failed && other.id != step.id;
+    let returning = |other: &&Step| other.returns_to.as_ref() == Some(&step.id) && other.id != step.id;
+    let mut speaking: Vec<&Step> = run.steps.iter().filter(returning).filter(|other| !is_over(other.status)).collect();
+    if speaking.is_empty() && action == Action::Return {
+        // The caller chose an earlier step than the review would have (`--to-step`).
+        let behind = graph.position(&step.id).map(|at| graph.waiting_for(at)).unwrap_or_default();
+        speaking = behind.into_iter().map(|at| &run.steps[at]).filter(failed).collect();
+    }
     let mut findings = Vec::new();
-    for failed in returning.chain([step]) {
+    for failed in speaking.into_iter().chain([step]) {
         let lines = failed.error.iter().flat_map(|error| error.lines());
         let lines = lines.map(|line| safe(line.trim().trim_start_matches(['-', '*', '•']).trim()));
         findings.extend(lines.filter(|line| !line.is_empty()));
@@ -113,35 +146,42 @@ const fn is_over(status: Status) -> bool {
 }
 
 /// Returns what to read, in order: the documents of the system, then the summaries of what the step builds on.
-fn reading(run: &Run, step: Option<&Step>, first: Vec<Reading>) -> Vec<Reading> {
+fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading>) -> Vec<Reading> {
     let mut reading = first;
-    let Some(step) = step else { return reading };
-    for id in &step.depends_on {
-        let Some(on) = run.step(id) else { continue };
-        reading.extend(on.summaries.iter().map(|path| path.reading(format!("summary of {id}"))));
+    for item in &mut reading {
+        item.what = safe(&item.what);
     }
-    reading.extend(step.summaries.iter().map(|path| path.reading(format!("what {} left before", step.id))));
+    if let Some(step) = step {
+        for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
+            let what = line(&format!("summary of {}", on.id), TITLE_CHARS);
+            reading.extend(on.summaries.iter().map(|path| path.reading(what.clone())));
+        }
+        let what = line(&format!("what {} left before", step.id), TITLE_CHARS);
+        reading.extend(step.summaries.iter().map(|path| path.reading(what.clone())));
+    }
     let mut seen = BTreeSet::new();
     reading.retain(|item| seen.insert(item.path.clone().unwrap_or_else(|| item.what.clone())));
     reading
 }
 
-fn done(run: &Run, plan: &Plan) -> Vec<Reading> {
+fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<Reading> {
     let with_summary = |id: &StepId| {
-        let step = run.step(id)?;
+        let step = &run.steps[graph.position(id)?];
         let what = match &step.commit {
-            Some(commit) => format!("{id}: {} (commit {})", safe(&step.title), safe(commit)),
-            None => format!("{id}: {}", safe(&step.title)),
+            Some(commit) => format!("{id}: {} (commit {commit})", step.title),
+            None => format!("{id}: {}", step.title),
         };
-        Some(Reading { what, path: step.summaries.first().map(|path| path.as_str().to_owned()) })
+        let path = step.summaries.first().map(|path| path.as_str().to_owned());
+        Some(Reading { what: line(&what, SENTENCE_CHARS), path })
     };
     plan.steps.completed.iter().filter_map(with_summary).collect()
 }
 
-fn questions(plan: &Plan, notes: Vec<String>) -> Vec<String> {
+fn questions(plan: &Plan, notes: &[String]) -> Vec<String> {
+    // What is only asked before going on is answered by then.
     let decides = plan.verdict == Verdict::Blocked;
-    let question = plan.question.iter().filter(|_| decides).map(|question| question.text.clone());
-    question.chain(notes.iter().map(|note| safe(note))).collect()
+    let question = plan.question.iter().filter(|_| decides).map(|question| &question.text);
+    question.chain(notes).map(|text| safe(text)).collect()
 }
 
 fn variables(step: &Step) -> Value {
@@ -151,53 +191,66 @@ fn variables(step: &Step) -> Value {
     });
     let others = step.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
     let variables: Map<String, Value> = known.chain(others).collect();
-    if variables.is_empty() { Value::Null } else { Value::Object(variables) }
+    if variables.is_empty() { Value::Null } else { safe_value(Value::Object(variables)) }
 }
 
-fn size(context: &Context) -> usize {
-    serde_json::to_vec(context).map_or(0, |bytes| bytes.len())
+fn size<T: serde::Serialize>(value: &T) -> usize {
+    serde_json::to_vec(value).map_or(0, |bytes| bytes.len())
 }
 
-/// Empties a section and returns how many bytes that saves.
+/// Empties one section and returns how many bytes of JSON that saved; none when it was empty.
 type LeaveOut = fn(&mut Context) -> usize;
 
 fn fit(context: &mut Context, budget: usize) {
     let sections: [(&str, LeaveOut); 8] = [
-        ("done", |context| taken(&mut context.done)),
-        ("acceptance", |context| taken(&mut context.acceptance)),
-        ("requirements", |context| taken(&mut context.requirements)),
-        ("variables", |context| {
-            let bytes = serde_json::to_vec(&context.variables).map_or(0, |bytes| bytes.len());
-            context.variables = Value::Null;
-            bytes
-        }),
-        ("open_questions", |context| taken(&mut context.open_questions)),
-        ("prompt", |context| std::mem::take(&mut context.prompt).len()),
-        ("files_to_touch", |context| taken(&mut context.files_to_touch)),
-        ("required_reading", |context| taken(&mut context.required_reading)),
+        ("done", |context| emptied(&mut context.done)),
+        ("acceptance", |context| emptied(&mut context.acceptance)),
+        ("requirements", |context| emptied(&mut context.requirements)),
+        ("variables", |context| emptied(&mut context.variables)),
+        ("open_questions", |context| emptied(&mut context.open_questions)),
+        ("prompt", |context| emptied(&mut context.prompt)),
+        ("files_to_touch", |context| emptied(&mut context.files_to_touch)),
+        ("required_reading", |context| emptied(&mut context.required_reading)),
     ];
     for (what, leave_out) in sections {
         if size(context) <= budget {
             return;
         }
         let bytes = leave_out(context);
-        if bytes > 4 {
+        if bytes > 0 {
             context.omitted.push(Omitted { what: what.to_owned(), bytes });
         }
     }
+    drop_findings(context, budget);
+}
+
+/// Drops findings from the last one on. Sizes are added up, not measured again for each: an error may have many lines.
+fn drop_findings(context: &mut Context, budget: usize) {
+    let mut total = size(context);
+    if total <= budget {
+        return;
+    }
     let mut bytes = 0;
-    while size(context) + 64 > budget
+    while total + LAST_OMITTED_BYTES > budget
         && let Some(finding) = context.findings_to_address.pop()
     {
-        bytes += finding.len();
+        // Its comma goes with it.
+        let saved = size(&finding) + usize::from(!context.findings_to_address.is_empty());
+        bytes += saved;
+        total -= saved;
     }
     if bytes > 0 {
         context.omitted.push(Omitted { what: "findings_to_address".to_owned(), bytes });
     }
 }
 
-fn taken<T: serde::Serialize>(section: &mut Vec<T>) -> usize {
-    let bytes = serde_json::to_vec(section).map_or(0, |bytes| bytes.len());
-    section.clear();
-    if bytes > 2 { bytes } else { 0 }
+fn emptied<T: serde::Serialize + Default>(section: &mut T) -> usize {
+    let empty = size(&T::default());
+    let bytes = size(section);
+    *section = T::default();
+    bytes - empty
 }
+
+#[cfg(test)]
+#[path = "context_tests.rs"]
+mod tests;

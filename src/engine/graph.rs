@@ -13,9 +13,12 @@ pub(crate) struct Graph<'a> {
     index: BTreeMap<&'a str, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    /// Positions in dependency order, natural order of the ids on ties; what is on a cycle comes last.
+    /// Positions in dependency order, natural order of the ids on ties; what is on, or behind, a circle comes last.
     order: Vec<usize>,
-    has_cycle: bool,
+    /// The inverse of `order`.
+    rank: Vec<usize>,
+    /// How much of `order` is in dependency order.
+    sorted: usize,
 }
 
 impl<'a> Graph<'a> {
@@ -26,60 +29,45 @@ impl<'a> Graph<'a> {
         }
         let mut depends_on = vec![Vec::new(); run.steps.len()];
         let mut dependents = vec![Vec::new(); run.steps.len()];
+        // The step that named each other one last, so that naming it twice counts once.
+        let mut named_by = vec![usize::MAX; run.steps.len()];
         for (at, step) in run.steps.iter().enumerate() {
             // A container waits for its children as a dependent waits for what it depends on.
             for id in step.depends_on.iter().chain(&step.children) {
                 if let Some(&on) = index.get(id.as_str())
-                    && !depends_on[at].contains(&on)
+                    && named_by[on] != at
                 {
+                    named_by[on] = at;
                     depends_on[at].push(on);
                     dependents[on].push(at);
                 }
             }
         }
-        let mut graph = Self { run, index, depends_on, dependents, order: Vec::new(), has_cycle: false };
+        let mut graph = Self { run, index, depends_on, dependents, order: Vec::new(), rank: Vec::new(), sorted: 0 };
         graph.sort();
         graph
     }
 
-    /// Sorts so that every dependency comes first; what remains is on, or behind, a cycle.
+    /// Sorts so that every dependency comes first; what remains is on, or behind, a circle.
     fn sort(&mut self) {
         let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
         by_id.sort_by(|a, b| self.run.steps[*a].id.cmp(&self.run.steps[*b].id));
-        let mut rank = vec![0; by_id.len()];
-        for (position, at) in by_id.iter().enumerate() {
-            rank[*at] = position;
-        }
+        let natural = inverse(&by_id);
         let mut missing: Vec<usize> = self.depends_on.iter().map(Vec::len).collect();
         let mut ready: BTreeSet<(usize, usize)> =
-            (0..missing.len()).filter(|at| missing[*at] == 0).map(|at| (rank[at], at)).collect();
+            (0..missing.len()).filter(|at| missing[*at] == 0).map(|at| (natural[at], at)).collect();
         while let Some((_, at)) = ready.pop_first() {
             self.order.push(at);
             for &dependent in &self.dependents[at] {
                 missing[dependent] -= 1;
                 if missing[dependent] == 0 {
-                    ready.insert((rank[dependent], dependent));
+                    ready.insert((natural[dependent], dependent));
                 }
             }
         }
-        if self.order.len() < by_id.len() {
-            self.has_cycle = true;
-            self.order.extend(by_id.into_iter().filter(|at| missing[*at] > 0));
-        }
-    }
-
-    fn walk_cycle(&self, missing: &[usize]) -> Option<Vec<usize>> {
-        let mut at = (0..missing.len()).find(|at| missing[*at] > 0)?;
-        let mut path: Vec<usize> = Vec::new();
-        loop {
-            if let Some(start) = path.iter().position(|seen| *seen == at) {
-                let mut cycle = path.split_off(start);
-                cycle.push(at);
-                return Some(cycle);
-            }
-            path.push(at);
-            at = self.depends_on[at].iter().copied().find(|on| missing[*on] > 0)?;
-        }
+        self.sorted = self.order.len();
+        self.order.extend(by_id.into_iter().filter(|at| missing[*at] > 0));
+        self.rank = inverse(&self.order);
     }
 
     pub(crate) fn position(&self, id: &StepId) -> Option<usize> {
@@ -90,28 +78,56 @@ impl<'a> Graph<'a> {
         &self.order
     }
 
+    /// Returns the place of a position in [`Graph::order`].
+    pub(crate) fn rank(&self, at: usize) -> usize {
+        self.rank[at]
+    }
+
     pub(crate) fn depends_on(&self, at: usize) -> &[usize] {
         &self.depends_on[at]
     }
 
-    /// Returns the ids of a circle of dependencies among the steps that still wait, the first one again at the end. A step
-    /// that is over opens the circles it was in.
-    pub(crate) fn cycle_among(&self, waits: impl Fn(usize) -> bool) -> Option<Vec<&'a StepId>> {
-        self.has_cycle.then_some(())?;
-        let count = |at: usize| self.depends_on[at].iter().filter(|on| waits(**on)).count();
-        let mut missing: Vec<usize> =
-            (0..self.depends_on.len()).map(|at| if waits(at) { count(at) } else { 0 }).collect();
-        let mut ready: Vec<usize> = (0..missing.len()).filter(|at| waits(*at) && missing[*at] == 0).collect();
+    pub(crate) fn dependents(&self, at: usize) -> &[usize] {
+        &self.dependents[at]
+    }
+
+    /// Returns the ids of a circle of dependencies among the steps that count, the first one again at the end.
+    pub(crate) fn cycle(&self, counts: impl Fn(usize) -> bool) -> Option<Vec<&'a StepId>> {
+        let mut missing = vec![0_usize; self.order.len()];
+        let rest: Vec<usize> = self.order[self.sorted..].iter().copied().filter(|at| counts(*at)).collect();
+        let mut inside = vec![false; self.order.len()];
+        for &at in &rest {
+            inside[at] = true;
+        }
+        for &at in &rest {
+            missing[at] = self.depends_on[at].iter().filter(|on| inside[**on]).count();
+        }
+        let mut ready: Vec<usize> = rest.iter().copied().filter(|at| missing[*at] == 0).collect();
         while let Some(at) = ready.pop() {
-            for &dependent in self.dependents[at].iter().filter(|dependent| waits(**dependent)) {
+            inside[at] = false;
+            for &dependent in self.dependents[at].iter().filter(|dependent| inside[**dependent]) {
                 missing[dependent] -= 1;
                 if missing[dependent] == 0 {
                     ready.push(dependent);
                 }
             }
         }
-        let cycle = self.walk_cycle(&missing)?;
-        Some(cycle.into_iter().map(|at| &self.run.steps[at].id).collect())
+        let path = self.walk(inside.iter().position(|inside| *inside)?, &inside)?;
+        Some(path.into_iter().map(|at| &self.run.steps[at].id).collect())
+    }
+
+    /// Follows dependencies inside of a set in which every step has one, until a step comes up again.
+    fn walk(&self, start: usize, inside: &[bool]) -> Option<Vec<usize>> {
+        let mut met_at = vec![usize::MAX; inside.len()];
+        let (mut path, mut at) = (Vec::new(), start);
+        while met_at[at] == usize::MAX {
+            met_at[at] = path.len();
+            path.push(at);
+            at = self.depends_on[at].iter().copied().find(|on| inside[*on])?;
+        }
+        let mut cycle = path.split_off(met_at[at]);
+        cycle.push(at);
+        Some(cycle)
     }
 
     /// Returns everything that waits for a step, directly or not, in dependency order and without the step itself.
@@ -124,20 +140,24 @@ impl<'a> Graph<'a> {
         self.reach(at, &self.depends_on)
     }
 
+    /// Costs what it finds, not the size of the run: it is asked for many steps of one plan.
     fn reach(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
-        let mut seen = vec![false; edges.len()];
+        let mut seen = BTreeSet::from([self.rank[from]]);
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            for &next in &edges[at] {
-                if !seen[next] {
-                    seen[next] = true;
-                    open.push(next);
-                }
-            }
+            open.extend(edges[at].iter().copied().filter(|next| seen.insert(self.rank[*next])));
         }
-        seen[from] = false;
-        self.order.iter().copied().filter(|at| seen[*at]).collect()
+        seen.remove(&self.rank[from]);
+        seen.into_iter().map(|rank| self.order[rank]).collect()
     }
+}
+
+fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; permutation.len()];
+    for (place, at) in permutation.iter().enumerate() {
+        inverse[*at] = place;
+    }
+    inverse
 }
 
 #[cfg(test)]

@@ -5,19 +5,25 @@
 
 mod age;
 mod choose;
+mod command;
 mod context;
+#[cfg(test)]
+mod fixtures;
 mod graph;
+mod ground;
+mod next;
+mod overrides;
 mod plan;
+mod propagate;
 mod question;
 mod settle;
 mod strategy;
+mod surroundings;
 mod transition;
-mod workspace;
 
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;
-pub(crate) use plan::quoted;
 pub(crate) use settle::Standing;
 pub(crate) use settle::standings;
 pub(crate) use transition::Admitted;
@@ -25,3 +31,18 @@ pub(crate) use transition::Guard;
 pub(crate) use transition::Refusal;
 pub(crate) use transition::RefusalKind;
 pub(crate) use transition::admit;
+
+pub(crate) use crate::model::quoted;
+
+#[cfg(test)]
+mod choose_tests;
+#[cfg(test)]
+mod overrides_tests;
+#[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod settle_tests;
+#[cfg(test)]
+mod surroundings_tests;

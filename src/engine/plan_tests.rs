@@ -1,1 +1,543 @@
+//! The plan as a whole: verdicts, modes, questions, ages, interruptions, commands.
 
+use super::fixtures::at;
+use super::fixtures::has;
+use super::fixtures::hear;
+use super::fixtures::ids;
+use super::fixtures::line_of;
+use super::fixtures::next_of;
+use super::fixtures::options;
+use super::fixtures::path;
+use super::fixtures::plan_of;
+use super::fixtures::planned;
+use super::fixtures::planned_with;
+use super::fixtures::run_of;
+use super::fixtures::step;
+use super::fixtures::told;
+use super::fixtures::with_statuses;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Mode;
+use crate::model::Options;
+use crate::model::Owner;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Strategy;
+use crate::model::Verdict;
+
+fn clean() -> Run {
+    line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::Pending)])
+}
+
+fn over() -> Run {
+    line_of(&[("A", Status::Completed), ("B", Status::Completed)])
+}
+
+fn with(code: FindingCode, run: &Run, options: &Options) -> super::Planned {
+    planned_with(run, &Evidence::default(), vec![Finding::new(code, "so it is")], options)
+}
+
+#[test]
+fn every_finding_weighs_what_its_code_says() {
+    for code in FindingCode::ALL {
+        let expected = match (code.severity(), code.wants_a_look()) {
+            (Severity::Blocking, _) => Verdict::Blocked,
+            (Severity::Warning, true) => Verdict::Confirm,
+            (Severity::Warning, false) | (Severity::Info, _) => Verdict::Resume,
+        };
+        assert_eq!(with(*code, &clean(), &options()).plan.verdict, expected, "{code}");
+        let over = with(*code, &over(), &options());
+        let blocking = over.findings.iter().any(|finding| finding.severity == Severity::Blocking);
+        let expected = if blocking { Verdict::Blocked } else { Verdict::Complete };
+        assert_eq!(over.plan.verdict, expected, "{code}: nothing that blocks is called complete");
+    }
+}
+
+#[test]
+fn verdicts() {
+    let gate = |status| {
+        let mut run = line_of(&[("A", Status::Completed), ("G", status)]);
+        step(&mut run, "G").kind = StepKind::Gate;
+        run
+    };
+    let mut gate_and_work = gate(Status::WaitingApproval);
+    gate_and_work.steps.push(crate::model::Step::new(StepId::new("N"), "N"));
+    let mut doubted = clean();
+    hear(step(&mut doubted, "B"), 1);
+    let mut drifted = clean();
+    hear(step(&mut drifted, "B"), 2);
+    let cancelled = line_of(&[("A", Status::Completed), ("B", Status::Cancelled)]);
+    for (name, run, verdict, next) in [
+        ("clean", clean(), Verdict::Resume, vec!["run B"]),
+        ("a gate", gate(Status::WaitingApproval), Verdict::Blocked, vec!["approve G"]),
+        ("a gate beside work", gate_and_work, Verdict::Confirm, vec!["approve G", "run N"]),
+        ("a conflict", doubted, Verdict::Confirm, vec!["verify B"]),
+        ("drift", drifted, Verdict::Confirm, vec!["run C"]),
+        ("over", over(), Verdict::Complete, vec![]),
+        ("over, one was cancelled", cancelled, Verdict::Complete, vec![]),
+        ("stuck", line_of(&[("A", Status::Cancelled), ("B", Status::Pending)]), Verdict::Blocked, vec![]),
+        ("empty", run_of(&[]), Verdict::Nothing, vec![]),
+    ] {
+        let planned = plan_of(&run, &options());
+        assert_eq!(
+            (planned.plan.verdict, next_of(&planned)),
+            (verdict, next.into_iter().map(str::to_owned).collect()),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_run_without_steps_is_over_only_when_something_says_so() {
+    for (status, done_elsewhere, verdict) in [
+        (RunStatus::Active, 0, Verdict::Nothing),
+        (RunStatus::Paused, 0, Verdict::Nothing),
+        (RunStatus::Completed, 0, Verdict::Complete),
+        (RunStatus::Archived, 0, Verdict::Complete),
+        (RunStatus::Active, 9, Verdict::Complete),
+    ] {
+        let mut run = run_of(&[]);
+        (run.status, run.done_elsewhere) = (status, done_elsewhere);
+        assert_eq!(plan_of(&run, &options()).plan.verdict, verdict, "{status:?} {done_elsewhere}");
+    }
+}
+
+#[test]
+fn when_only_the_record_lags_it_is_brought_up_to_date() {
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::InProgress)]);
+    for id in ["B", "C"] {
+        hear(step(&mut run, id), 2);
+    }
+    run.after = Some(merge());
+    let planned = plan_of(&run, &options());
+    assert_eq!(
+        (next_of(&planned), planned.plan.verdict),
+        (vec!["verify B".to_owned(), "verify C".to_owned()], Verdict::Confirm)
+    );
+    let question = planned.plan.question.unwrap();
+    assert_eq!(question.text, "Nothing of R has to be run. Record what the evidence shows? [y/N]");
+    assert_eq!(question.default.as_deref(), Some("no"));
+    assert_eq!(planned.plan.next[0].rule, "3.drift");
+    assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (3, 3));
+}
+
+fn merge() -> After {
+    After {
+        action: Action::Merge,
+        title: "Merge feature/x into main".to_owned(),
+        agent: Some("git-worktree-manager".to_owned()),
+        reason: "every phase is done".to_owned(),
+    }
+}
+
+#[test]
+fn what_comes_after_the_last_step_is_asked_for() {
+    let mut run = over();
+    run.after = Some(merge());
+    run.done_elsewhere = 9;
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["merge B".to_owned()], Verdict::Complete));
+    let next = &planned.plan.next[0];
+    assert_eq!(
+        (next.rule.as_str(), next.evidence.as_slice()),
+        ("6.complete", ["all 11 steps are done".to_owned()].as_slice())
+    );
+    let question = planned.plan.question.unwrap();
+    assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
+    let commands = planned.plan.commands;
+    assert_eq!((commands.begin, commands.context, commands.resume), (None, None, None), "no command merges");
+    run.after = Some(After { action: Action::Archive, ..merge() });
+    let planned = plan_of(&run, &options());
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
+    assert!(planned.plan.question.is_none());
+    run.status = RunStatus::Completed;
+    assert_eq!(next_of(&plan_of(&run, &options())).len(), 0, "the run is over, the state says");
+}
+
+#[test]
+fn an_option_that_is_refused_leaves_no_run_complete() {
+    for options in [
+        Options { from: ids(&["X"]), ..options() },
+        Options { retry: Some(None), ..options() },
+        Options { skip: ids(&["A"]), ..options() },
+    ] {
+        assert_eq!(plan_of(&over(), &options).plan.verdict, Verdict::Blocked);
+    }
+}
+
+/// A run whose state was written so many seconds ago.
+fn aged(seconds: i64) -> Run {
+    let mut run = clean();
+    run.stamp = Some(at(-seconds));
+    run
+}
+
+#[test]
+fn modes_and_ages_decide_whether_and_what_is_asked() {
+    const GO_ON: Option<(&str, &str)> = Some(("Proceed with resume? [Y/n]", "yes"));
+    const LOOK: Option<(&str, &str)> = Some(("Look at the findings first. Proceed with resume? [y/N]", "no"));
+    const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to go on.", "cancel"));
+    for (seconds, autopilot, interactive) in [
+        (0, None, GO_ON),
+        (3_600, None, GO_ON),
+        (86_399, None, GO_ON),
+        (86_400, GO_ON, GO_ON),
+        (604_800, GO_ON, GO_ON),
+        (604_801, LOOK, LOOK),
+    ] {
+        for (mode, expected) in
+            [(Mode::Autopilot, autopilot), (Mode::Interactive, interactive), (Mode::Preflight, CHECK)]
+        {
+            let planned = plan_of(&aged(seconds), &Options { mode, ..options() });
+            let question = planned.plan.question.as_ref();
+            let asked = question.map(|question| (question.text.as_str(), question.default.as_deref().unwrap()));
+            assert_eq!(asked, expected, "{mode:?} after {seconds} s");
+            assert_eq!(planned.unattended, mode == Mode::Autopilot && expected.is_none());
+            let verdict = if seconds > 604_800 { Verdict::Confirm } else { Verdict::Resume };
+            assert_eq!(planned.plan.verdict, verdict, "a mode that asks changes no verdict");
+        }
+    }
+    let own_bands = crate::model::AgeBands { fresh_below: 10, recent_below: 20, moderate_up_to: 30 };
+    for (seconds, unattended) in [(9, true), (19, true), (20, false)] {
+        let options = Options { mode: Mode::Autopilot, age: own_bands.clone(), ..options() };
+        let planned = plan_of(&aged(seconds), &options);
+        assert_eq!((planned.unattended, planned.plan.question.is_none()), (unattended, unattended));
+    }
+}
+
+#[test]
+fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
+    let autopilot = || Options { mode: Mode::Autopilot, ..options() };
+    assert!(plan_of(&aged(0), &autopilot()).unattended);
+    for code in FindingCode::ALL {
+        let planned = with(*code, &aged(0), &autopilot());
+        let stops = code.severity() == Severity::Blocking
+            || matches!(
+                code,
+                FindingCode::StatusConflict
+                    | FindingCode::RestoredFromHistory
+                    | FindingCode::OverrideForced
+                    | FindingCode::StateCorrupt
+                    | FindingCode::StateLeftover
+                    | FindingCode::PartMissing
+                    | FindingCode::RunFailed
+            );
+        assert_eq!(planned.unattended, !stops, "{code}");
+        assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
+    }
+    assert!(!plan_of(&clean(), &autopilot()).unattended, "nobody knows how old it is");
+    let mut degraded = aged(0);
+    degraded.degraded = true;
+    assert!(!plan_of(&degraded, &autopilot()).unattended, "part of the state is missing");
+    let mut beside = aged(0);
+    beside.steps.push(crate::model::Step::new(StepId::new("G"), "Gate"));
+    step(&mut beside, "G").kind = StepKind::Gate;
+    let planned = plan_of(&beside, &autopilot());
+    assert_eq!((planned.plan.verdict, planned.unattended), (Verdict::Confirm, false), "a gate waits beside the work");
+    assert_eq!(planned.plan.question.unwrap().default.as_deref(), Some("pause"));
+    let mut childless = aged(0);
+    step(&mut childless, "B").kind = StepKind::Container;
+    assert!(!plan_of(&childless, &autopilot()).unattended, "something has to be looked at");
+    for mode in [Mode::Interactive, Mode::Preflight] {
+        assert!(!plan_of(&aged(0), &Options { mode, ..options() }).unattended);
+    }
+    let mut over = over();
+    over.stamp = Some(at(0));
+    assert!(!plan_of(&over, &autopilot()).unattended, "there is nothing to go on with");
+}
+
+#[test]
+fn a_gate_is_asked_for_in_every_mode() {
+    let mut run = line_of(&[("A", Status::Completed), ("2.5", Status::WaitingApproval)]);
+    step(&mut run, "2.5").kind = StepKind::Gate;
+    for mode in [Mode::Autopilot, Mode::Interactive, Mode::Preflight] {
+        let question = plan_of(&run, &Options { mode, ..options() }).plan.question.unwrap();
+        assert_eq!(question.text, "Approve 2.5 (Title of 2.5)?");
+        assert_eq!(question.options, ["approve", "request changes", "pause"]);
+        assert_eq!(question.default.as_deref(), Some("pause"));
+    }
+}
+
+#[test]
+fn decisions_are_asked_for_and_never_taken_by_default() {
+    let mut failing = line_of(&[("A", Status::Failed)]);
+    step(&mut failing, "A").failures = 3;
+    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    assert_eq!(question.text, "⚠️ Same Step failed 3+ times. A (Title of A) failed 3 times. Continue anyway? [y/N]");
+    assert_eq!(question.options, ["yes", "no", "review the plan", "step in yourself", "skip the phase"]);
+    assert_eq!(question.default.as_deref(), Some("no"));
+    step(&mut failing, "A").kind = StepKind::Review;
+    step(&mut failing, "A").review = super::fixtures::review(crate::model::ReviewVerdict::Rejected);
+    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to go on");
+    assert_eq!(question.options, ["revise the plan", "take another approach", "reduce the scope", "stop"]);
+    assert_eq!(question.default.as_deref(), Some("stop"));
+}
+
+#[test]
+fn nothing_is_asked_that_no_answer_would_help() {
+    let mut failing = line_of(&[("A", Status::Failed)]);
+    step(&mut failing, "A").failures = 3;
+    let alive = Evidence { owner: Owner::Live { description: "it".to_owned() }, ..Evidence::default() };
+    assert!(planned(&failing, &alive, &options()).plan.question.is_none());
+    assert!(with(FindingCode::WorktreeMissing, &failing, &options()).plan.question.is_none());
+    assert!(plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending)]), &options()).plan.question.is_none());
+    assert!(plan_of(&run_of(&[]), &options()).plan.question.is_none());
+    assert!(plan_of(&over(), &options()).plan.question.is_none());
+}
+
+#[test]
+fn age_does_not_matter_where_nothing_is_left() {
+    let mut run = over();
+    run.stamp = Some(at(-1_000_000));
+    let planned = plan_of(&run, &options());
+    assert_eq!((planned.plan.verdict, told(&planned)), (Verdict::Complete, vec![]));
+    run.after = Some(merge());
+    assert!(has(&plan_of(&run, &options()), FindingCode::AgeStale), "a merge after so long deserves a look");
+}
+
+#[test]
+fn findings_come_worst_first_and_once() {
+    let findings =
+        [FindingCode::AgeUnknown, FindingCode::PlanMissing, FindingCode::BranchMismatch, FindingCode::PlanMissing];
+    let findings = findings.map(|code| Finding::new(code, "so it is")).to_vec();
+    let mut run = clean();
+    run.stamp = Some(at(0));
+    let planned = planned_with(&run, &Evidence::default(), findings, &options());
+    let codes: Vec<FindingCode> = planned.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [FindingCode::BranchMismatch, FindingCode::PlanMissing, FindingCode::AgeUnknown]);
+}
+
+#[test]
+fn steps_are_grouped_by_where_they_stand() {
+    let names = ["Done", "Run", "Fail", "Open", "Block", "Skip", "Cancel", "Wait", "Lost", "Held", "Look", "Box"];
+    let steps: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, [].as_slice())).collect();
+    let statuses = [
+        Status::Completed,
+        Status::InProgress,
+        Status::Failed,
+        Status::Pending,
+        Status::Blocked,
+        Status::Skipped,
+        Status::Cancelled,
+        Status::WaitingApproval,
+        Status::Completed,
+        Status::Completed,
+        Status::Pending,
+        Status::Pending,
+    ];
+    let mut run = with_statuses(run_of(&steps), &statuses);
+    run.done_elsewhere = 5;
+    step(&mut run, "Lost").outputs = vec![path("gone")];
+    hear(step(&mut run, "Look"), 1);
+    step(&mut run, "Box").kind = StepKind::Container;
+    step(&mut run, "Box").children = ids(&["Open"]);
+    let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Held"))];
+    let planned = planned_with(&run, &Evidence::default(), held, &options());
+    let groups = planned.plan.steps;
+    assert_eq!(groups.completed, ids(&["Done"]));
+    assert_eq!(groups.in_progress, ids(&["Run"]));
+    assert_eq!(groups.failed, ids(&["Fail"]));
+    assert_eq!(groups.pending, ids(&["Look", "Open", "Wait"]));
+    assert_eq!(groups.blocked, ids(&["Block", "Held"]));
+    assert_eq!(groups.skipped, ids(&["Cancel", "Skip"]));
+    assert_eq!(groups.invalid, ids(&["Lost"]));
+    assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (8, 17));
+}
+
+#[test]
+fn counters_of_strangers_do_not_overflow() {
+    let mut run = over();
+    run.done_elsewhere = usize::MAX;
+    let planned = plan_of(&run, &options());
+    assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (usize::MAX, usize::MAX));
+}
+
+/// ccw.md B7.4.
+#[test]
+fn each_interruption_has_its_strategy() {
+    use InterruptionKind::AgentInterruption;
+    use InterruptionKind::ContextLost;
+    use InterruptionKind::ReadyToExecute;
+    use InterruptionKind::TaskFailure;
+    use InterruptionKind::WaitingApproval;
+    let lost = ["partial_recovery", "restart_from_checkpoint"].as_slice();
+    for (status, output, kind, strategy, alternatives) in [
+        (
+            Status::InProgress,
+            false,
+            AgentInterruption,
+            Some(Strategy::RetryWithEnhancedContext),
+            ["skip_and_continue", "manual_review"].as_slice(),
+        ),
+        (
+            Status::Failed,
+            false,
+            TaskFailure,
+            Some(Strategy::AnalyzeAndRetry),
+            ["skip_task", "force_continue"].as_slice(),
+        ),
+        (Status::Completed, true, ContextLost, Some(Strategy::RebuildFullContext), lost),
+        (Status::Pending, false, ReadyToExecute, None, [].as_slice()),
+        (Status::WaitingApproval, false, WaitingApproval, None, [].as_slice()),
+    ] {
+        let mut run = line_of(&[("A", Status::Completed), ("B", status), ("C", Status::Pending)]);
+        if output {
+            step(&mut run, "B").outputs = vec![path("gone")];
+        }
+        let planned = plan_of(&run, &options());
+        let (interruption, next) = (planned.plan.interruption.unwrap(), &planned.plan.next[0]);
+        assert_eq!((interruption.kind, interruption.step.unwrap()), (kind, StepId::new("B")), "{status}");
+        assert_eq!(
+            (next.strategy, next.alternatives.as_slice()),
+            (strategy, alternatives.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>().as_slice())
+        );
+        let affected: &[&str] = if kind == ReadyToExecute { &[] } else { &["B", "C"] };
+        assert_eq!(interruption.affected, ids(affected));
+    }
+}
+
+#[test]
+fn work_on_lost_ground_rebuilds_its_context() {
+    for code in [FindingCode::SessionUnreadable, FindingCode::SummaryMissing] {
+        let run = clean();
+        let findings = vec![Finding::new(code, "").on(&StepId::new("A"))];
+        let planned = planned_with(&run, &Evidence::default(), findings, &options());
+        assert_eq!(planned.plan.next[0].strategy, Some(Strategy::RebuildFullContext), "{code}");
+        let elsewhere = vec![Finding::new(FindingCode::SummaryMissing, "").on(&StepId::new("C"))];
+        let planned = planned_with(&run, &Evidence::default(), elsewhere, &options());
+        assert_eq!(planned.plan.next[0].strategy, None);
+        let cut_off = line_of(&[("A", Status::Completed), ("B", Status::InProgress)]);
+        let findings = vec![Finding::new(code, "").on(&StepId::new("A"))];
+        let planned = planned_with(&cut_off, &Evidence::default(), findings, &options());
+        assert_eq!(planned.plan.next[0].strategy, Some(Strategy::RetryWithEnhancedContext), "it has its own reason");
+    }
+}
+
+#[test]
+fn an_interruption_is_told_by_the_best_word_there_is() {
+    let recorded = |step: Option<&str>| {
+        Some(Interruption {
+            kind: InterruptionKind::AgentInterruption,
+            step: step.map(StepId::new),
+            at: Some(at(-5)),
+            reason: "usage limit".to_owned(),
+        })
+    };
+    let dead = || Evidence { owner: Owner::Dead { since: None, session: None }, ..Evidence::default() };
+    for (interruption, error, evidence, reason, moment) in [
+        (recorded(None), Some("boom"), dead(), "usage limit", at(-5)),
+        (recorded(Some("B")), Some("boom"), dead(), "usage limit", at(-5)),
+        (recorded(Some("C")), Some("boom"), dead(), "boom", at(-9)),
+        (None, None, dead(), "the process that drove it is gone", at(-9)),
+        (None, None, Evidence::default(), "B was started and nothing says that it ended", at(-9)),
+    ] {
+        let mut run = line_of(&[("A", Status::Completed), ("B", Status::InProgress), ("C", Status::Pending)]);
+        run.interruption = interruption;
+        run.stamp = Some(at(-1));
+        (step(&mut run, "B").error, step(&mut run, "B").started_at) = (error.map(str::to_owned), Some(at(-9)));
+        let told = planned(&run, &evidence, &options()).plan.interruption.unwrap();
+        assert_eq!((told.reason.as_str(), told.at), (reason, Some(moment)));
+    }
+}
+
+#[test]
+fn a_pause_is_no_accident() {
+    let mut run = clean();
+    run.status = RunStatus::Paused;
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!((told.kind, told.reason.as_str()), (InterruptionKind::Paused, "the run was paused"));
+    step(&mut run, "B").status = Status::InProgress;
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!(told.kind, InterruptionKind::AgentInterruption, "a step was cut off all the same");
+}
+
+#[test]
+fn a_block_is_an_interruption_and_the_end_is_none() {
+    let run = line_of(&[("A", Status::Completed), ("B", Status::Cancelled), ("C", Status::Pending)]);
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!(
+        (told.kind, told.step, told.affected),
+        (InterruptionKind::DependencyBlock, Some(StepId::new("B")), ids(&["B", "C"]))
+    );
+    assert!(plan_of(&over(), &options()).plan.interruption.is_none());
+}
+
+#[test]
+fn the_step_that_was_cut_off_counts_before_those_that_are_merely_next() {
+    let run = with_statuses(
+        run_of(&[("A", &[]), ("B", &[]), ("C", &[])]),
+        &[Status::Pending, Status::InProgress, Status::Failed],
+    );
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!((told.kind, told.step), (InterruptionKind::AgentInterruption, Some(StepId::new("B"))));
+}
+
+#[test]
+fn commands_are_exact() {
+    let mut run = clean();
+    step(&mut run, "B").agent = Some("@code developer".to_owned());
+    let commands = plan_of(&run, &options()).plan.commands;
+    assert_eq!(commands.begin.as_deref(), Some("piton begin B --run R --agent '@code developer'"));
+    assert_eq!(commands.context.as_deref(), Some("piton context R --step B"));
+    assert_eq!(commands.resume.as_deref(), Some("piton resume R"));
+    step(&mut run, "B").agent = None;
+    step(&mut run, "B").id = StepId::new("--force");
+    step(&mut run, "C").depends_on = ids(&["--force"]);
+    run.id = RunId::new("$(id)");
+    let commands = plan_of(&run, &options()).plan.commands;
+    assert_eq!(commands.begin.as_deref(), Some("piton begin --run '$(id)' -- '--force'"));
+    assert_eq!(commands.context.as_deref(), Some("piton context '$(id)' --step='--force'"));
+    assert_eq!(commands.resume.as_deref(), Some("piton resume '$(id)'"));
+}
+
+#[test]
+fn the_resume_command_leads_to_the_same_plan() {
+    let about = |part: &str| Some(crate::model::PartRef { step: StepId::new("B"), part: part.to_owned() });
+    let mut run = clean();
+    run.steps.push(crate::model::Step::new(StepId::new("D"), "D"));
+    for name in ["p", "q r", "s"] {
+        step(&mut run, "B").parts.push(crate::model::Part {
+            name: name.to_owned(),
+            title: String::new(),
+            kind: crate::model::PartKind::Work,
+            status: Status::Pending,
+            output: None,
+            commands: Vec::new(),
+        });
+    }
+    let options = Options {
+        from: ids(&["B", "C"]),
+        skip: ids(&["D"]),
+        force: true,
+        refresh_analysis: true,
+        from_part: about("p"),
+        retry_part: about("q r"),
+        skip_part: about("s"),
+        ..options()
+    };
+    assert_eq!(
+        plan_of(&run, &options).plan.commands.resume.as_deref(),
+        Some(
+            "piton resume R --from B,C --skip D --force --refresh-analysis --from-step p B --retry-step 'q r' B --skip-step s B"
+        )
+    );
+}
+
+#[test]
+fn a_degraded_run_is_planned_and_says_so() {
+    let mut run = clean();
+    run.degraded = true;
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), planned.plan.degraded), (vec!["run B".to_owned()], true));
+}

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::command;
 use super::graph::Graph;
+use super::propagate::propagate;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -18,9 +20,10 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
+use crate::model::Witness;
 
-/// Some file systems keep times in steps of two seconds.
-const TIME_STEP: i64 = 2;
+/// How much older than its step a file may look and still be taken for its work: some file systems keep times to two seconds.
+const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
 /// Is where a step stands after the evidence was weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,40 +101,47 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
         settled.evidence.push(weighing.because);
         settled.findings.append(&mut weighing.findings);
     }
-    derive_containers(run, graph, &mut settled);
-    reopen_dependents(run, graph, &mut settled);
+    propagate(run, graph, &mut settled);
     settled
 }
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
 struct Records<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
-    last_of_path: BTreeMap<&'a RelPath, (&'a str, &'a str)>,
-    /// When the two steps that were busy last were so.
-    last_busy: Vec<(Timestamp, StepId)>,
+    /// Who left a path last.
+    last_of_path: BTreeMap<&'a RelPath, &'a str>,
+    /// The two steps that were busy last, and when: one of them is another than the step in question.
+    last_busy: Vec<(Timestamp, &'a StepId)>,
 }
 
 impl<'a> Records<'a> {
-    fn of(run: &Run, evidence: &'a Evidence) -> Self {
-        let mut last_busy: Vec<(Timestamp, StepId)> = run
-            .steps
-            .iter()
-            .filter_map(|step| Some((step.started_at.max(step.finished_at)?, step.id.clone())))
-            .collect();
-        last_busy.sort_by(|a, b| b.cmp(a));
-        last_busy.truncate(2);
-        let mut records = Self { by_step: BTreeMap::new(), last_of_path: BTreeMap::new(), last_busy };
+    fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
+        let mut busy: BTreeMap<&StepId, Timestamp> = BTreeMap::new();
+        let mut note_busy = |step: &'a StepId, moment: Timestamp| {
+            busy.entry(step).and_modify(|last| *last = moment.max(*last)).or_insert(moment);
+        };
+        for step in &run.steps {
+            if let Some(moment) = step.started_at.max(step.finished_at) {
+                note_busy(&step.id, moment);
+            }
+        }
+        let mut by_step = BTreeMap::new();
+        let mut last_of_path = BTreeMap::new();
         for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
             // Evidence must belong to this run: a record from before its start is another run's of the same name.
             if run.started_at.is_some_and(|started| record.at < started) {
                 continue;
             }
-            records.by_step.insert(record.step.as_str(), record);
+            note_busy(&record.step, record.at);
+            by_step.insert(record.step.as_str(), record);
             for output in &record.outputs {
-                records.last_of_path.insert(&output.path, (record.step.as_str(), output.sha256.as_str()));
+                last_of_path.insert(&output.path, record.step.as_str());
             }
         }
-        records
+        let mut last_busy: Vec<(Timestamp, &StepId)> = busy.into_iter().map(|(step, moment)| (moment, step)).collect();
+        last_busy.sort_by(|a, b| b.cmp(a));
+        last_busy.truncate(2);
+        Self { by_step, last_of_path, last_busy }
     }
 }
 
@@ -142,6 +152,15 @@ struct Weighing<'a> {
     records: &'a Records<'a>,
     because: Vec<String>,
     findings: Vec<Finding>,
+}
+
+/// Is what the witnesses who speak for done say together.
+struct Heard {
+    sources: String,
+    /// As many as are needed to believe them.
+    enough: bool,
+    file: Option<RelPath>,
+    line: Option<u32>,
 }
 
 /// Says what the declared outputs of a step look like together.
@@ -164,7 +183,7 @@ impl Weighing<'_> {
             Status::Completed => self.completed(),
             Status::InProgress => self.in_progress(),
             Status::Pending | Status::Blocked => self.not_started(),
-            Status::Failed => Standing::Failed,
+            Status::Failed => self.failed(),
             Status::WaitingApproval => Standing::Waiting,
             Status::Skipped => Standing::Skipped,
             Status::Cancelled => Standing::Cancelled,
@@ -172,14 +191,24 @@ impl Weighing<'_> {
     }
 
     fn completed(&mut self) -> Standing {
+        if let Some(verdict) = self.disapproval() {
+            let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
+            self.because.push(format!("its verdict is {verdict}"));
+            self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
+            return Standing::Failed;
+        }
         if let Some(conditions) = self.open_conditions() {
             self.note(FindingCode::ConditionsOpen, conditions, "record the review again once they are met");
             return Standing::Conditions;
         }
-        let declared = self.declared_outputs(true);
-        let gone = self.recorded_outputs_are_gone();
-        if matches!(declared, Outputs::Missing | Outputs::Bad) || gone || self.definition_has_changed() {
-            return Standing::Invalid;
+        let declared = self.declared_outputs(true, self.run.started_at);
+        let doubt = if matches!(declared, Outputs::Missing | Outputs::Bad) || self.recorded_outputs_are_gone() {
+            Some("its result is gone")
+        } else {
+            self.definition_has_changed().then_some("its definition was changed")
+        };
+        if let Some(doubt) = doubt {
+            return if self.step.idempotent { Standing::Invalid } else { self.outcome_unknown(doubt) };
         }
         if let Some(commit) = &self.step.commit
             && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)
@@ -192,11 +221,10 @@ impl Weighing<'_> {
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
-        let doubters: Vec<String> =
-            (self.step.witnesses.iter().filter(|witness| !witness.done && witness.file.is_some()))
-                .map(|witness| witness.source.clone())
-                .collect();
         // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
+        let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
+        let doubters: Vec<&str> =
+            self.step.witnesses.iter().filter(doubting).map(|witness| witness.source.as_str()).collect();
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
@@ -205,107 +233,145 @@ impl Weighing<'_> {
     }
 
     fn in_progress(&mut self) -> Standing {
-        match self.witnesses() {
-            Some(standing) => return standing,
-            None if self.declared_outputs(false) == Outputs::Valid => {
-                let message = format!("{} was in progress and its output is there and valid", self.step.id);
-                self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
-                return Standing::Done;
+        if let Some(heard) = self.hear() {
+            return self.believe(&heard);
+        }
+        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
+            // A review that was begun leaves its verdict in a file; what a person said is in the state or nowhere.
+            if self.step.kind == StepKind::Gate {
+                return self.output_is_there();
             }
-            None => {}
+            let message = format!("{} was in progress and its output is there and valid", self.step.id);
+            self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
+            return Standing::Done;
         }
-        if !self.step.idempotent {
-            let probe = self.step.probe.as_ref().map_or_else(
-                || "find out whether it took effect, then `piton finish` or `piton begin` it".to_owned(),
-                |probe| format!("run the declared probe yourself: {probe}"),
-            );
-            let message = format!("{} must not run twice and was cut off: its outcome is unknown", self.step.id);
-            self.note(FindingCode::OutcomeUnknown, message, probe);
-            return Standing::Verify;
-        }
-        Standing::Interrupted
+        if self.step.idempotent { Standing::Interrupted } else { self.outcome_unknown("was cut off") }
+    }
+
+    /// Rule 11: a step that must not run twice is never run again by itself.
+    fn outcome_unknown(&mut self, what: &str) -> Standing {
+        let probe = match &self.step.probe {
+            Some(probe) => format!("run the declared probe yourself: {probe}"),
+            None => {
+                let (finish, begin) = (
+                    command::finish(self.step, &self.run.id),
+                    command::on_step("begin", &self.step.id, &self.run.id, " --force"),
+                );
+                format!("find out whether it took effect, then `{finish}` or `{begin}`")
+            }
+        };
+        let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
+        self.note(FindingCode::OutcomeUnknown, message, probe);
+        Standing::Verify
     }
 
     fn not_started(&mut self) -> Standing {
-        if let Some(standing) = self.witnesses() {
-            return standing;
+        if let Some(heard) = self.hear() {
+            return self.believe(&heard);
         }
-        if self.declared_outputs(false) == Outputs::Valid {
-            let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
-            self.note(FindingCode::StatusConflict, message, self.record_hint());
-            return Standing::Verify;
+        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
+            return self.output_is_there();
         }
-        match self.step.status {
-            Status::Blocked => Standing::Blocked,
-            Status::Pending
-            | Status::InProgress
-            | Status::Completed
-            | Status::Failed
-            | Status::WaitingApproval
-            | Status::Skipped
-            | Status::Cancelled => Standing::Open,
+        if self.step.status == Status::Blocked { Standing::Blocked } else { Standing::Open }
+    }
+
+    fn output_is_there(&mut self) -> Standing {
+        let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
+        self.because.push("its output is there".to_owned());
+        self.note(FindingCode::StatusConflict, message, self.record_hint());
+        Standing::Verify
+    }
+
+    /// Tells whether other places can show that it is done: what a person or a reviewer said is not theirs to say.
+    fn closes_by_evidence(&self) -> bool {
+        matches!(self.step.kind, StepKind::Work | StepKind::Container)
+    }
+
+    /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
+    fn failed(&mut self) -> Standing {
+        let Some(heard) = self.hear().filter(|heard| heard.enough) else { return Standing::Failed };
+        self.note_heard(FindingCode::StatusConflict, &heard, "somebody has to look");
+        Standing::Verify
+    }
+
+    /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
+    /// (ccw.md B6, B7.3).
+    fn believe(&mut self, heard: &Heard) -> Standing {
+        if heard.enough && self.closes_by_evidence() {
+            self.note_heard(FindingCode::StatusDrift, heard, "it counts as done");
+            Standing::Done
+        } else {
+            self.note_heard(FindingCode::StatusConflict, heard, "somebody has to look");
+            Standing::Verify
         }
     }
 
-    /// Hears the other places in the state: all of those that are needed make a step done, one alone makes a conflict, which
-    /// is neither run again nor believed (ccw.md B6, B7.3).
-    fn witnesses(&mut self) -> Option<Standing> {
-        let speaking: Vec<&crate::model::Witness> = self.step.witnesses.iter().filter(|witness| witness.done).collect();
+    /// Hears the other places in the state; `None` when none of them speaks for done.
+    fn hear(&mut self) -> Option<Heard> {
+        let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
+            self.step.witnesses.iter().partition(|witness| witness.done);
         let first = *speaking.first()?;
-        let (file, line) = (first.file.clone(), first.line);
-        let sources: Vec<&str> = speaking.iter().map(|witness| witness.source.as_str()).collect();
-        let sources = sources.join(" and ");
+        let names = |witnesses: &[&Witness]| {
+            let names: Vec<&str> = witnesses.iter().map(|witness| witness.source.as_str()).collect();
+            names.join(" and ")
+        };
+        let sources = names(&speaking);
         self.because.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
-        let silent: Vec<&str> =
-            self.step.witnesses.iter().filter(|witness| !witness.done).map(|witness| witness.source.as_str()).collect();
-        if !silent.is_empty() {
-            self.because.push(format!("{} does not", silent.join(" and ")));
+        match silent.len() {
+            0 => {}
+            1 => self.because.push(format!("{} does not", names(&silent))),
+            _ => self.because.push(format!("{} do not", names(&silent))),
         }
         let enough = self.step.witnesses_needed > 0 && speaking.len() >= self.step.witnesses_needed;
-        let (code, standing, tail) = if enough {
-            (FindingCode::StatusDrift, Standing::Done, "it counts as done")
-        } else {
-            (FindingCode::StatusConflict, Standing::Verify, "somebody has to look")
-        };
-        let message = format!("{} is {} by its state and done by {sources}: {tail}", self.step.id, self.step.status);
+        Some(Heard { sources, enough, file: first.file.clone(), line: first.line })
+    }
+
+    fn note_heard(&mut self, code: FindingCode, heard: &Heard, tail: &str) {
+        let (id, status) = (&self.step.id, self.step.status);
+        let message = format!("{id} is {status} by its state and done by {}: {tail}", heard.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
-            finding.file = file;
-            finding.line = line;
+            finding.file.clone_from(&heard.file);
+            finding.line = heard.line;
         }
-        Some(standing)
     }
 
     fn record_hint(&self) -> String {
-        let (run, step) = (super::plan::quoted(self.run.id.as_str()), super::plan::quoted(self.step.id.as_str()));
-        format!("look at its result, then `piton finish {step} --run {run} --status completed` to record it")
+        format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
+    }
+
+    /// Returns the verdict of a review that is recorded as completed and does not approve.
+    fn disapproval(&self) -> Option<ReviewVerdict> {
+        let verdict = self.step.review.as_ref()?.verdict;
+        match verdict {
+            ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => None,
+            ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Some(verdict),
+        }
     }
 
     fn open_conditions(&self) -> Option<String> {
         let review = self.step.review.as_ref()?;
-        match (review.verdict, &review.open_conditions) {
-            (_, Some(open)) if !open.is_empty() => Some(format!(
-                "{} is approved with {} open: {}",
-                self.step.id,
-                count(open.len(), "condition"),
-                open.join("; ")
-            )),
-            (ReviewVerdict::ApprovedWithConditions, None) => {
-                Some(format!("{} is approved with conditions that the state does not list", self.step.id))
+        let id = &self.step.id;
+        match (&review.open_conditions, review.verdict) {
+            (Some(open), _) if open.is_empty() => None,
+            (Some(open), _) => {
+                Some(format!("{id} is approved with {} open: {}", count(open.len(), "condition"), open.join("; ")))
             }
-            _ => None,
+            (None, ReviewVerdict::ApprovedWithConditions) => {
+                Some(format!("{id} is approved with conditions that the state does not list"))
+            }
+            (None, ReviewVerdict::Approved | ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => None,
         }
     }
 
-    /// Looks at the files the step must have left. `tell`: a bad one is worth a finding.
-    fn declared_outputs(&mut self, tell: bool) -> Outputs {
-        if self.step.outputs_any && self.step.outputs.iter().any(|path| self.problem_of(path).is_none()) {
+    /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
+    fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
+        if self.step.outputs_any && self.step.outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
             return Outputs::Valid;
         }
         let mut all = Outputs::None;
         for path in &self.step.outputs {
-            let problem = self.problem_of(path);
-            match problem {
+            match self.problem_of(path, since) {
                 None if all == Outputs::None => all = Outputs::Valid,
                 None => {}
                 Some((code, what)) => {
@@ -328,15 +394,13 @@ impl Weighing<'_> {
         all
     }
 
-    /// Says why an output proves nothing; `None` for a good one.
-    fn problem_of(&self, path: &RelPath) -> Option<(FindingCode, String)> {
+    /// Says why an output proves nothing about what was done since a moment; `None` for a good one.
+    fn problem_of(&self, path: &RelPath, since: Option<Timestamp>) -> Option<(FindingCode, String)> {
         let fact = self.evidence.files.get(path);
         let older = |start: Option<Timestamp>, slack: i64| {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
-            start.is_some_and(|start| start > *modified && start.seconds_since(*modified) >= slack)
+            start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        // What a step that is not done finds there from before its start is left from an earlier attempt.
-        let attempt = self.step.started_at.filter(|_| self.step.status != Status::Completed);
         let fresh_since = self.step.fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
@@ -348,10 +412,10 @@ impl Weighing<'_> {
             Some(FileFact::Present { violation: Some(violation), .. }) => {
                 Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
             }
-            Some(FileFact::Present { .. }) if older(self.run.started_at, 0) => {
+            Some(FileFact::Present { .. }) if older(self.run.started_at, FILE_TIME_GRAIN_SECONDS) => {
                 Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
             }
-            Some(FileFact::Present { .. }) if older(attempt, TIME_STEP) || older(fresh_since, 0) => {
+            Some(FileFact::Present { .. }) if older(since, FILE_TIME_GRAIN_SECONDS) || older(fresh_since, 0) => {
                 Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
             }
             Some(FileFact::Present { .. }) => {
@@ -361,39 +425,9 @@ impl Weighing<'_> {
         }
     }
 
-    /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:
-    /// later steps are free to change what earlier ones left.
-    fn recorded_outputs_are_gone(&mut self) -> bool {
-        let Some(record) = self.records.by_step.get(self.step.id.as_str()) else { return false };
-        let superseded =
-            self.records.last_busy.iter().any(|(moment, other)| *other != self.step.id && *moment > record.at);
-        let mut gone = false;
-        for output in &record.outputs {
-            let Some((last_step, sha256)) = self.records.last_of_path.get(&output.path) else { continue };
-            if *last_step != self.step.id.as_str() {
-                continue;
-            }
-            let (code, what) = match self.evidence.files.get(&output.path) {
-                None | Some(FileFact::Missing) => (FindingCode::OutputMissing, "is gone"),
-                Some(FileFact::Present { sha256: Some(now), .. }) if now != sha256 => {
-                    (FindingCode::OutputChanged, "was changed since")
-                }
-                Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
-            };
-            self.because.push(format!("its output {} {what}", output.path));
-            let code = if superseded { FindingCode::OutputSuperseded } else { code };
-            let message = format!("the output {} of {} {what}", output.path, self.step.id);
-            self.note(
-                code,
-                message,
-                format!("look at the file; `piton finish {}` records it as it is now", self.step.id),
-            );
-            if let Some(finding) = self.findings.last_mut() {
-                finding.file = Some(output.path.clone());
-            }
-            gone |= !superseded;
-        }
-        gone
+    /// Returns since when files can be the work of this attempt: what an earlier one left says nothing about it.
+    fn attempt_start(&self) -> Option<Timestamp> {
+        self.step.started_at.or(self.run.started_at)
     }
 
     /// Rule 10: what was done was done to another definition.
@@ -410,6 +444,45 @@ impl Weighing<'_> {
         true
     }
 
+    /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:
+    /// later steps are free to change what earlier ones left.
+    fn recorded_outputs_are_gone(&mut self) -> bool {
+        let Some(record) = self.records.by_step.get(self.step.id.as_str()) else { return false };
+        if self.step.started_at.is_some_and(|started| started > record.at) {
+            // It was done again since, by somebody who did not record what that left.
+            return false;
+        }
+        let superseded =
+            self.records.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
+        let mut gone = false;
+        for output in &record.outputs {
+            if self.records.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
+                continue;
+            }
+            let (code, what) = match self.evidence.files.get(&output.path) {
+                None | Some(FileFact::Missing) => (FindingCode::OutputMissing, "is gone"),
+                Some(FileFact::Present { sha256: Some(now), .. }) if *now != output.sha256 => {
+                    (FindingCode::OutputChanged, "was changed since")
+                }
+                Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
+            };
+            self.because.push(format!("its output {} {what}", output.path));
+            let (code, fix) = match superseded {
+                true => (FindingCode::OutputSuperseded, "nothing, when a later step meant to".to_owned()),
+                false => {
+                    let finish = command::finish(self.step, &self.run.id);
+                    (code, format!("look at the file; `{finish}` records it as it is now"))
+                }
+            };
+            self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);
+            if let Some(finding) = self.findings.last_mut() {
+                finding.file = Some(output.path.clone());
+            }
+            gone |= !superseded;
+        }
+        gone
+    }
+
     fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
         let finding = match &self.step.file {
@@ -420,58 +493,7 @@ impl Weighing<'_> {
     }
 }
 
-/// Gives every container the standing of its children; one without any is looked at.
-fn derive_containers(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
-    for &at in graph.order() {
-        let step = &run.steps[at];
-        if step.kind != StepKind::Container || settled.standings[at] == Standing::Held {
-            continue;
-        }
-        let children: Vec<Standing> =
-            step.children.iter().filter_map(|id| graph.position(id)).map(|child| settled.standings[child]).collect();
-        settled.standings[at] = if children.is_empty() {
-            match step.status {
-                Status::Completed => Standing::Done,
-                Status::Skipped => Standing::Skipped,
-                Status::Cancelled => Standing::Cancelled,
-                Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked => {
-                    Standing::Verify
-                }
-            }
-        } else if children.iter().all(|child| child.is_over())
-            && (step.dangling.is_empty()
-                || matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled))
-        {
-            Standing::Done
-        } else {
-            Standing::OpenContainer
-        };
-        let done = children.iter().filter(|child| child.is_over()).count();
-        settled.evidence[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
-    }
-}
-
-/// Opens again what was built on a step that is not believed any more (invariant 14).
-fn reopen_dependents(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
-    for &at in graph.order() {
-        if settled.standings[at] != Standing::Done || run.steps[at].kind == StepKind::Container {
-            continue;
-        }
-        let Some(&on) = graph.depends_on(at).iter().find(|on| settled.standings[**on] == Standing::Invalid) else {
-            continue;
-        };
-        let (id, on) = (&run.steps[at].id, &run.steps[on].id);
-        settled.standings[at] = Standing::Invalid;
-        settled.evidence[at].push(format!("{on}, which it depends on, is open again"));
-        settled.findings.push(
-            Finding::new(FindingCode::StaleDependent, format!("{id} was done on top of {on}, which is open again"))
-                .on(id)
-                .fix(format!("it is planned again after {on}")),
-        );
-    }
-}
-
-fn count(number: usize, noun: &str) -> String {
+pub(super) fn count(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),

@@ -2,12 +2,16 @@
 //!
 //! What comes out is the change as it will be recorded, with the attempts and failures counted here and nowhere else.
 
+use super::command;
 use super::graph::Graph;
-use super::plan::quoted;
+use super::ground::Ground;
+use super::ground::Limit;
 use super::settle::Standing;
+use super::settle::count;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
+use crate::model::Part;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
@@ -67,94 +71,85 @@ pub(crate) fn admit(run: &Run, standings: &[Standing], change: Change, guard: Gu
             ["update piton, then try again".to_owned()],
         ));
     }
-    let judge = Judge { run, graph: Graph::of(run), standings, guard };
+    let graph = Graph::of(run);
+    let judge = Judge { ground: Ground { run, graph: &graph, standings }, guard };
     let Change { at, kind } = change;
-    let kind = match kind {
-        ChangeKind::Begin { step, part, agent, .. } => judge.begin(&step, part, agent)?,
-        ChangeKind::Finish(outcome) => match judge.finish(*outcome)? {
-            Ok(outcome) => ChangeKind::Finish(Box::new(outcome)),
-            Err(already) => return Ok(Admitted::Already(already)),
-        },
-        ChangeKind::Approve { step, by, note } => match judge.approve(&step)? {
-            None => ChangeKind::Approve { step, by, note },
-            Some(already) => return Ok(Admitted::Already(already)),
-        },
-        ChangeKind::Skip { step, part, reason } => {
-            judge.skip(&step, part.as_deref())?;
-            ChangeKind::Skip { step, part, reason }
-        }
-        ChangeKind::Pause { .. } if run.status == RunStatus::Paused => {
-            return Ok(Admitted::Already(format!("run {} is paused already", run.id)));
-        }
-        ChangeKind::Abort { .. } if run.status == RunStatus::Aborted => {
-            return Ok(Admitted::Already(format!("run {} was given up already", run.id)));
-        }
-        ChangeKind::Pause { .. } | ChangeKind::Abort { .. } | ChangeKind::Resume { .. } | ChangeKind::Start(_) => kind,
-        ChangeKind::Complete { note } => judge.complete(note)?,
+    let verdict = match kind {
+        ChangeKind::Begin { step, part, agent, .. } => judge.begin(&step, part, agent),
+        ChangeKind::Finish(outcome) => judge.finish(*outcome),
+        ChangeKind::Approve { step, by, note } => judge.approve(step, by, note),
+        ChangeKind::Skip { step, part, reason } => judge.skip(step, part, reason),
+        ChangeKind::Pause { .. } => judge.rest(kind, RunStatus::Paused, "is paused already"),
+        ChangeKind::Abort { .. } => judge.rest(kind, RunStatus::Aborted, "was given up already"),
+        ChangeKind::Resume { ref settled, .. } => judge.resume(settled).map(|()| Verdict::Admit(kind)),
+        ChangeKind::Complete { note } => judge.complete(note),
+        ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
     };
-    Ok(Admitted::Change(Change { at, kind }))
+    Ok(match verdict? {
+        Verdict::Admit(kind) => Admitted::Change(Change { at, kind }),
+        Verdict::Already(message) => Admitted::Already(message),
+    })
 }
 
-/// Returns why a step may never be skipped; `None` when it may.
-pub(crate) fn skip_refusal(step: &Step) -> Option<String> {
-    match (step.kind, step.status) {
-        (StepKind::Gate, _) => Some("a gate is approved, never skipped".to_owned()),
-        (StepKind::Review, _) => Some("a review is never skipped; record its verdict".to_owned()),
-        (StepKind::Work | StepKind::Container, Status::Completed) => Some("it is done".to_owned()),
-        (
-            StepKind::Work | StepKind::Container,
-            Status::Pending
-            | Status::InProgress
-            | Status::Failed
-            | Status::WaitingApproval
-            | Status::Blocked
-            | Status::Skipped
-            | Status::Cancelled,
-        ) => None,
-    }
+/// Is what comes of a change that is not refused.
+enum Verdict {
+    Admit(ChangeKind),
+    Already(String),
+}
+
+/// Returns why a step may not be skipped; `None` when it may, and when it was skipped before.
+pub(super) fn skip_refusal(step: &Step, standing: Standing) -> Option<String> {
+    let why = match (standing, step.kind) {
+        (Standing::Skipped, _) => return None,
+        (Standing::Done, _) => "it is done",
+        (Standing::Held, _) => "what the state says of it cannot be understood",
+        (_, StepKind::Gate) => "a gate is approved, never skipped",
+        (_, StepKind::Review) => "a review is never skipped; record its verdict",
+        (Standing::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
+        (_, StepKind::Container) if !step.children.is_empty() => "its child steps are skipped one by one",
+        (_, StepKind::Work | StepKind::Container) => return None,
+    };
+    Some(why.to_owned())
 }
 
 struct Judge<'a> {
-    run: &'a Run,
-    graph: Graph<'a>,
-    standings: &'a [Standing],
+    ground: Ground<'a>,
     guard: Guard,
 }
 
 impl Judge<'_> {
-    fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<ChangeKind, Refusal> {
+    fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Verdict, Refusal> {
         let (at, step) = self.find(id)?;
         if let Some(part) = &part {
-            self.find_part(step, part)?;
+            find_part(step, part)?;
         }
-        if step.kind == StepKind::Container {
-            let message = format!("{id} has no work of its own; its child steps are run");
-            let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
-            return Err(refuse(RefusalKind::No, message, [format!("begin one of {}", children.join(", "))]));
-        }
-        if step.kind == StepKind::Gate {
-            let message = format!("{id} ({}) is a gate: a person approves it", step.title);
-            return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
-        }
-        let redo = match self.standing(at) {
+        self.has_work(at)?;
+        self.not_given_up()?;
+        let redo = match self.ground.standing(at) {
             Standing::Open
             | Standing::Interrupted
             | Standing::Failed
             | Standing::Invalid
             | Standing::Blocked
             | Standing::Conditions => false,
-            Standing::Done if self.is_returned_to(id) => true,
+            Standing::Done if !self.ground.sent_back(at).is_empty() => true,
             Standing::Done | Standing::Skipped | Standing::Cancelled if self.guard.force => true,
             Standing::Verify if self.guard.force => false,
-            Standing::Done => return Err(self.done_already(id)),
+            Standing::Done => {
+                let message = format!("{id} is done; nothing is done twice");
+                return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
+            }
             Standing::Skipped | Standing::Cancelled => {
                 let message = format!("{id} was left out");
                 return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
             }
             Standing::Verify => {
-                let message =
-                    format!("the evidence says that {id} is done, and its state does not: it is not run again unseen");
-                let finish = self.command("finish", id, " --status completed");
+                let message = if step.idempotent {
+                    format!("the evidence says that {id} is done, and its state does not: it is not run again unseen")
+                } else {
+                    format!("{id} must not run twice, and nobody knows whether it took effect")
+                };
+                let finish = command::finish(step, &self.ground.run.id);
                 return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
             }
             Standing::Waiting => {
@@ -163,219 +158,326 @@ impl Judge<'_> {
             }
             Standing::Held | Standing::OpenContainer => return Err(self.held(step)),
         };
+        self.gates(at)?;
         if !redo {
-            self.dependencies(at, step)?;
+            self.dependencies(at, &self.command("begin", id, " --force"))?;
         }
-        self.limits(step)?;
-        Ok(ChangeKind::Begin { step: step.id.clone(), attempt: step.attempts + u32::from(part.is_none()), part, agent })
+        self.limits(at)?;
+        // The first part begins the step; later ones belong to the same attempt.
+        let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
+        Ok(Verdict::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
     }
 
-    fn finish(&self, mut outcome: Outcome) -> Result<Result<Outcome, String>, Refusal> {
+    fn has_work(&self, at: usize) -> Result<(), Refusal> {
+        let step = &self.ground.run.steps[at];
+        let id = &step.id;
+        match step.kind {
+            StepKind::Work | StepKind::Review => Ok(()),
+            StepKind::Gate if self.ground.standing(at) == Standing::Done => {
+                let message = format!("{id} ({}) is a gate, and it is approved", step.title);
+                Err(refuse(RefusalKind::No, message, [self.plan()]))
+            }
+            StepKind::Gate => {
+                let message = format!("{id} ({}) is a gate: a person approves it", step.title);
+                Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
+            }
+            StepKind::Container => {
+                let message = format!("{id} has no work of its own; its child steps are run");
+                let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
+                let hint = match children.as_slice() {
+                    [] => command::finish(step, &self.ground.run.id),
+                    children => format!("begin one of {}", children.join(", ")),
+                };
+                Err(refuse(RefusalKind::No, message, [hint]))
+            }
+        }
+    }
+
+    fn finish(&self, mut outcome: Outcome) -> Result<Verdict, Refusal> {
         let (at, step) = self.find(&outcome.step)?;
+        let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
-        if let Some(part) = &outcome.part {
-            self.find_part(step, part)?;
-        }
         outcome.status = agreed_status(&outcome)?;
-        if step.kind == StepKind::Container {
-            let message = format!("{} is done when its child steps are", step.id);
-            return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
-        }
-        if step.kind == StepKind::Gate && outcome.status == Status::Completed {
-            let message = format!("{} ({}) is a gate: only a person's approval closes it", step.id, step.title);
-            return Err(refuse(RefusalKind::Person, message, [self.command("approve", &step.id, "")]));
-        }
-        if outcome.part.is_none() {
-            match self.standing(at) {
-                Standing::Done if step.status == Status::Completed => {
-                    if outcome.status == Status::Completed {
-                        return Ok(Err(format!("{} is recorded as completed already", step.id)));
-                    }
-                    if !self.guard.force {
-                        let message =
-                            format!("{} is recorded as completed; {} would undo that", step.id, outcome.status);
-                        let hints = [self.command("begin", &step.id, " --force")];
-                        return Err(refuse(RefusalKind::No, message, hints));
-                    }
-                }
-                Standing::Open | Standing::Failed | Standing::Blocked => self.dependencies(at, step)?,
-                Standing::Held => return Err(self.held(step)),
-                Standing::Done
-                | Standing::Interrupted
-                | Standing::Waiting
-                | Standing::Conditions
-                | Standing::Verify
-                | Standing::Invalid
-                | Standing::Skipped
-                | Standing::Cancelled
-                | Standing::OpenContainer => {}
-            }
-            if step.kind == StepKind::Review && outcome.status == Status::Completed && outcome.verdict.is_none() {
-                let message = format!("{} ({}) is a review: its verdict is needed", step.id, step.title);
-                return Err(refuse(
-                    RefusalKind::Usage,
-                    message,
-                    [self.command("finish", &step.id, " --verdict APPROVED")],
-                ));
-            }
+        if let Some(already) = self.may_finish(at, &outcome)? {
+            return Ok(Verdict::Already(already));
         }
         outcome.attempt = step.attempts.max(1);
-        outcome.failures = if outcome.status == Status::Failed { step.failures + 1 } else { 0 };
-        outcome.from = Some(step.status);
-        Ok(Ok(outcome))
+        outcome.from = Some(part.map_or(step.status, |part| part.status));
+        outcome.failures = match (part, outcome.status) {
+            (None, Status::Failed) => step.failures.saturating_add(1),
+            (None, Status::Completed) => 0,
+            // A part ends without the step, and a question to a person is neither success nor failure.
+            (Some(_), _) | (None, _) => step.failures,
+        };
+        Ok(Verdict::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
-    /// Returns a message when it is approved already.
-    fn approve(&self, id: &StepId) -> Result<Option<String>, Refusal> {
-        let (at, step) = self.find(id)?;
-        let gate = matches!(step.kind, StepKind::Gate);
-        match self.standing(at) {
-            Standing::Done => return Ok(Some(format!("{} is approved already", step.id))),
-            Standing::Waiting | Standing::Conditions => {}
-            Standing::Open if gate => self.dependencies(at, step)?,
-            // A person accepts what a reviewer did not, or lets a review go on past its limit.
-            Standing::Failed if gate || step.kind == StepKind::Review => {}
-            Standing::Open
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Invalid
-            | Standing::Blocked
-            | Standing::Verify
-            | Standing::Skipped
-            | Standing::Cancelled
-            | Standing::OpenContainer => {
-                let message = format!("{} ({}) does not wait for approval; it is {}", step.id, step.title, step.status);
-                return Err(refuse(RefusalKind::No, message, [format!("piton plan {}", quoted(self.run.id.as_str()))]));
-            }
-            Standing::Held => return Err(self.held(step)),
+    /// Returns a message when the state says so already.
+    fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
+        let step = &self.ground.run.steps[at];
+        let id = &step.id;
+        let standing = self.ground.standing(at);
+        let completes = outcome.status == Status::Completed;
+        if standing == Standing::Held {
+            return Err(self.held(step));
+        }
+        if step.kind == StepKind::Container && standing != Standing::Verify {
+            let message = format!("{id} is done when its child steps are");
+            return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
+        }
+        if completes && outcome.part.is_none() && (step.kind == StepKind::Gate || standing == Standing::Waiting) {
+            let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
+            let message = format!("{id} ({}) {what}: only a person's approval closes it", step.title);
+            return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+        }
+        if outcome.part.is_none()
+            && let Some(already) = self.is_recorded(at, outcome)?
+        {
+            return Ok(Some(already));
+        }
+        if !self.ground.was_let_through(at) {
+            self.gates(at)?;
+        }
+        if matches!(standing, Standing::Open | Standing::Failed | Standing::Blocked) {
+            self.dependencies(at, &self.command("finish", id, " --force"))?;
+        }
+        if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
+            let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
+            return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.ground.run.id)]));
         }
         Ok(None)
     }
 
-    fn skip(&self, id: &StepId, part: Option<&str>) -> Result<(), Refusal> {
-        let (_, step) = self.find(id)?;
-        if let Some(part) = part {
-            return self.find_part(step, part);
+    /// Returns a message when the outcome was recorded before; refuses one that would undo a recorded success.
+    fn is_recorded(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
+        let step = &self.ground.run.steps[at];
+        let id = &step.id;
+        if self.guard.force {
+            return Ok(None);
         }
-        match skip_refusal(step) {
-            None => Ok(()),
+        match (self.ground.standing(at), step.status, outcome.status) {
+            (Standing::Done, Status::Completed, Status::Completed) => {
+                Ok(Some(format!("{id} is recorded as completed already")))
+            }
+            (Standing::Done, Status::Completed, status) => {
+                let message = format!("{id} is recorded as completed; {status} would undo that");
+                Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]))
+            }
+            // Two reporters of one failure, an agent and a hook, say, are not two failures.
+            (Standing::Failed, Status::Failed, Status::Failed)
+                if step.error.is_some() && step.error == outcome.error =>
+            {
+                Ok(Some(format!("{id} is recorded as failed already, with the same error")))
+            }
+            (_, _, _) => Ok(None),
+        }
+    }
+
+    fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Verdict, Refusal> {
+        let (at, step) = self.find(&id)?;
+        self.not_given_up()?;
+        let standing = self.ground.standing(at);
+        match (standing, step.kind) {
+            (Standing::Held, _) => return Err(self.held(step)),
+            (Standing::Done, StepKind::Gate | StepKind::Review) => {
+                return Ok(Verdict::Already(format!("{id} is approved already")));
+            }
+            (Standing::Done, StepKind::Work | StepKind::Container) => {
+                return Ok(Verdict::Already(format!("{id} is done already")));
+            }
+            (Standing::Waiting | Standing::Conditions, _) => {}
+            // A person accepts what a reviewer did not, or lets a review go on past its limit.
+            (Standing::Failed, StepKind::Review) => {}
+            (Standing::Skipped | Standing::Cancelled | Standing::OpenContainer, _)
+            | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
+                let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
+            (_, StepKind::Gate) => {
+                self.gates(at)?;
+                self.dependencies(at, &self.command("approve", &id, " --force"))?;
+            }
+        }
+        Ok(Verdict::Admit(ChangeKind::Approve { step: id, by, note }))
+    }
+
+    fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Verdict, Refusal> {
+        let (at, step) = self.find(&id)?;
+        if reason.trim().is_empty() {
+            let message = format!("{id} is left out for a reason, and none is given");
+            return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
+        }
+        let standing = self.ground.standing(at);
+        if let Some(part) = part {
+            if standing == Standing::Held {
+                return Err(self.held(step));
+            }
+            let already = find_part(step, &part)?.status == Status::Skipped;
+            return Ok(match already {
+                true => Verdict::Already(format!("{part} of {id} is skipped already")),
+                false => Verdict::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
+            });
+        }
+        match skip_refusal(step, standing) {
+            None if standing == Standing::Skipped => Ok(Verdict::Already(format!("{id} is skipped already"))),
+            None => Ok(Verdict::Admit(ChangeKind::Skip { step: id, part, reason })),
+            Some(_) if standing == Standing::Held => Err(self.held(step)),
             Some(why) => {
-                let kind = if step.status == Status::Completed { RefusalKind::No } else { RefusalKind::Person };
-                let next = format!("piton plan {}", quoted(self.run.id.as_str()));
-                Err(refuse(kind, format!("{} ({}) cannot be skipped: {why}", step.id, step.title), [next]))
+                let is_done = standing == Standing::Done || step.kind == StepKind::Container;
+                let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
+                Err(refuse(kind, format!("{id} ({}) cannot be skipped: {why}", step.title), [self.plan()]))
             }
         }
     }
 
-    fn complete(&self, note: Option<String>) -> Result<ChangeKind, Refusal> {
-        let open: Vec<&str> = (self.run.steps.iter().zip(self.standings))
-            .filter(|(_, standing)| !standing.is_over())
-            .map(|(step, _)| step.id.as_str())
-            .collect();
-        if open.is_empty() || self.guard.force {
-            return Ok(ChangeKind::Complete { note });
+    /// Pauses a run or gives it up, unless it is over.
+    fn rest(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Verdict, Refusal> {
+        let run = self.ground.run;
+        if run.status == status {
+            return Ok(Verdict::Already(format!("run {} {already}", run.id)));
         }
-        let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-        let message = format!("{} steps of {} are not done: {shown}", open.len(), self.run.id);
-        Err(refuse(RefusalKind::No, message, [format!("piton plan {}", quoted(self.run.id.as_str()))]))
+        let says_over = match run.status {
+            RunStatus::Active | RunStatus::Paused => None,
+            RunStatus::Aborted => Some("was given up"),
+            RunStatus::Completed => Some("is complete"),
+            RunStatus::Archived => Some("is archived"),
+        };
+        match says_over {
+            // What the run says of itself counts for little while steps are open (ccw.md B9).
+            Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
+                Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot rest", run.id), [self.plan()]))
+            }
+            Some(_) | None => Ok(Verdict::Admit(kind)),
+        }
     }
 
-    fn dependencies(&self, at: usize, step: &Step) -> Result<(), Refusal> {
-        let mut open: Vec<usize> = self.graph.depends_on(at).to_vec();
-        open.retain(|on| !self.standing(*on).satisfies());
-        let person = self.graph.needed_by(at).into_iter().find(|on| {
-            matches!(self.run.steps[*on].kind, StepKind::Gate | StepKind::Review) && !self.standing(*on).satisfies()
-        });
-        if let Some(on) = person {
-            let gate = &self.run.steps[on];
-            let message = format!("{} comes after {} ({}), which is {}", step.id, gate.id, gate.title, gate.status);
-            let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
-            return Err(refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")]));
+    /// A resume brings the record up to date with the evidence, and with nothing else.
+    fn resume(&self, settled: &[(StepId, Status)]) -> Result<(), Refusal> {
+        self.not_given_up()?;
+        for (id, status) in settled {
+            let (at, _) = self.find(id)?;
+            if *status != Status::Completed || self.ground.standing(at) != Standing::Done {
+                let message = format!("the evidence does not say that {id} is {status}");
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
         }
-        if (open.is_empty() && step.dangling.is_empty()) || self.guard.force {
+        Ok(())
+    }
+
+    fn complete(&self, note: Option<String>) -> Result<Verdict, Refusal> {
+        let run = self.ground.run;
+        let open = self.open();
+        let shut = open.iter().copied().find(|at| self.ground.is_shut(*at));
+        if open.is_empty() && run.status == RunStatus::Completed {
+            return Ok(Verdict::Already(format!("run {} is complete already", run.id)));
+        }
+        if open.is_empty() || (self.guard.force && shut.is_none()) {
+            return Ok(Verdict::Admit(ChangeKind::Complete { note }));
+        }
+        if self.guard.force
+            && let Some(shut) = shut
+        {
+            return Err(self.shut(&format!("run {}", run.id), shut));
+        }
+        let shown: Vec<&str> = open.iter().take(5).map(|at| run.steps[*at].id.as_str()).collect();
+        let are = if open.len() == 1 { "is" } else { "are" };
+        let more = if open.len() > 5 { ", ..." } else { "" };
+        let message = format!("{} of {} {are} not done: {}{more}", count(open.len(), "step"), run.id, shown.join(", "));
+        Err(refuse(RefusalKind::No, message, [self.plan()]))
+    }
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.ground.run.steps.len()).filter(|at| !self.ground.standing(*at).is_over()).collect()
+    }
+
+    /// Nothing steps over a gate or a review that is not done.
+    fn gates(&self, at: usize) -> Result<(), Refusal> {
+        match self.ground.gate_before(at) {
+            None => Ok(()),
+            Some(shut) => Err(self.shut(self.ground.run.steps[at].id.as_str(), shut)),
+        }
+    }
+
+    fn shut(&self, what: &str, shut: usize) -> Refusal {
+        let gate = &self.ground.run.steps[shut];
+        let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
+        let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
+        refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")])
+    }
+
+    fn dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
+        if self.ground.is_ready(at) || self.guard.force {
             return Ok(());
         }
-        let mut names: Vec<&str> = open.iter().map(|on| self.run.steps[*on].id.as_str()).collect();
-        names.extend(step.dangling.iter().map(String::as_str));
-        let message = format!("{} still waits for {}", step.id, names.join(", "));
-        let plan = format!("piton plan {}", quoted(self.run.id.as_str()));
-        Err(refuse(RefusalKind::No, message, [plan, self.command("begin", &step.id, " --force")]))
+        let unmet: Vec<String> = self.ground.unmet(at).iter().map(ToString::to_string).collect();
+        let message = format!("{} still waits for {}", self.ground.run.steps[at].id, unmet.join(", "));
+        Err(refuse(RefusalKind::No, message, [self.plan(), all_the_same.to_owned()]))
     }
 
     /// Rule 4: the third failure, or a rejection, is for a person.
-    fn limits(&self, step: &Step) -> Result<(), Refusal> {
+    fn limits(&self, at: usize) -> Result<(), Refusal> {
         if self.guard.force {
             return Ok(());
         }
-        let behind = self.run.steps.iter().find(|other| {
-            let concerns = other.id == step.id || other.returns_to.as_ref() == Some(&step.id);
-            let rejected = other.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
-            // One that was cut off once too often is in progress by its state.
-            let is_cut_off = other.id == step.id && other.status == Status::InProgress;
-            let is_over = other.failures >= self.guard.attempt_limit;
-            concerns && ((other.status == Status::Failed && (rejected || is_over)) || (is_cut_off && is_over))
-        });
-        let Some(failed) = behind else { return Ok(()) };
-        let what = if failed.failures >= self.guard.attempt_limit {
-            format!("failed {} times", failed.failures)
-        } else {
-            "was rejected".to_owned()
+        let limit = |failed: usize| Some((failed, self.ground.limit(failed, self.guard.attempt_limit)?));
+        let Some((failed, limit)) = self.ground.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
+        let (failed, id) = (&self.ground.run.steps[failed], &self.ground.run.steps[at].id);
+        let what = match limit {
+            Limit::Rejected => "was rejected".to_owned(),
+            Limit::Failed { times } => {
+                format!("failed {}", count(usize::try_from(times).unwrap_or(usize::MAX), "time"))
+            }
         };
         let message = format!("{} ({}) {what}: a person decides how to go on", failed.id, failed.title);
-        let hints = [self.command("approve", &failed.id, ""), self.command("begin", &step.id, " --force")];
-        Err(refuse(RefusalKind::Person, message, hints))
+        let accept = match failed.kind {
+            StepKind::Review | StepKind::Gate => self.command("approve", &failed.id, ""),
+            StepKind::Work | StepKind::Container => self.command("skip", &failed.id, " --reason ..."),
+        };
+        Err(refuse(RefusalKind::Person, message, [accept, self.command("begin", id, " --force")]))
     }
 
-    fn is_returned_to(&self, id: &StepId) -> bool {
-        self.run.steps.iter().zip(self.standings).any(|(step, standing)| {
-            *standing == Standing::Failed && step.id != *id && {
-                let at = self.graph.position(&step.id).unwrap_or_default();
-                step.returns_to.as_ref() == Some(id)
-                    || (step.returns_to.is_some()
-                        && self.graph.needed_by(at).iter().any(|needed| self.run.steps[*needed].id == *id))
-            }
-        })
+    fn not_given_up(&self) -> Result<(), Refusal> {
+        let run = self.ground.run;
+        if run.status != RunStatus::Aborted || self.guard.force {
+            return Ok(());
+        }
+        let message = format!("run {} was given up; it goes on only when a person says so", run.id);
+        Err(refuse(RefusalKind::Person, message, [command::on_run("resume", &run.id, " --force")]))
     }
 
     fn find(&self, id: &StepId) -> Result<(usize, &Step), Refusal> {
-        let found = self.graph.position(id);
-        found.map(|at| (at, &self.run.steps[at])).ok_or_else(|| {
-            let message = format!("run {} has no step {id}", self.run.id);
-            refuse(RefusalKind::NotFound, message, [format!("piton plan {} lists them", quoted(self.run.id.as_str()))])
+        let run = self.ground.run;
+        let found = self.ground.graph.position(id);
+        found.map(|at| (at, &run.steps[at])).ok_or_else(|| {
+            let message = format!("run {} has no step {id}", run.id);
+            refuse(RefusalKind::NotFound, message, [format!("{} lists them", self.plan())])
         })
-    }
-
-    fn find_part(&self, step: &Step, part: &str) -> Result<(), Refusal> {
-        if step.parts.iter().any(|other| other.name == part) {
-            return Ok(());
-        }
-        let names: Vec<&str> = step.parts.iter().map(|part| part.name.as_str()).collect();
-        let hint = if names.is_empty() {
-            format!("{} has no parts; leave out --part", step.id)
-        } else {
-            format!("its parts are {}", names.join(", "))
-        };
-        Err(refuse(RefusalKind::NotFound, format!("{} has no part {part}", step.id), [hint]))
-    }
-
-    fn done_already(&self, id: &StepId) -> Refusal {
-        let message = format!("{id} is done; nothing is done twice");
-        refuse(RefusalKind::No, message, [self.command("begin", id, " --force")])
     }
 
     fn held(&self, step: &Step) -> Refusal {
         let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
         let message = format!("what the state says of {}{file} cannot be understood; it is left alone", step.id);
-        refuse(RefusalKind::Person, message, [format!("piton validate {}", quoted(self.run.id.as_str()))])
+        refuse(RefusalKind::Person, message, [command::on_run("validate", &self.ground.run.id, "")])
+    }
+
+    fn plan(&self) -> String {
+        command::on_run("plan", &self.ground.run.id, "")
     }
 
     fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {
-        format!("piton {verb} {} --run {}{tail}", quoted(id.as_str()), quoted(self.run.id.as_str()))
+        command::on_step(verb, id, &self.ground.run.id, tail)
     }
+}
 
-    fn standing(&self, at: usize) -> Standing {
-        self.standings.get(at).copied().unwrap_or(Standing::Open)
-    }
+fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refusal> {
+    step.parts.iter().find(|other| other.name == part).ok_or_else(|| {
+        let names: Vec<&str> = step.parts.iter().map(|part| part.name.as_str()).collect();
+        let hint = match names.as_slice() {
+            [] => format!("{} has no parts; leave out --part", step.id),
+            names => format!("its parts are {}", names.join(", ")),
+        };
+        refuse(RefusalKind::NotFound, format!("{} has no part {part}", step.id), [hint])
+    })
 }
 
 /// Returns the status that verdict and status agree on.
@@ -409,3 +511,7 @@ fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]
 #[cfg(test)]
 #[path = "transition_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod admission_tests;

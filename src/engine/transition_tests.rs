@@ -1,1 +1,524 @@
+//! The whole table: every standing, every kind of step, every change.
 
+use super::Admitted;
+use super::Guard;
+use super::Refusal;
+use super::RefusalKind;
+use super::admit;
+use crate::engine::Standing;
+use crate::engine::fixtures::at;
+use crate::engine::fixtures::path;
+use crate::engine::fixtures::run_of;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+pub(super) const FREE: Guard = Guard { force: false, attempt_limit: 3 };
+pub(super) const FORCE: Guard = Guard { force: true, attempt_limit: 3 };
+
+/// Every standing, with a status that a step of that standing may have.
+pub(super) const STANDINGS: [(Standing, Status); 14] = [
+    (Standing::Done, Status::Completed),
+    (Standing::Done, Status::InProgress),
+    (Standing::Skipped, Status::Skipped),
+    (Standing::Cancelled, Status::Cancelled),
+    (Standing::Open, Status::Pending),
+    (Standing::Interrupted, Status::InProgress),
+    (Standing::Failed, Status::Failed),
+    (Standing::Waiting, Status::WaitingApproval),
+    (Standing::Conditions, Status::Completed),
+    (Standing::Verify, Status::Pending),
+    (Standing::Invalid, Status::Completed),
+    (Standing::Blocked, Status::Blocked),
+    (Standing::Held, Status::Blocked),
+    (Standing::OpenContainer, Status::Pending),
+];
+
+pub(super) const YES: &str = "yes";
+pub(super) const ALREADY: &str = "already";
+pub(super) const NO: &str = "no";
+pub(super) const PERSON: &str = "person";
+const USAGE: &str = "usage";
+
+pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
+    match result {
+        Ok(Admitted::Change(_)) => YES,
+        Ok(Admitted::Already(_)) => ALREADY,
+        Err(refusal) => match refusal.kind {
+            RefusalKind::NotFound => "not found",
+            RefusalKind::No => NO,
+            RefusalKind::Person => PERSON,
+            RefusalKind::Usage => USAGE,
+            RefusalKind::Newer => "newer",
+        },
+    }
+}
+
+pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Result<Admitted, Refusal> {
+    admit(run, standings, Change { at: at(0), kind }, guard)
+}
+
+pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {
+    match ask(run, standings, kind, guard).unwrap() {
+        Admitted::Change(change) => {
+            assert_eq!(change.at, at(0));
+            change.kind
+        }
+        Admitted::Already(message) => panic!("already: {message}"),
+    }
+}
+
+pub(super) fn refused(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Refusal {
+    ask(run, standings, kind, guard).unwrap_err()
+}
+
+pub(super) fn begin(id: &str) -> ChangeKind {
+    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 99 }
+}
+
+fn begin_part(id: &str, part: &str) -> ChangeKind {
+    ChangeKind::Begin { step: StepId::new(id), part: Some(part.to_owned()), agent: None, attempt: 99 }
+}
+
+pub(super) fn outcome(id: &str, status: Status) -> Outcome {
+    serde_json::from_value(serde_json::json!({"step": id, "status": status, "attempt": 99, "failures": 99})).unwrap()
+}
+
+pub(super) fn finish(id: &str, status: Status) -> ChangeKind {
+    ChangeKind::Finish(Box::new(outcome(id, status)))
+}
+
+fn judge(id: &str, status: Status, verdict: ReviewVerdict) -> ChangeKind {
+    ChangeKind::Finish(Box::new(Outcome { verdict: Some(verdict), ..outcome(id, status) }))
+}
+
+pub(super) fn approve(id: &str) -> ChangeKind {
+    ChangeKind::Approve { step: StepId::new(id), by: None, note: None }
+}
+
+pub(super) fn skip(id: &str) -> ChangeKind {
+    ChangeKind::Skip { step: StepId::new(id), part: None, reason: "not needed".to_owned() }
+}
+
+pub(super) fn one(kind: StepKind, status: Status) -> Run {
+    let mut run = run_of(&[("S", &[])]);
+    run.steps[0].kind = kind;
+    run.steps[0].status = status;
+    if kind == StepKind::Container {
+        run.steps[0].children = vec![StepId::new("A"), StepId::new("B")];
+    }
+    run
+}
+
+/// Asks for one change of one step in every standing and compares with a column of the table.
+fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: Guard, expected: [&str; 14]) {
+    let found = STANDINGS.map(|(standing, status)| word(&ask(&one(kind, status), &[standing], change(), guard)));
+    assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), guard.force);
+}
+
+#[test]
+fn what_may_begin() {
+    for kind in [StepKind::Work, StepKind::Review] {
+        // Done, done by evidence, skipped, cancelled, open, interrupted, failed, waiting, conditions, verify, invalid, blocked,
+        // held, open container.
+        column(
+            kind,
+            || begin("S"),
+            FREE,
+            [NO, NO, NO, NO, YES, YES, YES, PERSON, YES, PERSON, YES, YES, PERSON, PERSON],
+        );
+        column(
+            kind,
+            || begin("S"),
+            FORCE,
+            [YES, YES, YES, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, PERSON],
+        );
+    }
+    for guard in [FREE, FORCE] {
+        let mut gate = [PERSON; 14];
+        gate[..2].fill(NO);
+        column(StepKind::Gate, || begin("S"), guard, gate);
+        column(StepKind::Container, || begin("S"), guard, [NO; 14]);
+    }
+}
+
+#[test]
+fn what_may_be_finished_as_completed() {
+    let completed = || finish("S", Status::Completed);
+    let work = [ALREADY, YES, YES, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, YES];
+    column(StepKind::Work, completed, FREE, work);
+    column(
+        StepKind::Work,
+        completed,
+        FORCE,
+        [YES, YES, YES, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, YES],
+    );
+    let approved = || judge("S", Status::Completed, ReviewVerdict::Approved);
+    column(StepKind::Review, approved, FREE, work);
+    let without_verdict =
+        [ALREADY, USAGE, USAGE, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE];
+    column(StepKind::Review, completed, FREE, without_verdict);
+    for guard in [FREE, FORCE] {
+        column(StepKind::Gate, completed, guard, [PERSON; 14]);
+        let mut container = [NO; 14];
+        container[9] = YES;
+        container[12] = PERSON;
+        column(StepKind::Container, completed, guard, container);
+    }
+}
+
+#[test]
+fn what_may_be_finished_otherwise() {
+    for status in [Status::Failed, Status::WaitingApproval] {
+        let mut expected = [YES; 14];
+        expected[0] = NO;
+        expected[12] = PERSON;
+        for kind in [StepKind::Work, StepKind::Review, StepKind::Gate] {
+            column(kind, || finish("S", status), FREE, expected);
+        }
+        expected[0] = YES;
+        column(StepKind::Work, || finish("S", status), FORCE, expected);
+    }
+    for status in [Status::Pending, Status::InProgress, Status::Blocked, Status::Skipped, Status::Cancelled] {
+        column(StepKind::Work, || finish("S", status), FORCE, [USAGE; 14]);
+    }
+}
+
+#[test]
+fn what_may_be_approved() {
+    for guard in [FREE, FORCE] {
+        let work = [ALREADY, ALREADY, NO, NO, NO, NO, NO, YES, YES, NO, NO, NO, PERSON, NO];
+        column(StepKind::Work, || approve("S"), guard, work);
+        column(StepKind::Container, || approve("S"), guard, work);
+        let mut review = work;
+        review[6] = YES;
+        column(StepKind::Review, || approve("S"), guard, review);
+        let gate = [ALREADY, ALREADY, NO, NO, YES, YES, YES, YES, YES, YES, YES, YES, PERSON, NO];
+        column(StepKind::Gate, || approve("S"), guard, gate);
+    }
+}
+
+#[test]
+fn what_may_be_skipped() {
+    for guard in [FREE, FORCE] {
+        let work = [NO, NO, ALREADY, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, YES];
+        column(StepKind::Work, || skip("S"), guard, work);
+        let container = [NO, NO, ALREADY, NO, NO, NO, NO, NO, NO, NO, NO, NO, PERSON, NO];
+        column(StepKind::Container, || skip("S"), guard, container);
+        let mut never = [PERSON; 14];
+        never[..3].copy_from_slice(&[NO, NO, ALREADY]);
+        column(StepKind::Review, || skip("S"), guard, never);
+        column(StepKind::Gate, || skip("S"), guard, never);
+    }
+}
+
+#[test]
+fn a_container_without_children_can_be_closed_and_left_out() {
+    let mut run = one(StepKind::Container, Status::Pending);
+    run.steps[0].children.clear();
+    assert_eq!(word(&ask(&run, &[Standing::Verify], finish("S", Status::Completed), FREE)), YES);
+    assert_eq!(word(&ask(&run, &[Standing::Verify], skip("S"), FREE)), YES);
+    let refusal = refused(&run, &[Standing::Verify], begin("S"), FREE);
+    assert_eq!(refusal.hints, ["piton finish S --run R --status completed"]);
+}
+
+#[test]
+fn verdict_and_status_must_agree() {
+    use ReviewVerdict::Approved;
+    use ReviewVerdict::ApprovedWithConditions;
+    use ReviewVerdict::NeedsRevision;
+    use ReviewVerdict::Rejected;
+    for (verdict, completed, failed, waiting) in [
+        (Approved, YES, USAGE, USAGE),
+        (ApprovedWithConditions, YES, USAGE, USAGE),
+        (NeedsRevision, USAGE, YES, USAGE),
+        (Rejected, USAGE, YES, USAGE),
+    ] {
+        for (status, expected) in
+            [(Status::Completed, completed), (Status::Failed, failed), (Status::WaitingApproval, waiting)]
+        {
+            let run = one(StepKind::Review, Status::InProgress);
+            let found = ask(&run, &[Standing::Interrupted], judge("S", status, verdict), FORCE);
+            assert_eq!(word(&found), expected, "{verdict} {status}");
+        }
+    }
+    let run = one(StepKind::Review, Status::InProgress);
+    let refusal = refused(&run, &[Standing::Interrupted], judge("S", Status::Completed, Rejected), FREE);
+    assert_eq!(refusal.message, "verdict REJECTED and status completed contradict each other");
+    assert_eq!(refusal.hints, ["leave out --status; the verdict decides"]);
+}
+
+#[test]
+fn attempts_are_counted_here() {
+    for (attempts, part, attempt) in
+        [(0, None, 1), (2, None, 3), (u32::MAX, None, u32::MAX), (0, Some("P"), 1), (2, Some("P"), 2)]
+    {
+        let mut run = with_part(Status::Pending);
+        run.steps[0].attempts = attempts;
+        let change = part.map_or_else(|| begin("S"), |part| begin_part("S", part));
+        let ChangeKind::Begin { attempt: counted, part: kept, .. } = admitted(&run, &[Standing::Open], change, FREE)
+        else {
+            panic!("a begin stays a begin");
+        };
+        assert_eq!((counted, kept.as_deref()), (attempt, part));
+    }
+}
+
+#[test]
+fn failures_are_counted_here() {
+    for (status, part, before, after) in [
+        (Status::Failed, false, 0, 1),
+        (Status::Failed, false, 2, 3),
+        (Status::Failed, false, u32::MAX, u32::MAX),
+        (Status::Completed, false, 2, 0),
+        (Status::WaitingApproval, false, 2, 2),
+        (Status::Failed, true, 2, 2),
+        (Status::Completed, true, 2, 2),
+    ] {
+        let mut run = with_part(Status::InProgress);
+        (run.steps[0].attempts, run.steps[0].failures) = (3, before);
+        let outcome = Outcome { part: part.then(|| "P".to_owned()), ..outcome("S", status) };
+        let change = ChangeKind::Finish(Box::new(outcome));
+        let ChangeKind::Finish(outcome) = admitted(&run, &[Standing::Interrupted], change, FREE) else {
+            panic!("a finish stays a finish");
+        };
+        let from = if part { Status::Pending } else { Status::InProgress };
+        assert_eq!((outcome.failures, outcome.attempt, outcome.from), (after, 3, Some(from)), "{status} part: {part}");
+    }
+}
+
+#[test]
+fn a_step_that_was_never_begun_ends_its_first_attempt() {
+    let run = one(StepKind::Work, Status::Pending);
+    let ChangeKind::Finish(outcome) = admitted(&run, &[Standing::Open], finish("S", Status::Completed), FREE) else {
+        panic!("a finish stays a finish");
+    };
+    assert_eq!((outcome.attempt, outcome.from), (1, Some(Status::Pending)));
+}
+
+#[test]
+fn one_failure_reported_twice_counts_once() {
+    let mut run = one(StepKind::Work, Status::Failed);
+    run.steps[0].error = Some("tests fail".to_owned());
+    for (error, expected) in [(Some("tests fail"), ALREADY), (Some("lint fails"), YES), (None, YES)] {
+        let outcome = Outcome { error: error.map(str::to_owned), ..outcome("S", Status::Failed) };
+        let found = ask(&run, &[Standing::Failed], ChangeKind::Finish(Box::new(outcome)), FREE);
+        assert_eq!(word(&found), expected, "{error:?}");
+    }
+    run.steps[0].error = None;
+    assert_eq!(word(&ask(&run, &[Standing::Failed], finish("S", Status::Failed), FREE)), YES);
+}
+
+fn with_part(status: Status) -> Run {
+    let mut run = one(StepKind::Work, status);
+    for (name, status) in [("P", Status::Pending), ("Q", Status::Skipped)] {
+        run.steps[0].parts.push(Part {
+            name: name.to_owned(),
+            title: String::new(),
+            kind: PartKind::Work,
+            status,
+            output: None,
+            commands: Vec::new(),
+        });
+    }
+    run
+}
+
+#[test]
+fn parts_are_looked_for() {
+    let run = with_part(Status::InProgress);
+    let standings = [Standing::Interrupted];
+    let part = |part: &str| Some(part.to_owned());
+    let finish =
+        |name: &str| ChangeKind::Finish(Box::new(Outcome { part: part(name), ..outcome("S", Status::Completed) }));
+    let skip = |name: &str| ChangeKind::Skip { step: StepId::new("S"), part: part(name), reason: "why".to_owned() };
+    for (change, expected) in [
+        (begin_part("S", "P"), YES),
+        (finish("P"), YES),
+        (skip("P"), YES),
+        (skip("Q"), ALREADY),
+        (begin_part("S", "X"), "not found"),
+        (finish("X"), "not found"),
+        (skip("X"), "not found"),
+    ] {
+        assert_eq!(word(&ask(&run, &standings, change.clone(), FREE)), expected, "{change:?}");
+    }
+    let refusal = refused(&run, &standings, begin_part("S", "X"), FREE);
+    assert_eq!((refusal.message.as_str(), refusal.hints), ("S has no part X", vec!["its parts are P, Q".to_owned()]));
+    let refusal = refused(&one(StepKind::Work, Status::InProgress), &standings, begin_part("S", "X"), FREE);
+    assert_eq!(refusal.hints, ["S has no parts; leave out --part"]);
+}
+
+#[test]
+fn a_part_of_a_review_needs_no_verdict_and_one_of_a_gate_closes_nothing() {
+    for kind in [StepKind::Review, StepKind::Gate] {
+        let mut run = with_part(Status::WaitingApproval);
+        run.steps[0].kind = kind;
+        let outcome = Outcome { part: Some("P".to_owned()), ..outcome("S", Status::Completed) };
+        assert_eq!(word(&ask(&run, &[Standing::Waiting], ChangeKind::Finish(Box::new(outcome)), FREE)), YES);
+    }
+}
+
+#[test]
+fn an_unknown_step_is_not_found() {
+    let run = one(StepKind::Work, Status::Pending);
+    for change in [begin("X"), finish("X", Status::Completed), approve("X"), skip("X")] {
+        let refusal = refused(&run, &[Standing::Open], change, FORCE);
+        assert_eq!(refusal.kind, RefusalKind::NotFound);
+        assert_eq!(refusal.message, "run R has no step X");
+        assert_eq!(refusal.hints, ["piton plan R lists them"]);
+    }
+}
+
+#[test]
+fn a_newer_format_is_never_written() {
+    let mut run = one(StepKind::Work, Status::Pending);
+    run.writable = false;
+    for change in [begin("S"), begin("X"), approve("S"), ChangeKind::Pause { reason: None }] {
+        assert_eq!(refused(&run, &[Standing::Open], change, FORCE).kind, RefusalKind::Newer);
+    }
+}
+
+#[test]
+fn a_skip_needs_a_reason() {
+    let run = one(StepKind::Work, Status::Pending);
+    let change = ChangeKind::Skip { step: StepId::new("S"), part: None, reason: " \n".to_owned() };
+    let refusal = refused(&run, &[Standing::Open], change, FORCE);
+    assert_eq!(
+        (refusal.kind, refusal.hints),
+        (RefusalKind::Usage, vec!["piton skip S --run R --reason ...".to_owned()])
+    );
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn refusals_say_what_to_do_instead() {
+    for (kind, standing, change, message, hints) in [
+        (
+            StepKind::Work,
+            Standing::Done,
+            begin("S"),
+            "S is done; nothing is done twice",
+            vec!["piton begin S --run R --force"],
+        ),
+        (StepKind::Work, Standing::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
+        (
+            StepKind::Work,
+            Standing::Verify,
+            begin("S"),
+            "the evidence says that S is done, and its state does not: it is not run again unseen",
+            vec!["piton finish S --run R --status completed", "piton begin S --run R --force"],
+        ),
+        (
+            StepKind::Work,
+            Standing::Waiting,
+            begin("S"),
+            "S waits for a person's approval",
+            vec!["piton approve S --run R"],
+        ),
+        (
+            StepKind::Work,
+            Standing::Held,
+            begin("S"),
+            "what the state says of S cannot be understood; it is left alone",
+            vec!["piton validate R"],
+        ),
+        (
+            StepKind::Gate,
+            Standing::Open,
+            begin("S"),
+            "S (Title of S) is a gate: a person approves it",
+            vec!["piton approve S --run R"],
+        ),
+        (
+            StepKind::Gate,
+            Standing::Done,
+            begin("S"),
+            "S (Title of S) is a gate, and it is approved",
+            vec!["piton plan R"],
+        ),
+        (
+            StepKind::Container,
+            Standing::OpenContainer,
+            begin("S"),
+            "S has no work of its own; its child steps are run",
+            vec!["begin one of A, B"],
+        ),
+        (
+            StepKind::Gate,
+            Standing::Waiting,
+            finish("S", Status::Completed),
+            "S (Title of S) is a gate: only a person's approval closes it",
+            vec!["piton approve S --run R"],
+        ),
+        (
+            StepKind::Work,
+            Standing::Waiting,
+            finish("S", Status::Completed),
+            "S (Title of S) waits for approval: only a person's approval closes it",
+            vec!["piton approve S --run R"],
+        ),
+        (
+            StepKind::Review,
+            Standing::Interrupted,
+            finish("S", Status::Completed),
+            "S (Title of S) is a review: its verdict is needed",
+            vec!["piton finish S --run R --verdict APPROVED"],
+        ),
+        (
+            StepKind::Work,
+            Standing::Done,
+            finish("S", Status::Failed),
+            "S is recorded as completed; failed would undo that",
+            vec!["piton begin S --run R --force"],
+        ),
+        (
+            StepKind::Work,
+            Standing::Open,
+            approve("S"),
+            "S (Title of S) does not wait for approval; it is completed",
+            vec!["piton plan R"],
+        ),
+        (
+            StepKind::Gate,
+            Standing::Open,
+            skip("S"),
+            "S (Title of S) cannot be skipped: a gate is approved, never skipped",
+            vec!["piton plan R"],
+        ),
+    ] {
+        let refusal = refused(&one(kind, Status::Completed), &[standing], change, FREE);
+        assert_eq!(
+            (refusal.message.as_str(), refusal.hints),
+            (message, hints.iter().map(|hint| (*hint).to_owned()).collect())
+        );
+    }
+}
+
+#[test]
+fn ids_in_hints_are_quoted_and_files_are_named() {
+    let mut run = one(StepKind::Work, Status::Pending);
+    run.id = RunId::new("my run");
+    run.steps[0].id = StepId::new("a'b");
+    run.steps[0].file = Some(path("IMPL-1.json"));
+    let refusal = refused(&run, &[Standing::Done], begin("a'b"), FREE);
+    assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
+    let refusal = refused(&run, &[Standing::Held], begin("a'b"), FREE);
+    assert_eq!(refusal.message, "what the state says of a'b in IMPL-1.json cannot be understood; it is left alone");
+}
+
+#[test]
+fn a_new_run_is_never_refused_for_what_is_in_it() {
+    let spec =
+        serde_json::json!({"at": "2026-01-01T00:00:00Z", "change": "start", "workflow": "nine-step", "feature": "x"});
+    let change: Change = serde_json::from_value(spec).unwrap();
+    assert_eq!(word(&admit(&run_of(&[]), &[], change, FREE)), YES);
+}

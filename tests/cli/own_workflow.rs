@@ -275,7 +275,7 @@ fn parts_pause_abort_and_complete_are_recorded() {
     piton(&sandbox, &["approve", "g", "--by", "Ann"]).expect_code(0);
     assert_eq!(sandbox.read_json("memory/state/phase.json")["user_checkpoints"][0]["by"], "Ann");
     piton(&sandbox, &["complete"]).expect_code(0);
-    piton(&sandbox, &["abort"]).expect_code(0);
+    piton(&sandbox, &["abort"]).expect_code(1);
 }
 
 #[test]

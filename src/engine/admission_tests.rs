@@ -1,0 +1,259 @@
+//! What a change has to wait for: dependencies, gates, limits, the end of the run.
+
+use super::Guard;
+use super::RefusalKind;
+use super::tests::ALREADY;
+use super::tests::FORCE;
+use super::tests::FREE;
+use super::tests::NO;
+use super::tests::PERSON;
+use super::tests::STANDINGS;
+use super::tests::YES;
+use super::tests::ask;
+use super::tests::begin;
+use super::tests::finish;
+use super::tests::one;
+use super::tests::refused;
+use super::tests::word;
+use crate::engine::Standing;
+use crate::engine::fixtures::at;
+use crate::engine::fixtures::review;
+use crate::engine::fixtures::run_of;
+use crate::engine::fixtures::step;
+use crate::model::ChangeKind;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+#[test]
+fn dependencies_come_first_unless_forced() {
+    let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
+    for (standing, expected) in STANDINGS
+        .map(|(standing, _)| (standing, if matches!(standing, Standing::Done | Standing::Skipped) { YES } else { NO }))
+    {
+        let standings = [standing, Standing::Open];
+        assert_eq!(word(&ask(&run, &standings, begin("B"), FREE)), expected, "{standing:?}");
+        assert_eq!(word(&ask(&run, &standings, finish("B", Status::Completed), FREE)), expected, "{standing:?}");
+        assert_eq!(word(&ask(&run, &standings, begin("B"), FORCE)), YES, "{standing:?}");
+    }
+    step(&mut run, "B").dangling = vec!["GONE".to_owned()];
+    let standings = [Standing::Open, Standing::Open];
+    let refusal = refused(&run, &standings, begin("B"), FREE);
+    assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No, "B still waits for A, GONE"));
+    assert_eq!(refusal.hints, ["piton plan R", "piton begin B --run R --force"]);
+    let refusal = refused(&run, &standings, finish("B", Status::Completed), FREE);
+    assert_eq!(refusal.hints, ["piton plan R", "piton finish B --run R --force"]);
+}
+
+#[test]
+fn what_was_begun_may_end_whatever_it_waits_for() {
+    let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
+    step(&mut run, "B").status = Status::InProgress;
+    for standing in [Standing::Interrupted, Standing::Verify] {
+        let found = ask(&run, &[Standing::Open, standing], finish("B", Status::Completed), FREE);
+        assert_eq!(word(&found), YES, "{standing:?}");
+    }
+}
+
+/// A gate `G` or review, work `W` behind it and `X` behind that.
+fn gated(kind: StepKind) -> Run {
+    let mut run = run_of(&[("G", &[]), ("W", &["G"]), ("X", &["W"])]);
+    run.steps[0].kind = kind;
+    run
+}
+
+#[test]
+fn nothing_steps_over_a_gate_or_a_review() {
+    for (kind, hint) in [(StepKind::Gate, "piton approve G --run R"), (StepKind::Review, "piton begin G --run R")] {
+        let run = gated(kind);
+        for (standing, status) in STANDINGS.into_iter().filter(|(standing, _)| !standing.satisfies()) {
+            let mut run = run.clone();
+            run.steps[0].status = status;
+            for (id, behind) in [("W", Standing::Open), ("X", Standing::Done), ("X", Standing::Verify)] {
+                let standings = [standing, if id == "W" { behind } else { Standing::Done }, behind];
+                for change in [begin(id), finish(id, Status::Completed)] {
+                    if behind == Standing::Done && matches!(change, ChangeKind::Finish(_)) {
+                        continue;
+                    }
+                    let refusal = refused(&run, &standings, change, FORCE);
+                    let message = format!("{id} comes after G (Title of G), which is {status}");
+                    assert_eq!((refusal.kind, refusal.message), (RefusalKind::Person, message), "{standing:?} {id}");
+                    assert_eq!(refusal.hints, [hint]);
+                }
+            }
+        }
+        for standing in [Standing::Done, Standing::Skipped] {
+            assert_eq!(word(&ask(&run, &[standing, Standing::Open, Standing::Open], begin("W"), FREE)), YES);
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_run_steps_over_no_gate() {
+    let run = gated(StepKind::Gate);
+    let complete = || ChangeKind::Complete { note: None };
+    let refusal = refused(&run, &[Standing::Waiting, Standing::Open, Standing::Open], complete(), FORCE);
+    assert_eq!(refusal.kind, RefusalKind::Person);
+    assert_eq!(refusal.hints, ["piton approve G --run R"]);
+    assert_eq!(word(&ask(&run, &[Standing::Done, Standing::Open, Standing::Open], complete(), FORCE)), YES);
+}
+
+#[test]
+fn a_run_is_complete_when_nothing_is_open() {
+    let ids: Vec<String> = (1..=7).map(|number| format!("S{number}")).collect();
+    let steps: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), [].as_slice())).collect();
+    let run = run_of(&steps);
+    let complete = || ChangeKind::Complete { note: Some("bye".to_owned()) };
+    for (standing, _) in STANDINGS {
+        let mut standings = [Standing::Done; 7];
+        standings[3] = standing;
+        let over = matches!(standing, Standing::Done | Standing::Skipped | Standing::Cancelled);
+        assert_eq!(word(&ask(&run, &standings, complete(), FREE)), if over { YES } else { NO }, "{standing:?}");
+        assert_eq!(word(&ask(&run, &standings, complete(), FORCE)), YES, "{standing:?}");
+    }
+    let refusal = refused(&run, &[Standing::Open; 7], complete(), FREE);
+    assert_eq!(refusal.message, "7 steps of R are not done: S1, S2, S3, S4, S5, ...");
+    let mut standings = [Standing::Done; 7];
+    standings[6] = Standing::Open;
+    assert_eq!(refused(&run, &standings, complete(), FREE).message, "1 step of R is not done: S7");
+    // A standing that nobody found out counts as open.
+    assert_eq!(word(&ask(&run, &standings[..6], complete(), FREE)), NO);
+    let mut over = run;
+    over.status = RunStatus::Completed;
+    assert_eq!(word(&ask(&over, &[Standing::Done; 7], complete(), FREE)), ALREADY);
+    assert_eq!(word(&ask(&over, &standings, complete(), FREE)), NO);
+}
+
+#[test]
+fn a_run_rests_unless_it_is_over() {
+    use RunStatus::Aborted;
+    use RunStatus::Active;
+    use RunStatus::Archived;
+    use RunStatus::Completed;
+    use RunStatus::Paused;
+    for (status, pause, abort, pause_open, abort_open) in [
+        (Active, YES, YES, YES, YES),
+        (Paused, ALREADY, YES, ALREADY, YES),
+        (Aborted, NO, ALREADY, NO, ALREADY),
+        (Completed, NO, NO, YES, YES),
+        (Archived, NO, NO, YES, YES),
+    ] {
+        let mut run = one(StepKind::Work, Status::Pending);
+        run.status = status;
+        let found = [Standing::Done, Standing::Open].map(|standing| {
+            [ChangeKind::Pause { reason: None }, ChangeKind::Abort { reason: None }]
+                .map(|change| word(&ask(&run, &[standing], change, FREE)))
+        });
+        assert_eq!(found, [[pause, abort], [pause_open, abort_open]], "{status:?}");
+    }
+}
+
+#[test]
+fn a_run_that_was_given_up_goes_on_only_when_somebody_says_so() {
+    let mut run = one(StepKind::Work, Status::InProgress);
+    run.status = RunStatus::Aborted;
+    let resume = || ChangeKind::Resume { steps: vec![], interruption: None, strategy: None, settled: vec![] };
+    for change in [begin("S"), resume()] {
+        let refusal = refused(&run, &[Standing::Interrupted], change.clone(), FREE);
+        assert_eq!((refusal.kind, refusal.hints), (RefusalKind::Person, vec!["piton resume R --force".to_owned()]));
+        assert_eq!(word(&ask(&run, &[Standing::Interrupted], change, FORCE)), YES);
+    }
+    // How a running step ended is still worth knowing.
+    assert_eq!(word(&ask(&run, &[Standing::Interrupted], finish("S", Status::Completed), FREE)), YES);
+}
+
+#[test]
+fn a_resume_records_nothing_that_the_evidence_does_not_say() {
+    let run = run_of(&[("A", &[]), ("B", &[])]);
+    let resume = |settled: &[(&str, Status)]| ChangeKind::Resume {
+        steps: vec![],
+        interruption: None,
+        strategy: None,
+        settled: settled.iter().map(|(id, status)| (StepId::new(*id), *status)).collect(),
+    };
+    let standings = [Standing::Done, Standing::Open];
+    for (settled, expected) in [
+        (vec![], YES),
+        (vec![("A", Status::Completed)], YES),
+        (vec![("A", Status::Completed), ("B", Status::Completed)], NO),
+        (vec![("A", Status::Skipped)], NO),
+        (vec![("B", Status::Pending)], NO),
+        (vec![("X", Status::Completed)], "not found"),
+    ] {
+        assert_eq!(word(&ask(&run, &standings, resume(&settled), FORCE)), expected, "{settled:?}");
+    }
+}
+
+/// Work `W` and the review `V` of it, which failed so often.
+fn reviewed(failures: u32, verdict: ReviewVerdict) -> Run {
+    let mut run = run_of(&[("W", &[]), ("V", &["W"])]);
+    run.steps[0].status = Status::Completed;
+    let review_step = step(&mut run, "V");
+    review_step.kind = StepKind::Review;
+    review_step.status = Status::Failed;
+    review_step.failures = failures;
+    review_step.returns_to = Some(StepId::new("W"));
+    review_step.review = review(verdict);
+    run
+}
+
+#[test]
+fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
+    use ReviewVerdict::NeedsRevision;
+    use ReviewVerdict::Rejected;
+    let standings = [Standing::Done, Standing::Failed];
+    for (failures, verdict, expected) in
+        [(1, NeedsRevision, YES), (2, NeedsRevision, YES), (3, NeedsRevision, PERSON), (1, Rejected, PERSON)]
+    {
+        let run = reviewed(failures, verdict);
+        for id in ["W", "V"] {
+            assert_eq!(word(&ask(&run, &standings, begin(id), FREE)), expected, "{id} {failures} {verdict}");
+            assert_eq!(word(&ask(&run, &standings, begin(id), FORCE)), YES);
+        }
+    }
+    let refusal = refused(&reviewed(3, NeedsRevision), &standings, begin("W"), FREE);
+    assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to go on");
+    assert_eq!(refusal.hints, ["piton approve V --run R", "piton begin W --run R --force"]);
+    let refusal = refused(&reviewed(1, Rejected), &standings, begin("W"), FREE);
+    assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to go on");
+}
+
+#[test]
+fn work_that_was_done_again_is_reviewed_again_and_not_worked_on_once_more() {
+    let mut run = reviewed(3, ReviewVerdict::Rejected);
+    step(&mut run, "V").finished_at = Some(at(10));
+    step(&mut run, "W").finished_at = Some(at(20));
+    let standings = [Standing::Done, Standing::Failed];
+    assert_eq!(word(&ask(&run, &standings, begin("V"), FREE)), YES);
+    assert_eq!(word(&ask(&run, &standings, begin("W"), FREE)), NO);
+}
+
+#[test]
+fn a_caller_may_go_back_further_than_the_review_would() {
+    let mut run = run_of(&[("A", &[]), ("B", &["A"]), ("V", &["B"]), ("Z", &[])]);
+    let review_step = step(&mut run, "V");
+    review_step.returns_to = Some(StepId::new("B"));
+    review_step.failures = 1;
+    let standings = [Standing::Done, Standing::Done, Standing::Failed, Standing::Done];
+    assert_eq!(word(&ask(&run, &standings, begin("A"), FREE)), YES);
+    assert_eq!(word(&ask(&run, &standings, begin("Z"), FREE)), NO);
+    step(&mut run, "V").failures = 3;
+    assert_eq!(word(&ask(&run, &standings, begin("A"), FREE)), PERSON);
+}
+
+#[test]
+fn work_that_failed_too_often_is_skipped_or_forced() {
+    let mut run = one(StepKind::Work, Status::Failed);
+    run.steps[0].failures = 3;
+    for standing in [Standing::Failed, Standing::Interrupted] {
+        let refusal = refused(&run, &[standing], begin("S"), FREE);
+        assert_eq!(refusal.hints, ["piton skip S --run R --reason ...", "piton begin S --run R --force"]);
+    }
+    let strict = Guard { force: false, attempt_limit: 4 };
+    assert_eq!(word(&ask(&run, &[Standing::Failed], begin("S"), strict)), YES);
+    run.steps[0].failures = u32::MAX;
+    assert_eq!(word(&ask(&run, &[Standing::Failed], begin("S"), FORCE)), YES);
+}

@@ -1,0 +1,565 @@
+//! Rules 4 to 6 as decision tables: what comes next.
+
+use super::fixtures::at;
+use super::fixtures::finding;
+use super::fixtures::has;
+use super::fixtures::hear;
+use super::fixtures::line_of;
+use super::fixtures::next_of;
+use super::fixtures::options;
+use super::fixtures::path;
+use super::fixtures::plan_of;
+use super::fixtures::planned;
+use super::fixtures::present;
+use super::fixtures::review;
+use super::fixtures::run_of;
+use super::fixtures::step;
+use super::fixtures::told;
+use super::fixtures::with_statuses;
+use crate::model::Evidence;
+use crate::model::FindingCode;
+use crate::model::Options;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Verdict;
+
+fn next(run: &Run) -> Vec<String> {
+    next_of(&plan_of(run, &options()))
+}
+
+#[test]
+fn each_status_leads_to_its_action() {
+    for (status, expected, rule) in [
+        (Status::Pending, "run B", "6.next"),
+        (Status::InProgress, "retry B", "3.interrupted"),
+        (Status::Failed, "retry B", "4.retry"),
+        (Status::WaitingApproval, "approve B", "5.gate"),
+        (Status::Blocked, "run B", "6.next"),
+        (Status::Completed, "run C", "6.next"),
+        (Status::Skipped, "run C", "6.next"),
+    ] {
+        let run = line_of(&[("A", Status::Completed), ("B", status), ("C", Status::Pending)]);
+        let planned = plan_of(&run, &options());
+        assert_eq!(next_of(&planned), [expected], "{status}");
+        assert_eq!(planned.plan.next[0].rule, rule, "{status}");
+    }
+}
+
+#[test]
+fn a_gate_is_always_put_to_a_person() {
+    for status in [Status::Pending, Status::InProgress, Status::Failed, Status::WaitingApproval, Status::Blocked] {
+        let mut run = line_of(&[("A", Status::Completed), ("G", status), ("C", Status::Pending)]);
+        step(&mut run, "G").kind = StepKind::Gate;
+        let planned = plan_of(&run, &options());
+        assert_eq!(
+            (next_of(&planned), planned.plan.verdict),
+            (vec!["approve G".to_owned()], Verdict::Blocked),
+            "{status}"
+        );
+        assert_eq!(planned.plan.next[0].reason, "User approval required");
+        assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
+    }
+    let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
+    step(&mut stale, "G").kind = StepKind::Gate;
+    step(&mut stale, "G").outputs = vec![path("approval.md")];
+    assert_eq!(next(&stale), ["approve G"], "an approval that is not believed");
+    let mut doubted = line_of(&[("A", Status::Completed), ("G", Status::Pending), ("C", Status::Pending)]);
+    step(&mut doubted, "G").kind = StepKind::Gate;
+    hear(step(&mut doubted, "G"), 1);
+    assert_eq!(next(&doubted), ["approve G"], "an approval that one witness speaks of");
+}
+
+#[test]
+fn a_gate_is_not_presented_before_its_turn() {
+    for status in [Status::Pending, Status::InProgress, Status::Failed, Status::Blocked] {
+        let mut run = line_of(&[("A", Status::InProgress), ("G", status)]);
+        step(&mut run, "G").kind = StepKind::Gate;
+        assert_eq!(next(&run), ["retry A"], "{status}");
+    }
+}
+
+#[test]
+fn a_waiting_gate_stands_back_for_work_that_comes_first() {
+    for (before, expected) in
+        [(Status::Completed, "approve G"), (Status::InProgress, "retry A"), (Status::Failed, "retry A")]
+    {
+        let mut run = line_of(&[("A", before), ("G", Status::WaitingApproval)]);
+        step(&mut run, "G").kind = StepKind::Gate;
+        assert_eq!(next(&run), [expected], "{before}");
+    }
+}
+
+/// The nine steps of one phase, done up to one that has the given status.
+fn nine(number: &str, status: Status) -> Run {
+    let numbers = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
+    let here = numbers.iter().position(|other| *other == number).unwrap();
+    let steps: Vec<(&str, Status)> = (numbers.iter().enumerate())
+        .map(|(at, id)| (*id, if at < here { Status::Completed } else { Status::Pending }))
+        .collect();
+    let mut run = line_of(&steps);
+    step(&mut run, number).status = status;
+    for (id, back) in [("2", "1"), ("4", "3"), ("6", "5"), ("8", "7")] {
+        let review = step(&mut run, id);
+        review.kind = StepKind::Review;
+        review.agent = Some(format!("reviewer-{id}"));
+        review.returns_to = Some(StepId::new(back));
+    }
+    step(&mut run, "2.5").kind = StepKind::Gate;
+    run
+}
+
+/// nine-step.md A5, the column REC.
+#[test]
+fn the_nine_step_table() {
+    use Status::Completed;
+    use Status::Failed;
+    use Status::InProgress;
+    use Status::WaitingApproval;
+    for (status, number, expected) in [
+        (Failed, "4", "return 3"),
+        (Failed, "6", "return 5"),
+        (Failed, "2", "return 1"),
+        (Failed, "8", "return 7"),
+        (Failed, "1", "retry 1"),
+        (Failed, "3", "retry 3"),
+        (Failed, "5", "retry 5"),
+        (Failed, "7", "retry 7"),
+        (Failed, "9", "retry 9"),
+        (Failed, "2.5", "approve 2.5"),
+        (WaitingApproval, "2.5", "approve 2.5"),
+        (WaitingApproval, "6", "approve 6"),
+        (Completed, "1", "run 2"),
+        (Completed, "2", "approve 2.5"),
+        (Completed, "2.5", "run 3"),
+        (Completed, "3", "run 4"),
+        (Completed, "8", "run 9"),
+        (InProgress, "3", "retry 3"),
+        (InProgress, "4", "retry 4"),
+        (InProgress, "2.5", "approve 2.5"),
+    ] {
+        assert_eq!(next(&nine(number, status)), [expected], "{status} {number}");
+    }
+}
+
+#[test]
+fn a_return_says_whose_findings_are_to_be_addressed() {
+    let mut run = nine("4", Status::Failed);
+    step(&mut run, "4").review = review(ReviewVerdict::NeedsRevision);
+    step(&mut run, "3").agent = Some("backend-developer".to_owned());
+    step(&mut run, "3").attempts = 1;
+    let planned = plan_of(&run, &options());
+    let next = &planned.plan.next[0];
+    assert_eq!((next.step.as_str(), next.agent.as_deref()), ("3", Some("backend-developer")));
+    assert_eq!((next.reason.as_str(), next.rule.as_str()), ("Address reviewer-4 feedback", "4.return"));
+    assert_eq!(next.evidence, ["4 ended with NEEDS_REVISION", "the state says completed"]);
+    assert_eq!((next.attempt, next.cost.steps_again), (2, 1));
+    let groups = &planned.plan.steps;
+    assert_eq!((groups.pending[0].as_str(), groups.failed[0].as_str()), ("3", "4"));
+}
+
+#[test]
+fn going_far_back_costs_what_lies_between() {
+    let mut run = nine("7", Status::Failed);
+    step(&mut run, "7").returns_to = Some(StepId::new("3"));
+    for (id, minutes) in [("3", 30), ("4", 5), ("5", 7), ("6", 3)] {
+        let done = step(&mut run, id);
+        (done.started_at, done.finished_at) = (Some(at(0)), Some(at(60 * minutes + 59)));
+    }
+    let planned = plan_of(&run, &options());
+    assert_eq!(next_of(&planned), ["return 3"]);
+    let cost = planned.plan.next[0].cost;
+    assert_eq!((cost.attempts, cost.steps_again, cost.minutes_again), (0, 4, 45));
+}
+
+#[test]
+fn a_retry_costs_what_the_last_attempt_took() {
+    let mut run = line_of(&[("A", Status::Failed)]);
+    let failed = step(&mut run, "A");
+    (failed.attempts, failed.started_at, failed.finished_at) = (2, Some(at(0)), Some(at(600)));
+    let next = &plan_of(&run, &options()).plan.next[0];
+    assert_eq!((next.attempt, next.cost.attempts, next.cost.steps_again, next.cost.minutes_again), (3, 2, 0, 10));
+    let failed = step(&mut run, "A");
+    (failed.started_at, failed.finished_at, failed.attempts) = (Some(at(600)), Some(at(0)), u32::MAX);
+    let next = &plan_of(&run, &options()).plan.next[0];
+    assert_eq!(
+        (next.attempt, next.cost.minutes_again),
+        (u32::MAX, 0),
+        "clocks run backwards, counters do not overflow"
+    );
+}
+
+#[test]
+fn work_that_was_sent_back_is_worked_on_before_anything_that_stands_on_it() {
+    // W is reviewed by V; X stands on W too, N does not.
+    let steps: &[(&str, &[&str])] = &[("W", &[]), ("V", &["W"]), ("X", &["W"]), ("N", &[])];
+    for (x, expected) in [
+        (Status::Pending, vec!["run N", "return W"]),
+        (Status::InProgress, vec!["run N", "return W"]),
+        (Status::Failed, vec!["run N", "return W"]),
+        (Status::WaitingApproval, vec!["run N", "return W"]),
+    ] {
+        let mut run = with_statuses(run_of(steps), &[Status::Completed, Status::Failed, x, Status::Pending]);
+        step(&mut run, "V").returns_to = Some(StepId::new("W"));
+        assert_eq!(next(&run), expected, "{x}");
+    }
+}
+
+#[test]
+fn two_reviews_send_the_same_work_back_once() {
+    let steps: &[(&str, &[&str])] = &[("W", &[]), ("V1", &["W"]), ("V2", &["W"])];
+    let mut run = with_statuses(run_of(steps), &[Status::Completed, Status::Failed, Status::Failed]);
+    for id in ["V1", "V2"] {
+        step(&mut run, id).returns_to = Some(StepId::new("W"));
+    }
+    let planned = plan_of(&run, &options());
+    assert_eq!(next_of(&planned), ["return W"]);
+    assert_eq!(planned.plan.next[0].reason, "Address Title of V1 and Title of V2 feedback");
+    assert_eq!(
+        planned.plan.next[0].evidence,
+        ["V1 ended with failed", "V2 ended with failed", "the state says completed"]
+    );
+    step(&mut run, "V2").failures = 3;
+    assert_eq!(finding(&plan_of(&run, &options()), FindingCode::AttemptLimit).step, Some(StepId::new("V2")));
+}
+
+#[test]
+fn where_work_that_was_sent_back_stands_decides() {
+    for (work, expected) in [
+        (Status::Completed, vec!["return W"]),
+        (Status::Pending, vec!["return W"]),
+        (Status::Blocked, vec!["return W"]),
+        (Status::InProgress, vec!["retry W"]),
+        (Status::Failed, vec!["retry W"]),
+        (Status::WaitingApproval, vec!["approve W"]),
+        (Status::Skipped, vec!["retry V"]),
+    ] {
+        let mut run = line_of(&[("W", work), ("V", Status::Failed)]);
+        step(&mut run, "V").returns_to = Some(StepId::new("W"));
+        assert_eq!(next(&run), expected, "{work}");
+    }
+}
+
+#[test]
+fn work_that_was_done_again_since_is_reviewed_again() {
+    for (reviewed, worked, expected) in [
+        (Some(at(10)), Some(at(20)), "retry V"),
+        (Some(at(10)), Some(at(10)), "return W"),
+        (Some(at(10)), Some(at(5)), "return W"),
+        (Some(at(10)), None, "return W"),
+        (None, Some(at(20)), "return W"),
+    ] {
+        let mut run = line_of(&[("W", Status::Completed), ("V", Status::Failed)]);
+        let failed = step(&mut run, "V");
+        (failed.returns_to, failed.finished_at) = (Some(StepId::new("W")), reviewed);
+        failed.failures = if expected == "retry V" { 3 } else { 1 };
+        step(&mut run, "W").finished_at = worked;
+        let planned = plan_of(&run, &options());
+        assert_eq!(next_of(&planned), [expected], "{reviewed:?} {worked:?}");
+        assert_eq!(planned.plan.verdict, Verdict::Resume, "somebody let the rework through");
+    }
+}
+
+#[test]
+fn a_chain_of_reviews_goes_back_to_its_root() {
+    let mut run = line_of(&[("W", Status::Completed), ("V", Status::Failed), ("U", Status::Failed)]);
+    step(&mut run, "V").returns_to = Some(StepId::new("W"));
+    step(&mut run, "U").returns_to = Some(StepId::new("V"));
+    assert_eq!(next(&run), ["return W"]);
+}
+
+#[test]
+fn rejections_and_the_third_failure_are_for_a_person() {
+    use ReviewVerdict::NeedsRevision;
+    use ReviewVerdict::Rejected;
+    for (failures, verdict, code) in [
+        (1, NeedsRevision, None),
+        (2, NeedsRevision, None),
+        (3, NeedsRevision, Some(FindingCode::AttemptLimit)),
+        (4, NeedsRevision, Some(FindingCode::AttemptLimit)),
+        (1, Rejected, Some(FindingCode::Rejected)),
+        (3, Rejected, Some(FindingCode::Rejected)),
+    ] {
+        let mut run = nine("4", Status::Failed);
+        step(&mut run, "4").failures = failures;
+        step(&mut run, "4").review = review(verdict);
+        let planned = plan_of(&run, &options());
+        assert_eq!(next_of(&planned), ["return 3"], "the step is proposed all the same");
+        assert_eq!(told(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
+        let stopped = if code.is_some() { Verdict::Blocked } else { Verdict::Resume };
+        assert_eq!(planned.plan.verdict, stopped);
+        assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "nobody is told to run what is refused");
+        let forced = plan_of(&run, &Options { force: true, ..options() });
+        let forced_codes: Vec<FindingCode> = code.map(|_| FindingCode::OverrideForced).into_iter().collect();
+        assert_eq!(told(&forced), forced_codes);
+        if code.is_some() {
+            assert_eq!(forced.plan.verdict, Verdict::Confirm);
+            assert_eq!(forced.plan.commands.begin.as_deref(), Some("piton begin 3 --run R --force"));
+        }
+    }
+}
+
+#[test]
+fn limits_name_a_way_out_that_is_open() {
+    let mut run = line_of(&[("A", Status::Failed)]);
+    step(&mut run, "A").failures = 3;
+    let planned = plan_of(&run, &options());
+    let limit = finding(&planned, FindingCode::AttemptLimit);
+    assert_eq!(limit.message, "A (Title of A) failed 3 times");
+    let fix = "decide, then `piton skip A --reason ...`, or --force to try once more";
+    assert_eq!(limit.fix.as_deref(), Some(fix));
+    step(&mut run, "A").kind = StepKind::Review;
+    let planned = plan_of(&run, &options());
+    let fix = "decide, then `piton approve A` to let it be tried again, or \
+               `piton finish A --verdict APPROVED` to accept it as it is, or --force to try once more";
+    assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
+    assert_eq!(told(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
+}
+
+#[test]
+fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::Failed), ("B", Status::Pending)]);
+    step(&mut run, "G").kind = StepKind::Gate;
+    step(&mut run, "G").agent = Some("git-worktree-manager".to_owned());
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
+    assert_eq!(planned.plan.next[0].reason, "G failed; try it again with what the failure said");
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
+}
+
+#[test]
+fn what_was_begun_does_not_wait_for_what_was_cancelled_since() {
+    for (status, next) in
+        [(Status::InProgress, vec!["retry B"]), (Status::Failed, vec!["retry B"]), (Status::Pending, vec![])]
+    {
+        let run = line_of(&[("A", Status::Cancelled), ("B", status)]);
+        assert_eq!(next_of(&plan_of(&run, &options())), next, "{status}");
+    }
+}
+
+#[test]
+fn a_limit_says_what_each_attempt_said() {
+    let mut run = line_of(&[("A", Status::Failed)]);
+    step(&mut run, "A").failures = 3;
+    step(&mut run, "A").past_errors = ["- no such table", "  ", "timed out\nafter 5 s"].map(str::to_owned).to_vec();
+    let planned = plan_of(&run, &options());
+    assert_eq!(
+        finding(&planned, FindingCode::AttemptLimit).message,
+        "A (Title of A) failed 3 times (attempt 1: no such table; attempt 2: no message; attempt 3: timed out after 5 s)"
+    );
+}
+
+#[test]
+fn rework_that_was_cut_off_is_still_told_who_sent_it_back() {
+    for (status, reason) in [
+        (
+            Status::InProgress,
+            "A was started and nothing says that it ended; it was sent back by B (Title of B), whose findings stand",
+        ),
+        (
+            Status::Failed,
+            "A failed; try it again with what the failure said; it was sent back by B (Title of B), whose findings stand",
+        ),
+    ] {
+        let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
+        step(&mut run, "B").returns_to = Some(StepId::new("A"));
+        step(&mut run, "B").error = Some("no tests".to_owned());
+        assert_eq!(plan_of(&run, &options()).plan.next[0].reason, reason);
+    }
+}
+
+#[test]
+fn open_conditions_stay_on_the_step() {
+    let mut run = nine("4", Status::Completed);
+    step(&mut run, "4").review = review(ReviewVerdict::ApprovedWithConditions);
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify 4".to_owned()], Verdict::Confirm));
+    assert_eq!(told(&planned), [FindingCode::ConditionsOpen]);
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict APPROVED"));
+}
+
+#[test]
+fn what_is_ready_comes_together_in_natural_order() {
+    let steps: &[(&str, &[&str])] =
+        &[("IMPL-10", &[]), ("IMPL-2", &[]), ("IMPL-1", &[]), ("IMPL-1.1", &["IMPL-1"]), ("IMPL-3", &["IMPL-10"])];
+    assert_eq!(next(&run_of(steps)), ["run IMPL-1", "run IMPL-2", "run IMPL-10"]);
+    let run = with_statuses(run_of(steps), &[Status::Completed, Status::Failed, Status::InProgress]);
+    assert_eq!(next(&run), ["retry IMPL-1", "retry IMPL-2", "run IMPL-3"]);
+}
+
+#[test]
+fn nothing_starts_before_what_it_needs() {
+    for (before, expected) in [
+        (Status::Pending, vec!["run A"]),
+        (Status::InProgress, vec!["retry A"]),
+        (Status::Failed, vec!["retry A"]),
+        (Status::Completed, vec!["run B"]),
+        (Status::Skipped, vec!["run B"]),
+    ] {
+        for (own, again) in
+            [(Status::Pending, false), (Status::InProgress, true), (Status::Failed, true), (Status::Blocked, false)]
+        {
+            let run = line_of(&[("A", before), ("B", own)]);
+            let expected: Vec<String> = expected
+                .iter()
+                .map(|next| if again { next.replace("run B", "retry B") } else { (*next).to_owned() })
+                .collect();
+            assert_eq!(next(&run), expected, "{before}, {own}");
+        }
+    }
+}
+
+#[test]
+fn the_reason_names_what_made_it_ready() {
+    let ids: Vec<String> = (1..=5).map(|number| format!("D{number}")).collect();
+    for (count, reason) in [
+        (0, "it depends on nothing and has not been started"),
+        (1, "D1 is done and this has not been started"),
+        (3, "D1, D2, D3 are done and this has not been started"),
+        (5, "all 5 steps it depends on are done and this has not been started"),
+    ] {
+        let needs: Vec<&str> = ids.iter().take(count).map(String::as_str).collect();
+        let mut steps: Vec<(&str, &[&str])> = needs.iter().map(|id| (*id, [].as_slice())).collect();
+        steps.push(("X", &needs));
+        let mut run = with_statuses(run_of(&steps), &vec![Status::Completed; count]);
+        step(&mut run, "X").status = Status::Pending;
+        assert_eq!(plan_of(&run, &options()).plan.next[0].reason, reason);
+    }
+}
+
+#[test]
+fn a_cancelled_step_satisfies_nobody() {
+    let planned =
+        plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending), ("C", Status::Pending)]), &options());
+    assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
+    let block = finding(&planned, FindingCode::DependencyBlock);
+    assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A was cancelled");
+    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton skip A --run R --reason ...`"));
+    assert_eq!(block.step, Some(StepId::new("A")));
+}
+
+#[test]
+fn a_skipped_step_satisfies_and_is_mentioned() {
+    let planned = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Pending)]), &options());
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run B".to_owned()], Verdict::Resume));
+    assert_eq!(finding(&planned, FindingCode::DependencySkipped).message, "B goes on although A was skipped");
+    let done = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Completed)]), &options());
+    assert!(!has(&done, FindingCode::DependencySkipped));
+}
+
+#[test]
+fn a_circle_is_named_while_it_holds_something_up() {
+    let steps: &[(&str, &[&str])] = &[("A", &["B"]), ("B", &["A"]), ("C", &["B"])];
+    let planned = plan_of(&run_of(steps), &options());
+    assert_eq!(
+        finding(&planned, FindingCode::DependencyCycle).message,
+        "steps depend on each other in a circle: A -> B -> A"
+    );
+    let block = finding(&planned, FindingCode::DependencyBlock);
+    assert_eq!(block.message, "nothing can start: 3 open, A waits for B waits for A; A is part of a circle");
+    assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0));
+    let open = with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Pending]);
+    let planned = plan_of(&open, &options());
+    assert_eq!((told(&planned), next_of(&planned)), (vec![], vec!["run B".to_owned()]));
+}
+
+#[test]
+fn long_chains_and_circles_are_named_by_their_ends() {
+    let ids: Vec<String> = (1..=20).map(|number| format!("S{number}")).collect();
+    let mut run = run_of(&[]);
+    for (at, id) in ids.iter().enumerate() {
+        let mut step = crate::model::Step::new(StepId::new(id), "");
+        step.depends_on = vec![StepId::new(&ids[(at + 1) % 20])];
+        run.steps.push(step);
+    }
+    let planned = plan_of(&run, &options());
+    assert_eq!(
+        finding(&planned, FindingCode::DependencyCycle).message,
+        "steps depend on each other in a circle: S1 -> S2 -> S3 -> S4 -> ... 13 more ... -> S18 -> S19 -> S20 -> S1"
+    );
+}
+
+#[test]
+fn a_missing_dependency_is_not_met() {
+    let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    step(&mut run, "A").dangling = vec!["GONE".to_owned()];
+    step(&mut run, "A").file = Some(path("A.json"));
+    let planned = plan_of(&run, &options());
+    let dangling = finding(&planned, FindingCode::DependencyDangling);
+    assert_eq!(dangling.message, "A depends on GONE, which does not exist");
+    assert_eq!(dangling.fix.as_deref(), Some("correct the dependency, or `piton plan R --from A --force`"));
+    assert_eq!(dangling.file, Some(path("A.json")));
+    let block = finding(&planned, FindingCode::DependencyBlock);
+    assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A waits for GONE, which does not exist");
+    step(&mut run, "A").status = Status::Completed;
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), told(&planned)), (vec!["run B".to_owned()], vec![]));
+}
+
+#[test]
+fn what_cannot_be_understood_blocks_what_waits_for_it_and_nothing_else() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("N", &[])];
+    let held = |run: &Run| {
+        let findings = vec![crate::model::Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("A"))];
+        super::fixtures::planned_with(run, &Evidence::default(), findings, &options())
+    };
+    let planned = held(&run_of(steps));
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run N".to_owned()], Verdict::Confirm));
+    let groups = &planned.plan.steps;
+    assert_eq!((groups.blocked.len(), groups.blocked[0].as_str()), (1, "A"));
+    let planned = held(&with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Completed]));
+    let block = finding(&planned, FindingCode::DependencyBlock);
+    assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A cannot be understood");
+    assert_eq!(block.fix.as_deref(), Some("correct it; `piton validate R` says where"));
+}
+
+#[test]
+fn evidence_decides_before_anything_is_run() {
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::InProgress), ("C", Status::Pending)]);
+    step(&mut run, "B").outputs = vec![path("out.json")];
+    let there = Evidence { files: [(path("out.json"), present(at(0)))].into(), ..Evidence::default() };
+    let planned_there = planned(&run, &there, &options());
+    assert_eq!(next_of(&planned_there), ["run C"]);
+    assert!(has(&planned_there, FindingCode::CompletedByEvidence));
+    assert_eq!(next(&run), ["retry B"]);
+    step(&mut run, "B").status = Status::Pending;
+    assert_eq!(next_of(&planned(&run, &there, &options())), ["verify B"]);
+    step(&mut run, "B").status = Status::Completed;
+    let planned_gone = plan_of(&run, &options());
+    assert_eq!(next_of(&planned_gone), ["retry B"]);
+    assert_eq!(planned_gone.plan.next[0].reason, "recorded as done, and not believed: its output out.json is missing");
+    assert_eq!(planned_gone.plan.next[0].rule, "3.invalid");
+    assert_eq!((planned_gone.plan.next[0].cost.steps_again, planned_gone.plan.verdict), (1, Verdict::Confirm));
+}
+
+#[test]
+fn what_must_not_run_twice_is_asked_about() {
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::InProgress), ("C", Status::Pending)]);
+    step(&mut run, "B").idempotent = false;
+    let planned = plan_of(&run, &options());
+    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify B".to_owned()], Verdict::Blocked));
+    assert_eq!(told(&planned), [FindingCode::OutcomeUnknown]);
+    let question = planned.plan.question.unwrap();
+    assert_eq!(question.default.as_deref(), Some("stop"));
+    assert_eq!(question.options, ["it did: record it as done", "it did not: do it again", "stop"]);
+}
+
+#[test]
+fn force_begins_the_first_open_step_when_nothing_is_ready() {
+    let forced = |run: &Run| plan_of(run, &Options { force: true, ..options() });
+    let planned = forced(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending), ("C", Status::Pending)]));
+    assert_eq!(next_of(&planned), ["run B"]);
+    assert_eq!(finding(&planned, FindingCode::OverrideForced).message, "B was forced although it waits for A");
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin B --run R --force"));
+    assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --force"));
+    let planned = forced(&line_of(&[("A", Status::Cancelled), ("B", Status::InProgress)]));
+    assert_eq!(next_of(&planned), ["retry B"]);
+    for gate in [StepKind::Gate, StepKind::Review] {
+        let mut run = line_of(&[("A", Status::Cancelled), ("G", Status::Pending), ("C", Status::Pending)]);
+        step(&mut run, "G").kind = gate;
+        let expected: &[&str] = if gate == StepKind::Gate { &[] } else { &["run G"] };
+        assert_eq!(next_of(&forced(&run)), expected, "no option steps over a gate");
+    }
+}

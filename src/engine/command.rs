@@ -1,0 +1,50 @@
+//! Exact command lines. Ids come from strangers' files and end up in commands that agents run, so every one of them is one
+//! word of the shell and never an option of `piton`.
+
+use crate::model::RunId;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::quoted;
+
+/// Returns ` --NAME VALUE`; a value that looks like an option itself is tied to its name.
+pub(super) fn option(name: &str, value: &str) -> String {
+    let tie = if value.starts_with('-') { '=' } else { ' ' };
+    format!(" --{name}{tie}{}", quoted(value))
+}
+
+/// Returns `piton VERB STEP --run RUN` and what follows.
+pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> String {
+    with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
+}
+
+/// Returns `piton VERB STEP` and what follows, for advice that leaves the run to where it is read.
+pub(super) fn on_step_here(verb: &str, step: &StepId, tail: &str) -> String {
+    with_argument(verb, step.as_str(), tail)
+}
+
+/// Returns `piton VERB RUN` and what follows.
+pub(super) fn on_run(verb: &str, run: &RunId, tail: &str) -> String {
+    with_argument(verb, run.as_str(), tail)
+}
+
+/// Returns the command that records a step as done, by verdict where a reviewer speaks.
+pub(super) fn finish(step: &Step, run: &RunId) -> String {
+    let tail = match step.kind {
+        StepKind::Review => " --verdict APPROVED",
+        StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
+    };
+    on_step("finish", &step.id, run, tail)
+}
+
+fn with_argument(verb: &str, argument: &str, tail: &str) -> String {
+    if argument.starts_with('-') {
+        format!("piton {verb}{tail} -- {}", quoted(argument))
+    } else {
+        format!("piton {verb} {}{tail}", quoted(argument))
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+use super::finish;
+use super::on_run;
+use super::on_step;
+use super::option;
+use super::quoted;
+use crate::model::RunId;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+/// Splits a line into words as a POSIX shell does, for the quoting that `quoted` uses. Anything else that a shell would read
+/// as more than itself is an error.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next() {
+                        Some('\'') => break,
+                        Some(c) => word.push(c),
+                        None => return Err("an open quote".to_owned()),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next().ok_or("a lonely backslash")?),
+            c if c.is_ascii_alphanumeric() || "-_./:@+,=".contains(c) => word.get_or_insert_default().push(c),
+            c => return Err(format!("{c:?} outside of quotes")),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+const HOSTILE: [&str; 18] = [
+    "IMPL-1.2",
+    "1:2.5",
+    "",
+    " ",
+    "a b",
+    "'",
+    "''",
+    "a'b'c",
+    "$(rm -rf ~)",
+    "`id`",
+    "x; rm y",
+    "a\nb",
+    "\\",
+    "~root",
+    "*?[a]",
+    "a&b|c>d<e",
+    "!history #comment",
+    "日本 $IFS",
+];
+
+#[test]
+fn a_quoted_text_is_one_word_and_itself() {
+    for text in HOSTILE.into_iter().chain(["-x", "--force"]) {
+        assert_eq!(words(&quoted(text)).as_deref(), Ok([text.to_owned()].as_slice()), "{text:?}");
+    }
+}
+
+#[test]
+fn plain_ids_stay_readable() {
+    for (text, shown) in [("IMPL-1", "IMPL-1"), ("2:2.5", "2:2.5"), ("a/b_c@d+e,f", "a/b_c@d+e,f"), ("a b", "'a b'")] {
+        assert_eq!(quoted(text), shown);
+    }
+}
+
+#[test]
+fn no_id_becomes_another_word_or_an_option() {
+    for id in HOSTILE {
+        let line = on_step("begin", &StepId::new(id), &RunId::new(id), " --force");
+        assert_eq!(words(&line).unwrap(), ["piton", "begin", id, "--run", id, "--force"], "{id:?}");
+    }
+    for id in ["-x", "--force", "--", "-"] {
+        let line = on_step("begin", &StepId::new(id), &RunId::new(id), " --force");
+        assert_eq!(words(&line).unwrap(), ["piton", "begin", &format!("--run={id}"), "--force", "--", id], "{id:?}");
+        assert_eq!(words(&on_run("plan", &RunId::new(id), "")).unwrap(), ["piton", "plan", "--", id]);
+        assert_eq!(words(&option("agent", id)).unwrap(), [format!("--agent={id}")]);
+    }
+}
+
+#[test]
+fn a_step_is_finished_by_what_closes_it() {
+    for (kind, line) in [
+        (StepKind::Work, "piton finish S --run R --status completed"),
+        (StepKind::Review, "piton finish S --run R --verdict APPROVED"),
+        (StepKind::Container, "piton finish S --run R --status completed"),
+    ] {
+        let mut step = Step::new(StepId::new("S"), "");
+        step.kind = kind;
+        assert_eq!(finish(&step, &RunId::new("R")), line);
+    }
+}

@@ -1,0 +1,165 @@
+//! What planner and transitions both ask of a run: who may start, what lies behind a gate, where a failure goes back to. They
+//! agree because they ask here.
+
+use super::graph::Graph;
+use super::settle::Standing;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+/// Is a run with its graph and the standing of every step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) run: &'a Run,
+    pub(super) graph: &'a Graph<'a>,
+    pub(super) standings: &'a [Standing],
+}
+
+/// Says why a person has to decide before a step is tried again (rule 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    Rejected,
+    Failed { times: u32 },
+}
+
+impl Ground<'_> {
+    pub(super) fn standing(&self, at: usize) -> Standing {
+        self.standings.get(at).copied().unwrap_or(Standing::Open)
+    }
+
+    /// Returns the first dependency that keeps a step from starting.
+    pub(super) fn blocker(&self, at: usize) -> Option<usize> {
+        self.graph.depends_on(at).iter().copied().find(|on| self.holds_back(*on, at))
+    }
+
+    /// Tells whether a step waits for one that it depends on. One that was begun does not wait for what was cancelled since:
+    /// nothing will come of that.
+    fn holds_back(&self, on: usize, at: usize) -> bool {
+        let was_begun = matches!(self.standing(at), Standing::Failed | Standing::Interrupted);
+        let is_met = self.standing(on).satisfies() || (was_begun && self.standing(on) == Standing::Cancelled);
+        !is_met
+    }
+
+    pub(super) fn is_ready(&self, at: usize) -> bool {
+        self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none()
+    }
+
+    /// Returns everything that a step depends on and that is not done, with what does not exist.
+    pub(super) fn unmet(&self, at: usize) -> Vec<StepId> {
+        let open = self.graph.depends_on(at).iter().filter(|on| self.holds_back(**on, at));
+        let mut unmet: Vec<StepId> = open.map(|on| self.run.steps[*on].id.clone()).collect();
+        unmet.extend(self.run.steps[at].dangling.iter().map(StepId::new));
+        unmet
+    }
+
+    /// Tells whether nobody may step over this: a gate or a review that is not done.
+    pub(super) fn is_shut(&self, at: usize) -> bool {
+        matches!(self.run.steps[at].kind, StepKind::Gate | StepKind::Review) && !self.standing(at).satisfies()
+    }
+
+    /// Returns the first gate or review that the step lies behind and that is not done.
+    pub(super) fn gate_before(&self, at: usize) -> Option<usize> {
+        self.graph.needed_by(at).into_iter().find(|on| self.is_shut(*on))
+    }
+
+    /// Tells whether the step has passed its gates before: it was begun.
+    pub(super) fn was_let_through(&self, at: usize) -> bool {
+        self.run.steps[at].status == Status::InProgress
+            || match self.standing(at) {
+                Standing::Done | Standing::Interrupted | Standing::Waiting | Standing::Conditions => true,
+                Standing::Skipped
+                | Standing::Cancelled
+                | Standing::Open
+                | Standing::Failed
+                | Standing::Verify
+                | Standing::Invalid
+                | Standing::Blocked
+                | Standing::Held
+                | Standing::OpenContainer => false,
+            }
+    }
+
+    /// Returns where a failed step goes back to; `None` when it is to be tried again in its place.
+    pub(super) fn returns_to(&self, at: usize) -> Option<usize> {
+        self.target(at).filter(|target| !self.was_finished_since(*target, at))
+    }
+
+    /// Tells whether the work that a failed step sent back was finished since: it is looked at again.
+    pub(super) fn was_reworked(&self, at: usize) -> bool {
+        self.target(at).is_some_and(|target| self.was_finished_since(target, at))
+    }
+
+    /// Returns the failed steps that send the run back to this one: by themselves, else by the choice of a caller when it is
+    /// done and lies before them (`--to-step`).
+    pub(super) fn sent_back(&self, at: usize) -> Vec<usize> {
+        let all = 0..self.run.steps.len();
+        let direct: Vec<usize> = all.filter(|failed| self.returns_to(*failed) == Some(at)).collect();
+        if !direct.is_empty() || self.standing(at) != Standing::Done {
+            return direct;
+        }
+        let behind = self.graph.waiting_for(at).into_iter();
+        behind.filter(|failed| self.returns_to(*failed).is_some()).collect()
+    }
+
+    /// Returns the steps whose limits bound an attempt at this one: those that send the run back to it, or itself.
+    pub(super) fn limited_by(&self, at: usize) -> Vec<usize> {
+        match self.standing(at) {
+            Standing::Done | Standing::Open | Standing::Blocked => self.sent_back(at),
+            // Once the work was taken up again, somebody has decided about the reviews of it.
+            Standing::Failed | Standing::Interrupted => vec![at],
+            Standing::Skipped
+            | Standing::Cancelled
+            | Standing::Waiting
+            | Standing::Conditions
+            | Standing::Verify
+            | Standing::Invalid
+            | Standing::Held
+            | Standing::OpenContainer => Vec::new(),
+        }
+    }
+
+    /// Tells whether a person has to decide before the step is tried again.
+    pub(super) fn limit(&self, at: usize, attempts: u32) -> Option<Limit> {
+        if self.was_reworked(at) {
+            // Somebody let the rework through.
+            return None;
+        }
+        let step = &self.run.steps[at];
+        let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
+        if rejected && self.standing(at) == Standing::Failed {
+            Some(Limit::Rejected)
+        } else {
+            (step.failures >= attempts).then_some(Limit::Failed { times: step.failures })
+        }
+    }
+
+    /// Tells whether the work of a step can be taken up again.
+    pub(super) fn can_be_redone(&self, at: usize) -> bool {
+        matches!(self.run.steps[at].kind, StepKind::Work | StepKind::Review)
+            && match self.standing(at) {
+                Standing::Done
+                | Standing::Open
+                | Standing::Interrupted
+                | Standing::Failed
+                | Standing::Waiting
+                | Standing::Conditions
+                | Standing::Verify
+                | Standing::Invalid
+                | Standing::Blocked => true,
+                Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => false,
+            }
+    }
+
+    fn target(&self, at: usize) -> Option<usize> {
+        let target = self.run.steps[at].returns_to.as_ref().and_then(|id| self.graph.position(id))?;
+        (target != at && self.standing(at) == Standing::Failed && self.can_be_redone(target)).then_some(target)
+    }
+
+    fn was_finished_since(&self, target: usize, failed: usize) -> bool {
+        let (target, failed) = ((target, &self.run.steps[target]), &self.run.steps[failed]);
+        self.standing(target.0) == Standing::Done
+            && failed.finished_at.is_some_and(|failed| target.1.finished_at > Some(failed))
+    }
+}

@@ -1,0 +1,410 @@
+//! Puts a choice into the words of the plan: what it costs, what interrupted it, which command it is.
+
+use std::collections::BTreeSet;
+
+use super::choose::Choice;
+use super::choose::Chosen;
+use super::command;
+use super::ground::Ground;
+use super::overrides::flags;
+use super::settle::Standing;
+use super::strategy::strategy;
+use crate::model::Action;
+use crate::model::Commands;
+use crate::model::Cost;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::InterruptionKind;
+use crate::model::InterruptionReport;
+use crate::model::Next;
+use crate::model::Options;
+use crate::model::Owner;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::PartRef;
+use crate::model::PlannedPart;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepGroups;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// How much of a stranger's words a report repeats.
+const REASON_CHARS: usize = 400;
+
+pub(super) struct Planner<'a> {
+    ground: Ground<'a>,
+    /// What each standing goes by, by position.
+    because: &'a [Vec<String>],
+    options: &'a Options,
+    /// Steps that are done by all other places in the state, and not by their own.
+    drifted: BTreeSet<usize>,
+    /// Done steps that left no summary to read.
+    without_summary: BTreeSet<usize>,
+    session_lost: bool,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        ground: Ground<'a>,
+        because: &'a [Vec<String>],
+        options: &'a Options,
+        findings: &[Finding],
+    ) -> Self {
+        let steps_with = |code: FindingCode| {
+            let steps = findings.iter().filter(|finding| finding.code == code).filter_map(|it| it.step.as_ref());
+            steps.filter_map(|id| ground.graph.position(id)).collect()
+        };
+        Self {
+            ground,
+            because,
+            options,
+            drifted: steps_with(FindingCode::StatusDrift),
+            without_summary: steps_with(FindingCode::SummaryMissing),
+            session_lost: findings.iter().any(|finding| finding.code == FindingCode::SessionUnreadable),
+        }
+    }
+
+    pub(super) fn next(&self, chosen: &Chosen, all_over: bool) -> Vec<Next> {
+        if !all_over {
+            chosen.choices.iter().map(|choice| self.next_of(choice)).collect()
+        } else if self.drifted.is_empty() {
+            self.after().into_iter().collect()
+        } else {
+            self.verify_drift()
+        }
+    }
+
+    /// Returns what comes when every step is done.
+    fn after(&self) -> Option<Next> {
+        let run = self.ground.run;
+        let after = run.after.as_ref().filter(|_| run.status != RunStatus::Completed)?;
+        let last = self.ground.graph.order().last()?;
+        Some(Next {
+            step: run.steps[*last].id.clone(),
+            title: after.title.clone(),
+            action: after.action,
+            agent: after.agent.clone(),
+            agent_candidates: Vec::new(),
+            attempt: 1,
+            reason: after.reason.clone(),
+            rule: "6.complete".to_owned(),
+            evidence: vec![format!("all {} steps are done", run.steps.len().saturating_add(run.done_elsewhere))],
+            strategy: None,
+            alternatives: Vec::new(),
+            parts: Vec::new(),
+            cost: Cost::default(),
+        })
+    }
+
+    /// Everything is done, and of some steps only the evidence says so: what is left is to look and to record it.
+    fn verify_drift(&self) -> Vec<Next> {
+        let drifted = self.ground.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
+        let choice = |at: usize| {
+            let reason = format!("{}: look, then record it; nothing has to be run", self.because[at].join("; "));
+            Choice::new(at, Action::Verify, "3.drift", reason)
+        };
+        drifted.map(|at| self.next_of(&choice(at))).collect()
+    }
+
+    fn next_of(&self, choice: &Choice) -> Next {
+        let step = self.step(choice.at);
+        let strategy = if choice.is_work() { strategy(self.recovery_from(choice)) } else { None };
+        let attempt = if choice.is_work() { step.attempts.saturating_add(1) } else { step.attempts.max(1) };
+        let causes = choice.caused_by.iter().map(|cause| {
+            let failed = self.step(*cause);
+            let verdict = failed.review.as_ref().map_or("failed", |review| review.verdict.as_str());
+            format!("{} ended with {verdict}", failed.id)
+        });
+        Next {
+            step: step.id.clone(),
+            title: step.title.clone(),
+            action: choice.action,
+            agent: step.agent.clone(),
+            agent_candidates: if step.agent.is_some() { Vec::new() } else { step.agent_candidates.clone() },
+            attempt,
+            reason: choice.reason.clone(),
+            rule: choice.rule.to_owned(),
+            evidence: causes.chain(self.because[choice.at].iter().cloned()).collect(),
+            strategy: strategy.map(|(strategy, _)| strategy),
+            alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
+            parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },
+            cost: self.cost(choice),
+        }
+    }
+
+    /// Returns what work recovers from; a step that was merely next may build on work whose results are lost.
+    fn recovery_from(&self, choice: &Choice) -> InterruptionKind {
+        let kind = self.kind_of(choice);
+        let merely_next = !matches!(kind, InterruptionKind::AgentInterruption | InterruptionKind::TaskFailure);
+        let lost = || {
+            self.session_lost
+                || self.ground.graph.depends_on(choice.at).iter().any(|on| self.without_summary.contains(on))
+        };
+        if merely_next && lost() { InterruptionKind::ContextLost } else { kind }
+    }
+
+    fn kind_of(&self, choice: &Choice) -> InterruptionKind {
+        let at = choice.answers()[0];
+        if choice.action == Action::Approve {
+            return InterruptionKind::WaitingApproval;
+        }
+        match self.ground.standing(at) {
+            Standing::Failed => InterruptionKind::TaskFailure,
+            Standing::Interrupted => InterruptionKind::AgentInterruption,
+            Standing::Verify if self.step(at).status == Status::InProgress => InterruptionKind::AgentInterruption,
+            Standing::Invalid => InterruptionKind::ContextLost,
+            Standing::Conditions | Standing::Waiting => InterruptionKind::WaitingApproval,
+            Standing::Open
+            | Standing::Verify
+            | Standing::Blocked
+            | Standing::Done
+            | Standing::Skipped
+            | Standing::Cancelled
+            | Standing::Held
+            | Standing::OpenContainer => InterruptionKind::ReadyToExecute,
+        }
+    }
+
+    /// Says what happens to each part of a step: finished ones stay, and the caller's part-level options come on top.
+    fn parts(&self, at: usize) -> Vec<PlannedPart> {
+        let step = self.step(at);
+        let chosen = |part: &Option<PartRef>| {
+            let part = part.as_ref().filter(|part| part.step == step.id)?;
+            step.parts.iter().position(|other| other.name == part.part)
+        };
+        let from = chosen(&self.options.from_part);
+        let retry = chosen(&self.options.retry_part);
+        let skip = chosen(&self.options.skip_part);
+        let planned = step.parts.iter().enumerate().map(|(place, part)| {
+            let action = if skip == Some(place) {
+                "skip"
+            } else if retry == Some(place) {
+                "retry"
+            } else if from.is_some_and(|from| place < from) {
+                "skip"
+            } else if self.options.refresh_analysis && part.kind == PartKind::Analysis && part.status != Status::Skipped
+            {
+                "refresh"
+            } else {
+                self.part_action(at, part, from.is_some_and(|from| place >= from))
+            };
+            PlannedPart { name: part.name.clone(), title: part.title.clone(), action: action.to_owned() }
+        });
+        planned.collect()
+    }
+
+    /// Says what happens to a part that no option names. `again`: it comes at or after the part to begin at.
+    fn part_action(&self, at: usize, part: &Part, again: bool) -> &'static str {
+        // Analysis outlives the work it was made for; `--refresh-analysis` is there to ask for it afresh.
+        let reworked = match self.ground.standing(at) {
+            Standing::Done | Standing::Invalid => part.kind == PartKind::Work,
+            Standing::Skipped
+            | Standing::Cancelled
+            | Standing::Open
+            | Standing::Interrupted
+            | Standing::Failed
+            | Standing::Waiting
+            | Standing::Conditions
+            | Standing::Verify
+            | Standing::Blocked
+            | Standing::Held
+            | Standing::OpenContainer => false,
+        };
+        match part.status {
+            Status::Completed if again => "run",
+            Status::Completed if reworked => "retry",
+            Status::Completed => "done",
+            Status::Skipped | Status::Cancelled => "skip",
+            Status::InProgress | Status::Failed => "retry",
+            Status::Pending | Status::WaitingApproval | Status::Blocked => "run",
+        }
+    }
+
+    /// Counts what was paid for already and would be paid for again.
+    fn cost(&self, choice: &Choice) -> Cost {
+        let step = self.step(choice.at);
+        let is_done = |at: &usize| matches!(self.ground.standing(*at), Standing::Done | Standing::Invalid);
+        let again: Vec<usize> = match choice.action {
+            Action::Return => {
+                let behind = self.ground.graph.waiting_for(choice.at);
+                std::iter::once(choice.at).chain(behind).filter(is_done).collect()
+            }
+            Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
+            Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
+        };
+        // What a failed attempt took is paid again too.
+        let failed = (choice.action == Action::Retry && again.is_empty()).then_some(choice.at);
+        let paid = again.iter().copied().chain(failed).map(|at| self.step(at));
+        let minutes = paid.filter_map(|step| Some((step.started_at?, step.finished_at?)));
+        let minutes_again = minutes.map(|(start, end)| end.seconds_since(start).max(0).unsigned_abs() / 60).sum();
+        Cost { attempts: step.attempts, steps_again: again.len(), minutes_again }
+    }
+
+    pub(super) fn interruption(
+        &self,
+        chosen: &Chosen,
+        evidence: &Evidence,
+        all_over: bool,
+        findings: &[Finding],
+    ) -> Option<InterruptionReport> {
+        if all_over {
+            return None;
+        }
+        let cut_off = |choice: &&Choice| {
+            matches!(
+                self.ground.standing(choice.answers()[0]),
+                Standing::Failed | Standing::Interrupted | Standing::Waiting | Standing::Conditions
+            )
+        };
+        let Some(choice) = chosen.choices.iter().find(cut_off).or_else(|| chosen.choices.first()) else {
+            let block = findings.iter().find(|finding| finding.code == FindingCode::DependencyBlock)?;
+            let at = block.step.as_ref().and_then(|id| self.ground.graph.position(id));
+            return Some(InterruptionReport {
+                step: at.map(|at| self.step(at).id.clone()),
+                at: at.and_then(|at| self.last_moment(at)).or(self.ground.run.stamp),
+                reason: block.message.clone(),
+                affected: at.map(|at| self.affected(at)).unwrap_or_default(),
+                ..blank(InterruptionKind::DependencyBlock)
+            });
+        };
+        Some(self.report(choice, evidence))
+    }
+
+    fn report(&self, choice: &Choice, evidence: &Evidence) -> InterruptionReport {
+        let run = self.ground.run;
+        let at = choice.answers()[0];
+        let step = self.step(at);
+        let mut kind = self.kind_of(choice);
+        if kind == InterruptionKind::ReadyToExecute {
+            let paused = run.interruption.as_ref().filter(|recorded| recorded.kind == InterruptionKind::Paused);
+            if let Some(paused) = paused {
+                let at = paused.step.as_ref().and_then(|id| self.ground.graph.position(id));
+                return InterruptionReport {
+                    step: at.map(|at| self.step(at).id.clone()),
+                    at: paused.at,
+                    reason: brief(&paused.reason),
+                    ..blank(paused.kind)
+                };
+            }
+            if run.status == RunStatus::Paused {
+                kind = InterruptionKind::Paused;
+            }
+        }
+        let recorded = run.interruption.as_ref();
+        let recorded = recorded.filter(|recorded| recorded.step.as_ref().is_none_or(|id| *id == step.id));
+        let reason = match (recorded, &step.error, &evidence.owner) {
+            (Some(recorded), _, _) => brief(&recorded.reason),
+            (None, Some(error), _) => brief(error),
+            (None, None, _) if kind == InterruptionKind::Paused => "the run was paused".to_owned(),
+            (None, None, Owner::Dead { .. }) => "the process that drove it is gone".to_owned(),
+            (None, None, Owner::None | Owner::Ours | Owner::Live { .. }) => choice.reason.clone(),
+        };
+        let affected = match kind {
+            InterruptionKind::ReadyToExecute | InterruptionKind::Paused => Vec::new(),
+            InterruptionKind::AgentInterruption
+            | InterruptionKind::TaskFailure
+            | InterruptionKind::DependencyBlock
+            | InterruptionKind::ContextLost
+            | InterruptionKind::WaitingApproval
+            | InterruptionKind::WorkflowComplete => self.affected(at),
+        };
+        let moment = recorded.and_then(|recorded| recorded.at).or_else(|| self.last_moment(at)).or(run.stamp);
+        InterruptionReport { step: Some(step.id.clone()), at: moment, reason, affected, ..blank(kind) }
+    }
+
+    fn last_moment(&self, at: usize) -> Option<crate::model::Timestamp> {
+        self.step(at).started_at.max(self.step(at).finished_at)
+    }
+
+    fn affected(&self, at: usize) -> Vec<StepId> {
+        let behind = self.ground.graph.waiting_for(at);
+        let waiting = behind.into_iter().filter(|at| !self.ground.standing(*at).is_over());
+        std::iter::once(at).chain(waiting).map(|at| self.step(at).id.clone()).collect()
+    }
+
+    pub(super) fn groups(&self, chosen: &Chosen) -> StepGroups {
+        let mut groups = StepGroups::default();
+        let returned: BTreeSet<usize> =
+            (chosen.choices.iter()).filter(|choice| choice.action == Action::Return).map(|choice| choice.at).collect();
+        for &at in self.ground.graph.order() {
+            let group = match self.ground.standing(at) {
+                Standing::Done if returned.contains(&at) => &mut groups.pending,
+                Standing::Done => &mut groups.completed,
+                Standing::Skipped | Standing::Cancelled => &mut groups.skipped,
+                Standing::Open | Standing::Waiting | Standing::Verify => &mut groups.pending,
+                Standing::OpenContainer => continue,
+                Standing::Interrupted | Standing::Conditions => &mut groups.in_progress,
+                Standing::Failed => &mut groups.failed,
+                Standing::Invalid => &mut groups.invalid,
+                Standing::Blocked | Standing::Held => &mut groups.blocked,
+            };
+            group.push(self.step(at).id.clone());
+        }
+        groups
+    }
+
+    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
+        let run = &self.ground.run.id;
+        let Some(first) = next.first() else { return Commands::default() };
+        let insists = chosen.choices.first().is_some_and(|choice| choice.forced);
+        let force = |is_needed: bool| if is_needed { " --force" } else { "" };
+        let begin = match first.action {
+            // What a person has to decide first is not begun; the findings say what resolves it.
+            Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
+            // Once what failed there is done, a person's word closes it as before.
+            Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
+            Action::Run | Action::Retry | Action::Return => {
+                let agent = first.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
+                let tail = format!("{agent}{}", force(insists || self.options.force));
+                Some(command::on_step("begin", &first.step, run, &tail))
+            }
+            Action::Approve => Some(command::on_step("approve", &first.step, run, force(insists))),
+            Action::Verify => {
+                let step = self.ground.graph.position(&first.step).map(|at| self.step(at));
+                step.map(|step| command::finish(step, run))
+            }
+            Action::Archive => Some(command::on_run("archive", run, "")),
+            Action::Merge => None,
+        };
+        let after = matches!(first.action, Action::Merge | Action::Archive);
+        let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
+        let resume = match verdict {
+            Verdict::Resume | Verdict::Confirm => Some(command::on_run("resume", run, &flags(self.options))),
+            Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
+        };
+        Commands { begin, context, resume }
+    }
+
+    fn is_gate(&self, id: &StepId) -> bool {
+        self.ground.graph.position(id).is_some_and(|at| self.step(at).kind == StepKind::Gate)
+    }
+
+    fn step(&self, at: usize) -> &'a Step {
+        &self.ground.run.steps[at]
+    }
+}
+
+/// Returns a report of one kind with how such an interruption is recovered from, and nothing else.
+fn blank(kind: InterruptionKind) -> InterruptionReport {
+    let recovery = strategy(kind);
+    InterruptionReport {
+        kind,
+        step: None,
+        at: None,
+        reason: String::new(),
+        affected: Vec::new(),
+        strategy: recovery.map(|(strategy, _)| strategy),
+        alternatives: recovery.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
+    }
+}
+
+/// Returns what somebody wrote as one line without secrets and without the mark of a list.
+fn brief(words: &str) -> String {
+    mask_secrets(clean_line(words, REASON_CHARS).trim_start_matches(['-', '*', '•']).trim_start()).into_owned()
+}

@@ -1,0 +1,315 @@
+//! Rule 7: what a caller's options change about the choice. Each is checked, and each leaves a finding.
+
+use super::choose::Choice;
+use super::choose::Chooser;
+use super::choose::Chosen;
+use super::choose::list;
+use super::command;
+use super::ground::Ground;
+use super::settle::Standing;
+use super::transition::skip_refusal;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Options;
+use crate::model::PartKind;
+use crate::model::PartRef;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::quoted;
+
+/// Says that an option cannot be honoured; the finding says why.
+#[derive(Debug)]
+pub(super) struct Refused;
+
+/// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped.
+pub(super) fn skip(ground: &Ground<'_>, options: &Options) -> (Run, Vec<Finding>) {
+    let mut run = ground.run.clone();
+    let mut findings = Vec::new();
+    for id in &options.skip {
+        let at = ground.graph.position(id);
+        let why = at.map_or(Some("it does not exist".to_owned()), |at| {
+            skip_refusal(&ground.run.steps[at], ground.standing(at))
+        });
+        findings.push(match (at, why) {
+            (Some(at), None) => {
+                run.steps[at].status = Status::Skipped;
+                let message = format!("--skip leaves out {id}; what depends on it goes on without it");
+                Finding::new(FindingCode::Override, message).on(id)
+            }
+            (_, why) => {
+                refused(format!("{id} cannot be skipped: {}", why.unwrap_or_default()), "leave out --skip").on(id)
+            }
+        });
+    }
+    (run, findings)
+}
+
+impl Chooser<'_> {
+    /// Chooses what the caller named; false when nothing was named.
+    pub(super) fn overrides(&self, chosen: &mut Chosen) -> bool {
+        let (from, retry, to_step) = (&self.options.from, &self.options.retry, &self.options.to_step);
+        // An option about a part names its step as `--from` does; saying the same twice is no contradiction.
+        let differs = |id: &StepId| from.iter().any(|other| other != id);
+        let conflict = match (retry, to_step) {
+            (Some(_), Some(_)) => Some("--retry and --to-step"),
+            (Some(Some(id)), None) if differs(id) => Some("--from and --retry"),
+            (None, Some(id)) if differs(id) => Some("--from and --to-step"),
+            (Some(_), None) | (None, Some(_) | None) => None,
+        };
+        if let Some(options) = conflict {
+            chosen.findings.push(refused(format!("{options} exclude each other"), "use one of them"));
+        } else if to_step.is_some() {
+            return false;
+        } else if let (true, Some(retry)) = (from.is_empty(), retry) {
+            self.retry(retry.as_ref(), chosen);
+        } else if !from.is_empty() {
+            self.from(chosen);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// `--from`: exactly these steps, when nothing they need is open.
+    fn from(&self, chosen: &mut Chosen) {
+        let mut positions = Vec::new();
+        for id in &self.options.from {
+            match self.ground.graph.position(id) {
+                Some(at) => positions.push(at),
+                None => chosen.findings.push(refused(format!("there is no step {id}"), "leave out --from").on(id)),
+            }
+        }
+        positions.sort_by_key(|at| self.ground.graph.rank(*at));
+        positions.dedup();
+        if self.options.parallel
+            && let Some((one, other)) = self.dependent_pair(&positions)
+        {
+            let message = format!("{other} waits for {one}: they cannot run side by side");
+            chosen.findings.push(refused(message, "leave out --parallel"));
+            return;
+        }
+        for at in positions {
+            self.take("--from", "7.from", at, chosen);
+        }
+    }
+
+    /// `--retry`: the named step, else the first that failed or was cut off, itself and not where it returns to.
+    fn retry(&self, id: Option<&StepId>, chosen: &mut Chosen) {
+        let order = self.ground.graph.order();
+        let at = match id {
+            Some(id) => self.ground.graph.position(id),
+            None => order.iter().copied().find(|at| has_failed(self.ground.standing(*at))),
+        };
+        let Some(at) = at else {
+            let message = id.map_or_else(
+                || "--retry found no step that failed or was cut off".to_owned(),
+                |id| format!("there is no step {id}"),
+            );
+            chosen.findings.push(refused(message, "leave out --retry"));
+            return;
+        };
+        let id = &self.ground.run.steps[at].id;
+        if !has_failed(self.ground.standing(at)) && !self.options.force {
+            let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
+            let plan = command::on_run("plan", &self.ground.run.id, &command::option("from", id.as_str()));
+            chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
+            return;
+        }
+        self.take("--retry", "7.retry", at, chosen);
+    }
+
+    /// Chooses one step by name, when nothing stands before it or the caller insists. No option steps over a gate.
+    fn take(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
+        let id = &self.ground.run.steps[at].id;
+        if let Some(finding) = self.not_to_be_taken(at) {
+            chosen.findings.push(finding.on(id));
+            return;
+        }
+        let unmet = self.ground.unmet(at);
+        if !unmet.is_empty() && self.options.if_dependencies_met {
+            chosen.answered_no = true;
+            let message = self.still_waits(at, &unmet);
+            chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
+            return;
+        }
+        if !unmet.is_empty() && !self.options.force {
+            let message = self.still_waits(at, &unmet);
+            let fix = format!("finish or skip {} first, or add --force", list(&unmet));
+            chosen.findings.push(refused(message, fix).on(id));
+            return;
+        }
+        if !unmet.is_empty() {
+            let message = format!("{id} was forced although it waits for {}", list(&unmet));
+            chosen.findings.push(Finding::new(FindingCode::OverrideForced, message).on(id));
+        }
+        let message = format!("{option} chose {id} instead of the first open step");
+        chosen.findings.push(Finding::new(FindingCode::Override, message).on(id));
+        let standing = self.ground.standing(at);
+        let waits = standing == Standing::Waiting;
+        chosen.choices.push(if waits || self.ground.run.steps[at].kind == StepKind::Gate {
+            Choice { forced: !unmet.is_empty() && !waits, ..Self::approval(at) }
+        } else {
+            let doubted = standing == Standing::Verify;
+            let again = standing.is_over() && self.ground.sent_back(at).is_empty();
+            let forced = !unmet.is_empty() || again || doubted;
+            let reason = format!("chosen with {option}; {}", self.because[at].join("; "));
+            Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
+        });
+    }
+
+    /// Returns why no option whatsoever chooses a step.
+    fn not_to_be_taken(&self, at: usize) -> Option<Finding> {
+        let step = &self.ground.run.steps[at];
+        let run = &self.ground.run.id;
+        let id = &step.id;
+        let standing = self.ground.standing(at);
+        if standing == Standing::Held {
+            let message = format!("what the state says of {id} cannot be understood; it is left alone");
+            return Some(refused(message, command::on_run("validate", run, "")));
+        }
+        if step.kind == StepKind::Container {
+            let message = format!("{id} has no work of its own");
+            return Some(refused(message, "name its child steps instead"));
+        }
+        if step.kind == StepKind::Gate && standing.is_over() {
+            return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step behind it"));
+        }
+        let gate = &self.ground.run.steps[self.ground.gate_before(at)?];
+        let (message, verb) = match gate.kind {
+            StepKind::Gate => (
+                format!("{id} lies behind {}, which nobody has approved; no option steps over a gate", gate.id),
+                "approve",
+            ),
+            StepKind::Work | StepKind::Review | StepKind::Container => {
+                (format!("{id} lies behind {}, a review that is not done; no option steps over it", gate.id), "begin")
+            }
+        };
+        Some(refused(message, command::on_step(verb, &gate.id, run, "")))
+    }
+
+    /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
+    pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, Refused> {
+        let Some(id) = &self.options.to_step else { return Ok(None) };
+        let failed = |at: usize| self.ground.standing(at) == Standing::Failed;
+        let why = match self.ground.graph.position(id) {
+            None => format!("there is no step {id}"),
+            Some(at) if !self.ground.can_be_redone(at) => format!("{id} is nothing that can be done again"),
+            Some(at) if !failed(at) && !self.ground.graph.waiting_for(at).into_iter().any(failed) => {
+                format!("nothing that builds on {id} failed, so nothing sends the run back to it")
+            }
+            Some(at) if !self.ground.is_ready(at) => format!("{id} still waits for {}", list(&self.ground.unmet(at))),
+            Some(at) => {
+                let message = format!("--to-step sends the run back to {id}");
+                findings.push(Finding::new(FindingCode::Override, message).on(id));
+                return Ok(Some(at));
+            }
+        };
+        findings.push(refused(why, "leave out --to-step").on(id));
+        Err(Refused)
+    }
+
+    /// Checks the options that are about parts against the steps that were chosen.
+    pub(super) fn part_overrides(&self, chosen: &mut Chosen) {
+        let options = [
+            ("--from-step", &self.options.from_part, "begins at"),
+            ("--retry-step", &self.options.retry_part, "does again"),
+            ("--skip-step", &self.options.skip_part, "leaves out"),
+        ];
+        for (option, part, verb) in options {
+            if let Some(part) = part {
+                let finding = self.part_override(option, verb, part, &chosen.choices);
+                chosen.findings.push(finding.on(&part.step));
+            }
+        }
+        if self.options.refresh_analysis {
+            let steps = chosen.choices.iter().filter(|choice| choice.is_work()).map(|choice| self.step(choice));
+            let afresh: Vec<StepId> = steps
+                .filter(|step| step.parts.iter().any(|part| part.kind == PartKind::Analysis))
+                .map(|step| step.id.clone())
+                .collect();
+            let message = match afresh.len() {
+                0 => "--refresh-analysis changes nothing: no chosen step has parts for analysis".to_owned(),
+                1..=8 => format!("--refresh-analysis does the analysis of {} afresh", list(&afresh)),
+                many => format!("--refresh-analysis does the analysis of {many} steps afresh"),
+            };
+            chosen.findings.push(Finding::new(FindingCode::Override, message));
+        }
+    }
+
+    fn part_override(&self, option: &str, verb: &str, part: &PartRef, choices: &[Choice]) -> Finding {
+        let mut chosen = choices.iter().filter(|choice| choice.is_work()).map(|choice| self.step(choice));
+        let Some(step) = chosen.find(|step| step.id == part.step) else {
+            let message = format!("{option} is about {}, which is not next", part.step);
+            return refused(message, format!("add{}", command::option("from", part.step.as_str())));
+        };
+        if step.parts.iter().any(|other| other.name == part.part) {
+            return Finding::new(FindingCode::Override, format!("{option} {verb} {} of {}", part.part, part.step));
+        }
+        let names: Vec<&str> = step.parts.iter().map(|part| part.name.as_str()).collect();
+        let fix = match names.as_slice() {
+            [] => format!("{} has no parts; leave out {option}", part.step),
+            names => format!("its parts are {}", names.join(", ")),
+        };
+        refused(format!("{} has no part {}", part.step, part.part), fix)
+    }
+
+    fn step(&self, choice: &Choice) -> &Step {
+        &self.ground.run.steps[choice.at]
+    }
+
+    fn dependent_pair(&self, positions: &[usize]) -> Option<(&StepId, &StepId)> {
+        let id = |at: usize| &self.ground.run.steps[at].id;
+        positions.iter().find_map(|at| {
+            let other = self.ground.graph.waiting_for(*at).into_iter().find(|waiting| positions.contains(waiting))?;
+            Some((id(*at), id(other)))
+        })
+    }
+}
+
+const fn has_failed(standing: Standing) -> bool {
+    matches!(standing, Standing::Failed | Standing::Interrupted | Standing::Invalid)
+}
+
+fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding::new(FindingCode::OverrideRefused, message).fix(fix)
+}
+
+/// Returns the options that lead to the same plan again, for the command that acts on it.
+pub(super) fn flags(options: &Options) -> String {
+    let mut flags = String::new();
+    if !options.from.is_empty() {
+        let ids: Vec<&str> = options.from.iter().map(StepId::as_str).collect();
+        flags.push_str(&command::option("from", &ids.join(",")));
+    }
+    match &options.retry {
+        None => {}
+        Some(None) => flags.push_str(" --retry"),
+        Some(Some(id)) => flags.push_str(&command::option("retry", id.as_str())),
+    }
+    for id in &options.skip {
+        flags.push_str(&command::option("skip", id.as_str()));
+    }
+    if let Some(id) = &options.to_step {
+        flags.push_str(&command::option("to-step", id.as_str()));
+    }
+    let switches = [
+        (options.force, " --force"),
+        (options.parallel, " --parallel"),
+        (options.if_dependencies_met, " --if-dependencies-met"),
+        (options.refresh_analysis, " --refresh-analysis"),
+    ];
+    flags.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag));
+    let parts =
+        [("from-step", &options.from_part), ("retry-step", &options.retry_part), ("skip-step", &options.skip_part)];
+    for (name, part) in parts {
+        if let Some(part) = part {
+            flags.push_str(&command::option(name, &part.part));
+            flags.push(' ');
+            flags.push_str(&quoted(part.step.as_str()));
+        }
+    }
+    flags
+}

@@ -1,0 +1,552 @@
+//! Rule 3 as decision tables.
+
+use super::Standing;
+use super::fixtures::at;
+use super::fixtures::hear;
+use super::fixtures::path;
+use super::fixtures::present;
+use super::fixtures::review;
+use super::fixtures::run_of;
+use super::fixtures::step;
+use super::fixtures::with_statuses;
+use super::graph::Graph;
+use super::settle::settle;
+use super::standings;
+use crate::model::CommitFact;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::FileFact;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::OutputRecord;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+fn settled(run: &Run, evidence: &Evidence) -> (Vec<Standing>, Vec<FindingCode>) {
+    let settled = settle(run, &Graph::of(run), evidence, &[]);
+    (settled.standings, settled.findings.iter().map(|finding| finding.code).collect())
+}
+
+fn one(status: Status) -> Run {
+    with_statuses(run_of(&[("A", &[])]), &[status])
+}
+
+fn file(fact: FileFact) -> Evidence {
+    Evidence { files: [(path("out.json"), fact)].into(), ..Evidence::default() }
+}
+
+#[test]
+fn a_status_alone_is_believed() {
+    for (status, standing) in [
+        (Status::Pending, Standing::Open),
+        (Status::InProgress, Standing::Interrupted),
+        (Status::Completed, Standing::Done),
+        (Status::Failed, Standing::Failed),
+        (Status::WaitingApproval, Standing::Waiting),
+        (Status::Blocked, Standing::Blocked),
+        (Status::Skipped, Standing::Skipped),
+        (Status::Cancelled, Standing::Cancelled),
+    ] {
+        assert_eq!(settled(&one(status), &Evidence::default()), (vec![standing], vec![]), "{status}");
+    }
+}
+
+#[test]
+fn witnesses_make_done_together_and_a_conflict_alone() {
+    use FindingCode::StatusConflict;
+    use FindingCode::StatusDrift;
+    use FindingCode::StatusOptimistic;
+    for (status, none, one_of_two, both) in [
+        (
+            Status::Pending,
+            (Standing::Open, None),
+            (Standing::Verify, Some(StatusConflict)),
+            (Standing::Done, Some(StatusDrift)),
+        ),
+        (
+            Status::Blocked,
+            (Standing::Blocked, None),
+            (Standing::Verify, Some(StatusConflict)),
+            (Standing::Done, Some(StatusDrift)),
+        ),
+        (
+            Status::InProgress,
+            (Standing::Interrupted, None),
+            (Standing::Verify, Some(StatusConflict)),
+            (Standing::Done, Some(StatusDrift)),
+        ),
+        (Status::Failed, (Standing::Failed, None), (Standing::Failed, None), (Standing::Verify, Some(StatusConflict))),
+        (
+            Status::Completed,
+            (Standing::Done, Some(StatusOptimistic)),
+            (Standing::Done, Some(StatusOptimistic)),
+            (Standing::Done, None),
+        ),
+        (Status::WaitingApproval, (Standing::Waiting, None), (Standing::Waiting, None), (Standing::Waiting, None)),
+        (Status::Skipped, (Standing::Skipped, None), (Standing::Skipped, None), (Standing::Skipped, None)),
+        (Status::Cancelled, (Standing::Cancelled, None), (Standing::Cancelled, None), (Standing::Cancelled, None)),
+    ] {
+        for (done, (standing, code)) in [none, one_of_two, both].into_iter().enumerate() {
+            let mut run = one(status);
+            hear(&mut run.steps[0], done);
+            let expected = (vec![standing], code.into_iter().collect());
+            assert_eq!(settled(&run, &Evidence::default()), expected, "{status} with {done} of 2");
+        }
+    }
+}
+
+#[test]
+fn what_witnesses_say_is_said_on() {
+    let mut run = one(Status::Pending);
+    hear(&mut run.steps[0], 1);
+    run.steps[0].witnesses[0].file = Some(path("TODO_LIST.md"));
+    run.steps[0].witnesses[0].line = Some(7);
+    let settled = settle(&run, &Graph::of(&run), &Evidence::default(), &[]);
+    assert_eq!(settled.evidence[0], ["the state says pending", "the checklist says done", "the summary does not"]);
+    let finding = &settled.findings[0];
+    assert_eq!((finding.file.as_ref(), finding.line), (Some(&path("TODO_LIST.md")), Some(7)));
+    assert_eq!(finding.message, "A is pending by its state and done by the checklist: somebody has to look");
+    assert_eq!(
+        finding.fix.as_deref(),
+        Some("look at its result, then `piton finish A --run R --status completed` to record it")
+    );
+}
+
+#[test]
+fn outputs_are_looked_at_before_done_is_believed() {
+    use FindingCode::CompletedByEvidence;
+    use FindingCode::OutputMissing;
+    use FindingCode::OutputOlder;
+    use FindingCode::OutputUnparsable;
+    use FindingCode::StatusConflict;
+    let broken = FileFact::Present { bytes: 10, modified: None, sha256: None, parses: Some(false), violation: None };
+    let empty = FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
+    let unreadable = FileFact::Unreadable("permission denied".to_owned());
+    // The run began at 0. Per file: what it makes of completed, of in progress, of pending.
+    let done = (Standing::Done, None);
+    let (cut_off, open) = ((Standing::Interrupted, None), (Standing::Open, None));
+    let invalid = |code| (Standing::Invalid, Some(code));
+    for (name, fact, completed, in_progress, pending) in [
+        (
+            "sound",
+            Some(present(at(5))),
+            done,
+            (Standing::Done, Some(CompletedByEvidence)),
+            (Standing::Verify, Some(StatusConflict)),
+        ),
+        (
+            "as old as the run",
+            Some(present(at(-2))),
+            done,
+            (Standing::Done, Some(CompletedByEvidence)),
+            (Standing::Verify, Some(StatusConflict)),
+        ),
+        ("older", Some(present(at(-3))), invalid(OutputOlder), cut_off, open),
+        ("missing", Some(FileFact::Missing), invalid(OutputMissing), cut_off, open),
+        ("not looked at", None, invalid(OutputMissing), cut_off, open),
+        ("empty", Some(empty), invalid(OutputMissing), cut_off, open),
+        ("broken", Some(broken), invalid(OutputUnparsable), cut_off, open),
+        ("unreadable", Some(unreadable), invalid(OutputUnparsable), cut_off, open),
+    ] {
+        let evidence = fact.map(file).unwrap_or_default();
+        for (status, (standing, code)) in
+            [(Status::Completed, completed), (Status::InProgress, in_progress), (Status::Pending, pending)]
+        {
+            let mut run = one(status);
+            run.started_at = Some(at(0));
+            run.steps[0].outputs = vec![path("out.json")];
+            assert_eq!(settled(&run, &evidence), (vec![standing], code.into_iter().collect()), "{name}, {status}");
+        }
+    }
+}
+
+#[test]
+fn no_file_says_what_a_person_said_and_only_the_file_of_a_begun_review_what_the_reviewer_said() {
+    for kind in [StepKind::Gate, StepKind::Review] {
+        for status in [Status::Pending, Status::InProgress, Status::Blocked] {
+            let mut by_witnesses = one(status);
+            by_witnesses.steps[0].kind = kind;
+            hear(&mut by_witnesses.steps[0], 2);
+            let mut by_output = one(status);
+            by_output.steps[0].kind = kind;
+            by_output.steps[0].outputs = vec![path("out.json")];
+            let conflict = (Standing::Verify, FindingCode::StatusConflict);
+            let reviewed = match (kind, status) {
+                (StepKind::Review, Status::InProgress) => (Standing::Done, FindingCode::CompletedByEvidence),
+                (_, _) => conflict,
+            };
+            for (run, (standing, code)) in [(by_witnesses, conflict), (by_output, reviewed)] {
+                let found = settled(&run, &file(present(at(0))));
+                assert_eq!(found, (vec![standing], vec![code]), "{kind:?} {status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_bad_output_of_two_is_enough() {
+    let mut run = one(Status::InProgress);
+    run.steps[0].outputs = vec![path("out.json"), path("gone.md")];
+    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Interrupted]);
+    step(&mut run, "A").status = Status::Completed;
+    assert_eq!(settled(&run, &file(present(at(0)))), (vec![Standing::Invalid], vec![FindingCode::OutputMissing]));
+}
+
+#[test]
+fn what_an_earlier_attempt_left_does_not_finish_this_one() {
+    let mut run = one(Status::InProgress);
+    run.started_at = Some(at(0));
+    run.steps[0].started_at = Some(at(100));
+    run.steps[0].attempts = 2;
+    run.steps[0].outputs = vec![path("out.json")];
+    assert_eq!(settled(&run, &file(present(at(50)))).0, [Standing::Interrupted]);
+    assert_eq!(settled(&run, &file(present(at(101)))).0, [Standing::Done]);
+}
+
+fn record(step: &str, seconds: i64, sha256: &str) -> EvidenceRecord {
+    EvidenceRecord {
+        at: at(seconds),
+        run: "R".to_owned(),
+        step: StepId::new(step),
+        head: None,
+        definition: None,
+        outputs: vec![OutputRecord { path: path("out.json"), sha256: sha256.to_owned(), bytes: 10 }],
+        summary: None,
+    }
+}
+
+/// Two completed steps that do not know each other; the digest on disk is `aa`.
+fn two() -> Run {
+    let mut run = with_statuses(run_of(&[("A", &[]), ("B", &[])]), &[Status::Completed, Status::Completed]);
+    run.started_at = Some(at(0));
+    run.steps[0].finished_at = Some(at(10));
+    run
+}
+
+#[test]
+fn recorded_outputs_are_compared_with_what_is_there() {
+    for (name, records, fact, standing, code) in [
+        ("as it was left", vec![record("A", 10, "aa")], present(at(10)), Standing::Done, None),
+        ("changed", vec![record("A", 10, "bb")], present(at(20)), Standing::Invalid, Some(FindingCode::OutputChanged)),
+        ("gone", vec![record("A", 10, "aa")], FileFact::Missing, Standing::Invalid, Some(FindingCode::OutputMissing)),
+        ("recorded again", vec![record("A", 10, "bb"), record("A", 11, "aa")], present(at(20)), Standing::Done, None),
+        ("from before the run", vec![record("A", -1, "bb")], present(at(20)), Standing::Done, None),
+        (
+            "left by another since",
+            vec![record("A", 10, "bb"), record("B", 11, "aa")],
+            present(at(20)),
+            Standing::Done,
+            None,
+        ),
+        (
+            "digest not taken",
+            vec![record("A", 10, "bb")],
+            FileFact::Present { bytes: 1, modified: None, sha256: None, parses: None, violation: None },
+            Standing::Done,
+            None,
+        ),
+    ] {
+        let evidence = Evidence { records, ..file(fact) };
+        let (standings, codes) = settled(&two(), &evidence);
+        assert_eq!((standings[0], codes), (standing, code.into_iter().collect()), "{name}");
+    }
+}
+
+#[test]
+fn a_definition_that_changed_since_counts_against_what_was_done() {
+    for (definition, idempotent, standing, codes) in [
+        (two().steps[0].definition_digest(), true, Standing::Done, vec![]),
+        (Some("00".to_owned()), true, Standing::Invalid, vec![FindingCode::DefinitionChanged]),
+        (
+            Some("00".to_owned()),
+            false,
+            Standing::Verify,
+            vec![FindingCode::DefinitionChanged, FindingCode::OutcomeUnknown],
+        ),
+        (None, true, Standing::Done, vec![]),
+    ] {
+        let mut run = two();
+        run.steps[0].idempotent = idempotent;
+        let records = vec![EvidenceRecord { definition, ..record("A", 10, "aa") }];
+        let found = settled(&run, &Evidence { records, ..file(present(at(10))) });
+        assert_eq!((found.0[0], found.1), (standing, codes));
+    }
+}
+
+#[test]
+fn one_output_of_several_is_enough_where_any_will_do() {
+    let mut run = one(Status::InProgress);
+    run.steps[0].outputs = vec![path("gone.md"), path("out.json")];
+    run.steps[0].outputs_any = true;
+    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Done]);
+    run.steps[0].rejected = vec![(path("out.json"), "says fail".to_owned())];
+    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Interrupted]);
+    run.steps[0].status = Status::Completed;
+    let codes = vec![FindingCode::OutputMissing, FindingCode::OutputRejected];
+    assert_eq!(settled(&run, &file(present(at(0)))), (vec![Standing::Invalid], codes));
+}
+
+#[test]
+fn a_witness_that_is_absent_contradicts_nobody() {
+    let mut run = one(Status::Completed);
+    hear(&mut run.steps[0], 1);
+    assert_eq!(settled(&run, &Evidence::default()), (vec![Standing::Done], vec![FindingCode::StatusOptimistic]));
+    run.steps[0].witnesses[1].file = None;
+    assert_eq!(settled(&run, &Evidence::default()), (vec![Standing::Done], vec![]));
+}
+
+#[test]
+fn records_of_another_run_say_nothing() {
+    let other = EvidenceRecord { run: "R2".to_owned(), ..record("A", 10, "bb") };
+    let evidence = Evidence { records: vec![other], ..file(present(at(20))) };
+    assert_eq!(settled(&two(), &evidence), (vec![Standing::Done; 2], vec![]));
+}
+
+#[test]
+fn a_change_after_which_another_step_was_busy_is_superseded() {
+    let changed = || Evidence { records: vec![record("A", 10, "bb")], ..file(present(at(20))) };
+    let superseded = (vec![Standing::Done; 2], vec![FindingCode::OutputSuperseded]);
+    let mut run = two();
+    step(&mut run, "B").started_at = Some(at(15));
+    assert_eq!(settled(&run, &changed()), superseded, "by its stamp");
+    let mut other = record("B", 15, "aa");
+    other.outputs.clear();
+    let evidence = Evidence { records: vec![record("A", 10, "bb"), other], ..file(present(at(20))) };
+    assert_eq!(settled(&two(), &evidence), superseded, "by its record");
+    step(&mut run, "B").started_at = Some(at(5));
+    assert_eq!(settled(&run, &changed()).0[0], Standing::Invalid, "it was busy before");
+    let records = vec![record("A", 9, "bb"), record("A", 10, "bb")];
+    let evidence = Evidence { records, ..file(present(at(20))) };
+    assert_eq!(settled(&two(), &evidence).0[0], Standing::Invalid, "its own later record is no other step");
+}
+
+#[test]
+fn a_record_of_an_earlier_attempt_says_nothing_about_this_one() {
+    let mut run = two();
+    step(&mut run, "A").started_at = Some(at(30));
+    let evidence = Evidence { records: vec![record("A", 10, "bb")], ..file(present(at(20))) };
+    assert_eq!(settled(&run, &evidence), (vec![Standing::Done; 2], vec![]));
+}
+
+#[test]
+fn a_commit_that_is_not_here_is_named_and_changes_nothing() {
+    for (fact, codes) in [
+        (Some(CommitFact::Reachable), vec![]),
+        (Some(CommitFact::Elsewhere), vec![FindingCode::CommitNotFound]),
+        (Some(CommitFact::Unknown), vec![FindingCode::CommitNotFound]),
+        (None, vec![]),
+    ] {
+        let mut run = one(Status::Completed);
+        run.steps[0].commit = Some("0123456789abcdef".to_owned());
+        let commits = fact.map(|fact| ("0123456789abcdef".to_owned(), fact)).into_iter().collect();
+        let evidence = Evidence { commits, ..Evidence::default() };
+        assert_eq!(settled(&run, &evidence), (vec![Standing::Done], codes), "{fact:?}");
+    }
+}
+
+#[test]
+fn the_verdict_of_a_completed_review_counts() {
+    use ReviewVerdict::Approved;
+    use ReviewVerdict::ApprovedWithConditions;
+    use ReviewVerdict::NeedsRevision;
+    use ReviewVerdict::Rejected;
+    let open = || Some(vec!["add a test".to_owned()]);
+    for (verdict, conditions, standing, codes) in [
+        (Approved, None, Standing::Done, vec![]),
+        (Approved, Some(vec![]), Standing::Done, vec![]),
+        (Approved, open(), Standing::Conditions, vec![FindingCode::ConditionsOpen]),
+        (ApprovedWithConditions, Some(vec![]), Standing::Done, vec![]),
+        (ApprovedWithConditions, open(), Standing::Conditions, vec![FindingCode::ConditionsOpen]),
+        (ApprovedWithConditions, None, Standing::Conditions, vec![FindingCode::ConditionsOpen]),
+        (NeedsRevision, None, Standing::Failed, vec![FindingCode::VerdictConflict]),
+        (Rejected, None, Standing::Failed, vec![FindingCode::VerdictConflict]),
+    ] {
+        let mut run = one(Status::Completed);
+        run.steps[0].kind = StepKind::Review;
+        run.steps[0].review = Some(Review { verdict, open_conditions: conditions.clone() });
+        assert_eq!(settled(&run, &Evidence::default()), (vec![standing], codes), "{verdict} {conditions:?}");
+    }
+}
+
+#[test]
+fn a_step_that_must_not_run_twice_is_looked_at() {
+    for (status, output, standing, codes) in [
+        (Status::InProgress, None, Standing::Verify, vec![FindingCode::OutcomeUnknown]),
+        (Status::InProgress, Some(present(at(0))), Standing::Done, vec![FindingCode::CompletedByEvidence]),
+        (
+            Status::Completed,
+            Some(FileFact::Missing),
+            Standing::Verify,
+            vec![FindingCode::OutputMissing, FindingCode::OutcomeUnknown],
+        ),
+        (Status::Completed, None, Standing::Done, vec![]),
+        (Status::Failed, None, Standing::Failed, vec![]),
+        (Status::Pending, None, Standing::Open, vec![]),
+    ] {
+        let mut run = one(status);
+        run.steps[0].idempotent = false;
+        run.steps[0].outputs = output.iter().map(|_| path("out.json")).collect();
+        let evidence = output.clone().map(file).unwrap_or_default();
+        assert_eq!(settled(&run, &evidence), (vec![standing], codes), "{status} {output:?}");
+    }
+}
+
+#[test]
+fn the_declared_probe_is_handed_on_as_text() {
+    let mut run = one(Status::InProgress);
+    run.steps[0].idempotent = false;
+    let fix = |run: &Run| settle(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
+    assert_eq!(
+        fix(&run),
+        "find out whether it took effect, then `piton finish A --run R --status completed` or `piton begin A --run R --force`"
+    );
+    run.steps[0].probe = Some("gh pr view".to_owned());
+    assert_eq!(fix(&run), "run the declared probe yourself: gh pr view");
+}
+
+#[test]
+fn what_cannot_be_understood_is_held_whatever_else_is_said() {
+    for code in [FindingCode::PartUnreadable, FindingCode::StatusUnknown, FindingCode::VerdictUnknown] {
+        for status in Status::ALL {
+            let findings = [Finding::new(code, "").on(&StepId::new("A"))];
+            assert_eq!(standings(&one(status), &Evidence::default(), &findings), [Standing::Held], "{code} {status}");
+        }
+    }
+    let elsewhere = [Finding::new(FindingCode::StatusUnknown, "").on(&StepId::new("B"))];
+    assert_eq!(standings(&one(Status::Completed), &Evidence::default(), &elsewhere), [Standing::Done]);
+}
+
+/// A container `P` of the children `A` and `B`, and `C` behind it.
+fn family(children: [Status; 2], parent: Status, behind: Status) -> Run {
+    let steps: &[(&str, &[&str])] = &[("P", &[]), ("A", &[]), ("B", &[]), ("C", &["P"])];
+    let mut run = with_statuses(run_of(steps), &[parent, children[0], children[1], behind]);
+    run.steps[0].kind = StepKind::Container;
+    run.steps[0].children = vec![StepId::new("A"), StepId::new("B")];
+    run
+}
+
+#[test]
+fn a_container_stands_where_its_children_stand() {
+    use Status::Cancelled;
+    use Status::Completed;
+    use Status::Failed;
+    use Status::Pending;
+    use Status::Skipped;
+    for (children, standing) in [
+        ([Completed, Completed], Standing::Done),
+        ([Completed, Skipped], Standing::Done),
+        ([Skipped, Skipped], Standing::Skipped),
+        ([Completed, Cancelled], Standing::Cancelled),
+        ([Completed, Pending], Standing::OpenContainer),
+        ([Completed, Failed], Standing::OpenContainer),
+        ([Cancelled, Pending], Standing::OpenContainer),
+    ] {
+        for own in Status::ALL {
+            let (standings, codes) = settled(&family(children, own, Pending), &Evidence::default());
+            assert_eq!((standings[0], codes), (standing, vec![]), "{children:?} in {own}");
+        }
+    }
+}
+
+#[test]
+fn a_container_without_known_children_is_looked_at_and_one_that_misses_some_stays_open() {
+    for (status, standing) in [
+        (Status::Pending, Standing::Verify),
+        (Status::InProgress, Standing::Verify),
+        (Status::Failed, Standing::Verify),
+        (Status::WaitingApproval, Standing::Verify),
+        (Status::Blocked, Standing::Verify),
+        (Status::Completed, Standing::Done),
+        (Status::Skipped, Standing::Skipped),
+        (Status::Cancelled, Standing::Cancelled),
+    ] {
+        let mut childless = one(status);
+        childless.steps[0].kind = StepKind::Container;
+        assert_eq!(settled(&childless, &Evidence::default()).0, [standing], "{status}");
+        let mut one_missing = family([Status::Completed, Status::Completed], status, Status::Pending);
+        one_missing.steps[0].dangling = vec!["X".to_owned()];
+        let standing = if standing == Standing::Verify { Standing::OpenContainer } else { standing };
+        assert_eq!(settled(&one_missing, &Evidence::default()).0[0], standing, "{status}, a child is missing");
+    }
+}
+
+#[test]
+fn what_was_built_on_a_lost_output_is_open_again_all_the_way() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("C", &["B"]), ("D", &[]), ("E", &["C"])];
+    let done = Status::Completed;
+    let mut run = with_statuses(run_of(steps), &[done, done, done, done, Status::Pending]);
+    run.steps[0].outputs = vec![path("out.json")];
+    let stale = FindingCode::StaleDependent;
+    let expected = vec![Standing::Invalid, Standing::Invalid, Standing::Invalid, Standing::Done, Standing::Open];
+    let (standings, codes) = settled(&run, &Evidence::default());
+    assert_eq!((standings, codes), (expected, vec![FindingCode::OutputMissing, stale, stale]));
+}
+
+#[test]
+fn a_lost_output_reaches_through_containers() {
+    let done = Status::Completed;
+    let mut run = family([done, done], done, done);
+    step(&mut run, "A").outputs = vec![path("out.json")];
+    let (standings, _) = settled(&run, &Evidence::default());
+    assert_eq!(standings, [Standing::OpenContainer, Standing::Invalid, Standing::Done, Standing::Invalid]);
+    // A child that is stale itself opens its parent too.
+    let mut run = family([done, done], done, done);
+    run.steps[1].depends_on = vec![StepId::new("X")];
+    run.steps.push(crate::model::Step::new(StepId::new("X"), "X"));
+    run.steps[4].status = done;
+    run.steps[4].outputs = vec![path("out.json")];
+    let (standings, _) = settled(&run, &Evidence::default());
+    let [invalid, done] = [Standing::Invalid, Standing::Done];
+    assert_eq!(standings, [Standing::OpenContainer, invalid, done, invalid, invalid]);
+}
+
+#[test]
+fn a_lost_output_goes_round_a_circle() {
+    let steps: &[(&str, &[&str])] = &[("A", &["C"]), ("B", &["A"]), ("C", &["B"])];
+    let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
+    step(&mut run, "B").outputs = vec![path("out.json")];
+    assert_eq!(settled(&run, &Evidence::default()).0, [Standing::Invalid; 3]);
+}
+
+#[test]
+fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("C", &["B"])];
+    let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
+    step(&mut run, "A").outputs = vec![path("out.json")];
+    step(&mut run, "B").idempotent = false;
+    assert_eq!(settled(&run, &Evidence::default()).0, [Standing::Invalid, Standing::Verify, Standing::Invalid]);
+}
+
+#[test]
+fn nobody_records_as_done_what_is_open_again() {
+    let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
+    step(&mut run, "A").outputs = vec![path("out.json")];
+    hear(step(&mut run, "B"), 2);
+    let (standings, codes) = settled(&run, &Evidence::default());
+    assert_eq!(standings, [Standing::Invalid; 2]);
+    assert_eq!(codes, [FindingCode::OutputMissing, FindingCode::StaleDependent]);
+}
+
+#[test]
+fn failures_and_skips_open_nothing_again() {
+    for status in [Status::Failed, Status::Skipped, Status::Cancelled, Status::InProgress, Status::Pending] {
+        let run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[status, Status::Completed]);
+        assert_eq!(settled(&run, &Evidence::default()).0[1], Standing::Done, "{status}");
+    }
+}
+
+#[test]
+fn the_files_of_a_step_are_named_in_its_findings() {
+    let mut run = one(Status::Completed);
+    run.id = RunId::new("my run");
+    run.steps[0].file = Some(path("IMPL-1.json"));
+    run.steps[0].review = review(ReviewVerdict::ApprovedWithConditions);
+    let settled = settle(&run, &Graph::of(&run), &Evidence::default(), &[]);
+    assert_eq!(settled.findings[0].file, Some(path("IMPL-1.json")));
+    assert_eq!(settled.findings[0].step, Some(StepId::new("A")));
+}

@@ -1,0 +1,102 @@
+//! Rules 2 and 12: who drives the run, where it is, and whether it was given up. What is wrong is named, never acted on.
+
+use super::command;
+use crate::model::Evidence;
+use crate::model::FileFact;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Options;
+use crate::model::Owner;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Workspace;
+use crate::model::quoted;
+
+/// Returns what the surroundings of a run have against going on, rule 2 first.
+pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(owner(evidence));
+    findings.extend(evidence.workspace.iter().flat_map(|found| workspace(run, found)));
+    findings.extend(plan_document(run, evidence));
+    findings.extend(given_up(run, options));
+    findings
+}
+
+fn owner(evidence: &Evidence) -> Option<Finding> {
+    match &evidence.owner {
+        Owner::None | Owner::Ours => None,
+        Owner::Live { description } => Some(
+            Finding::new(FindingCode::LiveOwner, format!("another process is driving this run: {description}"))
+                .fix("wait for it, or end it; then ask again"),
+        ),
+        Owner::Dead { since, session } => {
+            let who =
+                session.as_ref().map_or_else(|| "the process that drove it".to_owned(), |id| format!("session {id}"));
+            let when = since.map_or_else(String::new, |since| format!(", last heard of at {since}"));
+            Some(Finding::new(FindingCode::OwnerGone, format!("{who} is gone{when}")))
+        }
+    }
+}
+
+fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let place = run.workspace.worktree.as_ref().map_or("the project", RelPath::as_str);
+    if !found.exists {
+        let message = format!("the worktree {place} is not there");
+        findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
+    } else if !found.is_git {
+        let message = format!("{place} is not in a git repository: branch and commits were not checked");
+        findings.push(Finding::new(FindingCode::NotInGit, message));
+    } else if let Some(expected) = &run.workspace.branch
+        && found.branch.as_ref() != Some(expected)
+    {
+        findings.push(wrong_branch(run, found, place, expected));
+    }
+    if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
+        let files = if dirty == 1 { "1 file".to_owned() } else { format!("{dirty} files") };
+        let message = format!("{place} has uncommitted changes in {files}");
+        findings.push(Finding::new(FindingCode::WorktreeDirty, message));
+    }
+    findings
+}
+
+fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Finding {
+    let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
+    let folder = quoted(run.workspace.worktree.as_ref().map_or(".", RelPath::as_str));
+    let missing = if found.branch_exists == Some(false) { ", which does not exist" } else { "" };
+    let message = format!(
+        "Worktree state doesn't match workflow state. Expected branch: {expected}{missing}. Actual branch: {actual} (in {place})"
+    );
+    let finding = Finding::new(FindingCode::BranchMismatch, message);
+    // No branch begins with a dash; a name that does would be read as an option.
+    match expected.starts_with('-') {
+        true => finding.fix("correct the branch in the state"),
+        false => finding.fix(format!(
+            "git -C {folder} checkout {}; or recreate the worktree, which loses what is uncommitted; or `{}`",
+            quoted(expected),
+            command::on_run("abort", &run.id, "")
+        )),
+    }
+}
+
+fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
+    let plan = run.workspace.plan_reference.as_ref()?;
+    let path = RelPath::parse(plan).ok()?;
+    (evidence.files.get(&path) == Some(&FileFact::Missing)).then(|| {
+        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} is not there"))
+            .fix("bring it back, or correct plan_reference in the state")
+    })
+}
+
+fn given_up(run: &Run, options: &Options) -> Option<Finding> {
+    if run.status != RunStatus::Aborted {
+        return None;
+    }
+    Some(if options.force {
+        Finding::new(FindingCode::OverrideForced, "the run was given up; the caller takes it up again")
+    } else {
+        Finding::new(FindingCode::RunAborted, "the run was given up; it goes on only when somebody says so")
+            .fix(command::on_run("resume", &run.id, " --force"))
+    })
+}

@@ -1,0 +1,247 @@
+//! Rules 2 and 12: what the surroundings say, and what that makes of the plan.
+
+use super::fixtures::at;
+use super::fixtures::finding;
+use super::fixtures::line_of;
+use super::fixtures::next_of;
+use super::fixtures::options;
+use super::fixtures::path;
+use super::fixtures::plan_of;
+use super::fixtures::planned;
+use super::fixtures::told;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::Evidence;
+use crate::model::FileFact;
+use crate::model::FindingCode;
+use crate::model::Options;
+use crate::model::Owner;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Verdict;
+use crate::model::Workspace;
+
+fn open() -> Run {
+    line_of(&[("A", Status::Completed), ("B", Status::InProgress)])
+}
+
+fn over() -> Run {
+    line_of(&[("A", Status::Completed), ("B", Status::Completed)])
+}
+
+fn owned(owner: Owner) -> Evidence {
+    Evidence { owner, ..Evidence::default() }
+}
+
+#[test]
+fn a_living_owner_stops_every_plan_and_a_dead_one_none() {
+    let live = || Owner::Live { description: "session s1 (pid 7)".to_owned() };
+    let dead = || Owner::Dead { since: Some(at(-60)), session: Some("s1".to_owned()) };
+    for (run, owner, verdict, live_owner, code) in [
+        (open(), Owner::None, Verdict::Resume, false, None),
+        (open(), Owner::Ours, Verdict::Resume, false, None),
+        (open(), dead(), Verdict::Resume, false, Some(FindingCode::OwnerGone)),
+        (open(), live(), Verdict::Blocked, true, Some(FindingCode::LiveOwner)),
+        (over(), live(), Verdict::Blocked, true, Some(FindingCode::LiveOwner)),
+        (over(), dead(), Verdict::Complete, false, Some(FindingCode::OwnerGone)),
+    ] {
+        let planned = planned(&run, &owned(owner.clone()), &Options { force: true, ..options() });
+        assert_eq!((planned.plan.verdict, planned.live_owner), (verdict, live_owner), "{owner:?}");
+        let codes = [FindingCode::OwnerGone, FindingCode::LiveOwner];
+        let found = planned.findings.iter().map(|finding| finding.code).find(|code| codes.contains(code));
+        assert_eq!(found, code, "{owner:?}");
+    }
+    let planned = planned(&open(), &owned(live()), &options());
+    assert_eq!(
+        finding(&planned, FindingCode::LiveOwner).message,
+        "another process is driving this run: session s1 (pid 7)"
+    );
+    assert!(planned.plan.question.is_none());
+    assert!(planned.plan.commands.resume.is_none());
+}
+
+#[test]
+fn a_dead_owner_is_the_reason_of_the_interruption() {
+    let dead = Owner::Dead { since: None, session: None };
+    let planned = planned(&open(), &owned(dead), &options());
+    assert_eq!(finding(&planned, FindingCode::OwnerGone).message, "the process that drove it is gone");
+    assert_eq!(planned.plan.interruption.unwrap().reason, "the process that drove it is gone");
+}
+
+fn workspace() -> Workspace {
+    Workspace {
+        exists: true,
+        branch: Some("feature/x".to_owned()),
+        head: None,
+        is_git: true,
+        branch_exists: None,
+        dirty: Some(0),
+    }
+}
+
+fn in_worktree(mut run: Run) -> Run {
+    run.workspace.worktree = Some(path(".worktree/x"));
+    run.workspace.branch = Some("feature/x".to_owned());
+    run
+}
+
+#[test]
+fn a_workspace_that_is_not_as_recorded_is_named() {
+    use FindingCode::BranchMismatch;
+    use FindingCode::NotInGit;
+    use FindingCode::WorktreeDirty;
+    use FindingCode::WorktreeMissing;
+    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses what is \
+                             uncommitted; or `piton abort R`";
+    let branch = |branch: Option<&str>| branch.map(str::to_owned);
+    for (name, found, message, fix, code, verdict) in [
+        (
+            "another branch",
+            Workspace { branch: branch(Some("main")), ..workspace() },
+            "Worktree state doesn't match workflow state. Expected branch: feature/x. \
+             Actual branch: main (in .worktree/x)",
+            Some(CHECK_OUT),
+            BranchMismatch,
+            Verdict::Blocked,
+        ),
+        (
+            "no branch",
+            Workspace { branch: None, ..workspace() },
+            "Worktree state doesn't match workflow state. Expected branch: feature/x. \
+             Actual branch: a detached HEAD (in .worktree/x)",
+            Some(CHECK_OUT),
+            BranchMismatch,
+            Verdict::Blocked,
+        ),
+        (
+            "a lost branch",
+            Workspace { branch: branch(Some("main")), branch_exists: Some(false), ..workspace() },
+            "Worktree state doesn't match workflow state. Expected branch: feature/x, which does not exist. \
+             Actual branch: main (in .worktree/x)",
+            Some(CHECK_OUT),
+            BranchMismatch,
+            Verdict::Blocked,
+        ),
+        (
+            "no folder",
+            Workspace { exists: false, dirty: None, ..workspace() },
+            "the worktree .worktree/x is not there",
+            Some("git worktree list"),
+            WorktreeMissing,
+            Verdict::Blocked,
+        ),
+        (
+            "no git",
+            Workspace { is_git: false, branch: None, dirty: None, ..workspace() },
+            ".worktree/x is not in a git repository: branch and commits were not checked",
+            None,
+            NotInGit,
+            Verdict::Resume,
+        ),
+        (
+            "one change",
+            Workspace { dirty: Some(1), ..workspace() },
+            ".worktree/x has uncommitted changes in 1 file",
+            None,
+            WorktreeDirty,
+            Verdict::Resume,
+        ),
+        (
+            "changes",
+            Workspace { dirty: Some(2), ..workspace() },
+            ".worktree/x has uncommitted changes in 2 files",
+            None,
+            WorktreeDirty,
+            Verdict::Resume,
+        ),
+    ] {
+        let evidence = Evidence { workspace: Some(found), ..Evidence::default() };
+        let planned = planned(&in_worktree(open()), &evidence, &options());
+        let told = finding(&planned, code);
+        assert_eq!((told.message.as_str(), told.fix.as_deref()), (message, fix), "{name}");
+        assert_eq!(planned.plan.verdict, verdict, "{name}");
+        assert_eq!(next_of(&planned), ["retry B"], "{name}: named, not acted on");
+    }
+}
+
+#[test]
+fn a_workspace_as_recorded_or_never_looked_at_is_not_mentioned() {
+    for workspace in [Some(workspace()), None] {
+        let evidence = Evidence { workspace, ..Evidence::default() };
+        assert_eq!(told(&planned(&in_worktree(open()), &evidence, &options())), []);
+    }
+    let mut run = open();
+    run.workspace.branch = None;
+    let evidence = Evidence { workspace: Some(Workspace { branch: None, ..workspace() }), ..Evidence::default() };
+    assert_eq!(told(&planned(&run, &evidence, &options())), [], "no branch was recorded");
+}
+
+#[test]
+fn names_from_the_state_become_no_options_of_git() {
+    let mut run = open();
+    let evidence = Evidence { workspace: Some(workspace()), ..Evidence::default() };
+    for (branch, fix) in [
+        (
+            "x; rm -rf ~",
+            "git -C . checkout 'x; rm -rf ~'; or recreate the worktree, which loses what is uncommitted; or `piton abort R`",
+        ),
+        ("--orphan", "correct the branch in the state"),
+    ] {
+        run.workspace.branch = Some(branch.to_owned());
+        let planned = planned(&run, &evidence, &options());
+        assert_eq!(finding(&planned, FindingCode::BranchMismatch).fix.as_deref(), Some(fix));
+    }
+}
+
+#[test]
+fn where_a_run_lies_matters_as_long_as_something_is_left() {
+    let missing = || Evidence { workspace: Some(Workspace { exists: false, ..workspace() }), ..Evidence::default() };
+    let planned_over = planned(&in_worktree(over()), &missing(), &options());
+    assert_eq!((planned_over.plan.verdict, told(&planned_over)), (Verdict::Complete, vec![]));
+    let mut to_merge = in_worktree(over());
+    to_merge.after = Some(After {
+        action: Action::Merge,
+        title: "Merge feature/x".to_owned(),
+        agent: None,
+        reason: "every phase is done".to_owned(),
+    });
+    let planned_merge = planned(&to_merge, &missing(), &options());
+    assert_eq!(
+        (planned_merge.plan.verdict, told(&planned_merge)),
+        (Verdict::Blocked, vec![FindingCode::WorktreeMissing])
+    );
+    to_merge.status = RunStatus::Completed;
+    let planned_done = planned(&to_merge, &missing(), &options());
+    assert_eq!((planned_done.plan.verdict, next_of(&planned_done).len()), (Verdict::Complete, 0));
+}
+
+#[test]
+fn a_plan_document_that_is_gone_wants_a_look() {
+    let mut run = open();
+    run.workspace.plan_reference = Some(".plan/x_plan.md".to_owned());
+    for (fact, verdict) in [
+        (Some(FileFact::Missing), Verdict::Confirm),
+        (Some(super::fixtures::present(at(0))), Verdict::Resume),
+        (None, Verdict::Resume),
+    ] {
+        let files = fact.map(|fact| (path(".plan/x_plan.md"), fact)).into_iter().collect();
+        let planned = planned(&run, &Evidence { files, ..Evidence::default() }, &options());
+        assert_eq!(planned.plan.verdict, verdict);
+    }
+    run.workspace.plan_reference = Some("/etc/passwd".to_owned());
+    assert_eq!(told(&plan_of(&run, &options())), []);
+}
+
+#[test]
+fn a_run_that_was_given_up_asks_before_it_goes_on() {
+    let mut run = open();
+    run.status = RunStatus::Aborted;
+    let planned = plan_of(&run, &options());
+    assert_eq!((planned.plan.verdict, told(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
+    assert_eq!(finding(&planned, FindingCode::RunAborted).fix.as_deref(), Some("piton resume R --force"));
+    let question = planned.plan.question.unwrap();
+    assert_eq!((question.options, question.default.as_deref()), (vec!["yes".to_owned(), "no".to_owned()], Some("no")));
+    let forced = plan_of(&run, &Options { force: true, ..options() });
+    assert_eq!((forced.plan.verdict, told(&forced)), (Verdict::Confirm, vec![FindingCode::OverrideForced]));
+}
