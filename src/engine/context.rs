@@ -47,7 +47,7 @@ pub(crate) fn assemble(run: &Run, plan: &Plan, next: &Next, brief: Brief, budget
         action: next.action,
         agent: next.agent.as_deref().map(|agent| line(agent, TITLE_CHARS)),
         attempt: next.attempt,
-        goal: run.goal.as_deref().map(safe),
+        goal: run.goal.as_deref().map(|goal| line(goal, SENTENCE_CHARS)),
         position: position(step, plan, next),
         next_action: next_action(next),
         findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),

@@ -1,1 +1,312 @@
+use serde_json::Value;
+use serde_json::json;
 
+use super::assemble;
+use crate::engine::fixtures::ids;
+use crate::engine::fixtures::line_of;
+use crate::engine::fixtures::options;
+use crate::engine::fixtures::path;
+use crate::engine::fixtures::plan_of;
+use crate::engine::fixtures::review;
+use crate::engine::fixtures::step;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Context;
+use crate::model::Options;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Plan;
+use crate::model::Reading;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+const PLENTY: usize = 1 << 20;
+
+/// What no context may hold, in every stranger's text of the fixture.
+const SECRET: &str = "ghp_0123456789abcdef0123";
+const ESCAPE: &str = "\u{1b}[31m\u{202e}\u{200b}\u{7}";
+
+/// Two steps done, one that was sent back by a review.
+fn rich(hostile: &str) -> Run {
+    let text = |what: &str| format!("{what}{hostile}");
+    let done = Status::Completed;
+    let mut run = line_of(&[("A", done), ("B", done), ("C", done), ("V", Status::Failed), ("D", Status::Pending)]);
+    run.goal = Some(text("Ship it"));
+    for id in ["A", "B"] {
+        step(&mut run, id).summaries = vec![path(&format!(".summaries/{id}.md"))];
+    }
+    step(&mut run, "A").commit = Some("0123456".to_owned());
+    step(&mut run, "A").title = text("First");
+    let failed = step(&mut run, "V");
+    failed.kind = StepKind::Review;
+    failed.agent = Some("code-reviewer".to_owned());
+    failed.returns_to = Some(StepId::new("C"));
+    failed.error = Some(text("- no test\n\n * no docs\n- no test"));
+    let work = step(&mut run, "C");
+    work.title = text("Write the code");
+    work.agent = Some("developer".to_owned());
+    work.group = Some(text("Phase 1"));
+    work.error = Some(text("it broke"));
+    work.targets = vec![text("src/main.rs")];
+    work.focus = vec![text("src/")];
+    work.requirements = vec![text("be quick")];
+    work.acceptance = vec![text("it is quick")];
+    work.summaries = vec![path(".summaries/C.md")];
+    work.parts = vec![Part {
+        name: "analysis".to_owned(),
+        title: String::new(),
+        kind: PartKind::Analysis,
+        status: done,
+        output: Some((text("found"), Some(json!({"files": [text("a.rs")]})))),
+        commands: Vec::new(),
+    }];
+    run
+}
+
+fn brief(hostile: &str) -> Brief {
+    let text = |what: &str| format!("{what}{hostile}");
+    Brief {
+        agent_context: json!({"worktree_path": "/project/.worktree/x", "notes": [text("mind the gap")]}),
+        prompt: text("Work Context:\n\tall of it"),
+        reading: vec![Reading { what: text("the plan"), path: Some(".plan/x_plan.md".to_owned()) }],
+        notes: vec![text("is it fast enough?")],
+    }
+}
+
+fn planned(run: &Run) -> Plan {
+    plan_of(run, &options()).plan
+}
+
+fn context(run: &Run, brief: Brief, budget: usize) -> Context {
+    let plan = planned(run);
+    assemble(run, &plan, &plan.next[0], brief, budget)
+}
+
+fn bytes(context: &Context) -> usize {
+    serde_json::to_string(context).unwrap().len()
+}
+
+fn reading(what: &str, path: &str) -> Reading {
+    Reading { what: what.to_owned(), path: Some(path.to_owned()) }
+}
+
+#[test]
+fn an_agent_is_handed_what_it_needs() {
+    let context = context(&rich(""), brief(""), PLENTY);
+    assert_eq!((context.step.as_str(), context.action, context.attempt), ("C", Action::Return, 1));
+    assert_eq!((context.title.as_str(), context.agent.as_deref()), ("Write the code", Some("developer")));
+    assert_eq!(context.goal.as_deref(), Some("Ship it"));
+    assert_eq!(context.position, "3 of 5 steps done; next is C of Phase 1: return, attempt 1");
+    assert_eq!(context.next_action, "Rework C (Write the code). Address code-reviewer feedback.");
+    assert_eq!(context.findings_to_address, ["no test", "no docs", "it broke"]);
+    assert_eq!(
+        context.required_reading,
+        [
+            reading("the plan", ".plan/x_plan.md"),
+            reading("summary of B", ".summaries/B.md"),
+            reading("what C left before", ".summaries/C.md"),
+        ]
+    );
+    assert_eq!(context.files_to_touch, ["src/main.rs", "src/"]);
+    assert_eq!(context.requirements, ["be quick"]);
+    assert_eq!(context.acceptance, ["it is quick"]);
+    assert_eq!(
+        context.done,
+        [reading("A: First (commit 0123456)", ".summaries/A.md"), reading("B: Title of B", ".summaries/B.md")]
+    );
+    assert_eq!(context.open_questions, ["is it fast enough?"]);
+    assert_eq!(context.variables, json!({"found": {"files": ["a.rs"]}}));
+    assert_eq!(context.agent_context["worktree_path"], "/project/.worktree/x");
+    assert_eq!(context.prompt, "Work Context:\n\tall of it");
+    assert_eq!(context.omitted, []);
+}
+
+#[test]
+fn the_same_run_is_handed_over_in_the_same_bytes() {
+    for budget in [0, 700, 1_500, PLENTY] {
+        let bytes = || serde_json::to_vec(&context(&rich(ESCAPE), brief(ESCAPE), budget)).unwrap();
+        assert_eq!(bytes(), bytes());
+    }
+}
+
+#[test]
+fn every_action_says_what_to_do() {
+    let mut gate = line_of(&[("A", Status::Pending)]);
+    step(&mut gate, "A").kind = StepKind::Gate;
+    let mut conditions = line_of(&[("A", Status::Completed)]);
+    step(&mut conditions, "A").review = review(ReviewVerdict::ApprovedWithConditions);
+    for (run, start) in [
+        (line_of(&[("A", Status::Pending)]), "Do A (Title of A). "),
+        (line_of(&[("A", Status::Failed)]), "Do again A (Title of A). "),
+        (gate, "Ask a person to approve A (Title of A). User approval required."),
+        (conditions, "Look at the evidence for A (Title of A). "),
+    ] {
+        let action = context(&run, Brief::default(), PLENTY).next_action;
+        assert!(action.starts_with(start) && action.ends_with('.') && !action.ends_with(".."), "{action}");
+    }
+}
+
+#[test]
+fn open_conditions_are_to_be_addressed() {
+    let mut run = line_of(&[("A", Status::Completed)]);
+    let conditions = vec!["add a test".to_owned(), "add a test".to_owned()];
+    let verdict = ReviewVerdict::ApprovedWithConditions;
+    step(&mut run, "A").review = Some(Review { verdict, open_conditions: Some(conditions) });
+    assert_eq!(context(&run, Brief::default(), PLENTY).findings_to_address, ["add a test"]);
+}
+
+#[test]
+fn the_words_of_a_review_reach_further_back_too() {
+    let run = rich("");
+    let options = Options { to_step: Some(StepId::new("A")), ..options() };
+    let plan = plan_of(&run, &options).plan;
+    let context = assemble(&run, &plan, &plan.next[0], Brief::default(), PLENTY);
+    assert_eq!((context.step.as_str(), context.action), ("A", Action::Return));
+    assert_eq!(context.findings_to_address, ["no test", "no docs"]);
+    // Nothing is addressed to a step that no failure sends the run back to.
+    let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::fixtures::options() }).plan;
+    assert_eq!(assemble(&run, &plan, &plan.next[0], Brief::default(), PLENTY).findings_to_address, [""; 0]);
+}
+
+#[test]
+fn only_a_question_that_stops_the_run_is_open() {
+    let run = line_of(&[("A", Status::Pending)]);
+    assert!(planned(&run).question.is_some());
+    assert_eq!(context(&run, Brief::default(), PLENTY).open_questions, [""; 0]);
+    let mut run = line_of(&[("A", Status::Pending)]);
+    step(&mut run, "A").kind = StepKind::Gate;
+    assert_eq!(context(&run, Brief::default(), PLENTY).open_questions, ["Approve A (Title of A)?"]);
+}
+
+#[test]
+fn sections_go_in_their_order_and_are_listed() {
+    const ORDER: [&str; 9] = [
+        "done",
+        "acceptance",
+        "requirements",
+        "variables",
+        "open_questions",
+        "prompt",
+        "files_to_touch",
+        "required_reading",
+        "findings_to_address",
+    ];
+    let (run, whole) = (rich(""), bytes(&context(&rich(""), brief(""), PLENTY)));
+    let mut before = 0;
+    for budget in (0..=whole).rev() {
+        let context = context(&run, brief(""), budget);
+        let names: Vec<&str> = context.omitted.iter().map(|omitted| omitted.what.as_str()).collect();
+        assert_eq!(names, ORDER[..names.len()], "with {budget} bytes");
+        assert!(names.len() >= before, "a smaller budget leaves out no less");
+        before = names.len();
+        assert!(bytes(&context) <= budget || names.len() == ORDER.len(), "{} bytes of {budget}", bytes(&context));
+        let kept = [
+            !context.done.is_empty(),
+            !context.acceptance.is_empty(),
+            !context.requirements.is_empty(),
+            context.variables != Value::Null,
+            !context.open_questions.is_empty(),
+            !context.prompt.is_empty(),
+            !context.files_to_touch.is_empty(),
+            !context.required_reading.is_empty(),
+        ];
+        for (name, kept) in ORDER.iter().zip(kept) {
+            assert_eq!(kept, !names.contains(name), "{name} with {budget} bytes");
+        }
+        assert!(context.omitted.iter().all(|omitted| omitted.bytes > 0));
+        assert!(!context.position.is_empty() && !context.next_action.is_empty());
+        assert_eq!(context.agent_context["worktree_path"], "/project/.worktree/x");
+    }
+    assert_eq!(before, ORDER.len(), "with no room at all everything that can go is gone");
+}
+
+#[test]
+fn what_is_empty_is_not_called_left_out() {
+    let context = context(&line_of(&[("A", Status::Pending)]), Brief::default(), 0);
+    assert_eq!(context.omitted, []);
+}
+
+#[test]
+fn findings_go_from_the_last_one_on_and_no_further_than_needed() {
+    let mut run = line_of(&[("A", Status::Failed)]);
+    let lines: Vec<String> = (0..20_000).map(|number| format!("finding {number} \"quoted\"")).collect();
+    step(&mut run, "A").error = Some(lines.join("\n"));
+    let fixed = bytes(&context(&line_of(&[("A", Status::Failed)]), Brief::default(), PLENTY));
+    for budget in [fixed + 100, 10_000, 100_000] {
+        let context = context(&run, Brief::default(), budget);
+        let kept = context.findings_to_address.len();
+        assert_eq!(context.findings_to_address, lines[..kept]);
+        let size = bytes(&context);
+        assert!(size <= budget && size + 120 > budget, "{size} of {budget}");
+        let left: usize = lines[kept..].iter().map(|line| serde_json::to_string(line).unwrap().len() + 1).sum();
+        assert_eq!((context.omitted.len(), context.omitted[0].bytes), (1, left - usize::from(kept == 0)));
+    }
+}
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            found.push(name.clone());
+            strings(value, found);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[test]
+fn no_key_and_no_control_character_leaves_with_a_context() {
+    let split = "ghp_0123456789ab\u{200b}cdef0123";
+    for (name, hostile) in [
+        ("a key", format!(" {SECRET}")),
+        ("a key that a zero-width space hides", format!(" {split}")),
+        ("a key in an assignment", format!(" TOKEN={SECRET}")),
+        ("escapes", ESCAPE.to_owned()),
+    ] {
+        let mut run = rich(&hostile);
+        step(&mut run, "C").agent = Some(format!("developer{hostile}"));
+        step(&mut run, "V").agent = Some(format!("reviewer{hostile}"));
+        let mut found = Vec::new();
+        strings(&serde_json::to_value(context(&run, brief(&hostile), PLENTY)).unwrap(), &mut found);
+        for text in &found {
+            assert!(!text.contains(SECRET), "{name}: {text}");
+            let unsafe_char = |c: char| (c.is_control() && c != '\n' && c != '\t') || "\u{202e}\u{200b}".contains(c);
+            assert!(!text.contains(unsafe_char), "{name}: {text:?}");
+        }
+        let masked = found.iter().filter(|text| text.contains("[masked]")).count();
+        assert!(name == "escapes" || masked >= 15, "{name}: masked {masked} times");
+    }
+}
+
+#[test]
+fn long_words_of_strangers_stay_bounded() {
+    let mut run = line_of(&[("A", Status::Failed)]);
+    run.goal = Some("goal ".repeat(10_000));
+    step(&mut run, "A").title = "title ".repeat(10_000);
+    step(&mut run, "A").group = Some("group ".repeat(10_000));
+    step(&mut run, "A").agent = Some("agent ".repeat(10_000));
+    let context = context(&run, Brief::default(), 0);
+    assert!(bytes(&context) < 3_600, "{}", bytes(&context));
+}
+
+#[test]
+fn a_step_that_builds_on_thousands_is_handed_over() {
+    let mut run = line_of(&[]);
+    for number in 0..10_000 {
+        let mut step = Step::new(StepId::new(format!("S{number}")), "Title");
+        step.status = Status::Completed;
+        step.summaries = vec![path(&format!(".summaries/S{number}.md"))];
+        run.steps.push(step);
+    }
+    let mut last = Step::new(StepId::new("last"), "Last");
+    last.depends_on = run.steps.iter().map(|step| step.id.clone()).collect();
+    run.steps.push(last);
+    let context = context(&run, Brief::default(), usize::MAX);
+    assert_eq!((context.done.len(), context.required_reading.len()), (10_000, 10_000));
+}
