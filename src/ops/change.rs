@@ -235,6 +235,7 @@ impl<'a> Desk<'a> {
             Admitted::Change(change) => change,
             Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
+        check_change(&change)?;
         let mut edits = self.opened.dialect.edit(&self.opened.files, &change)?;
         edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
         self.commit(&edits, &change)?;
@@ -386,6 +387,16 @@ struct LogLine<'a> {
     step: Option<&'a StepId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
+}
+
+/// Holds an admitted change against its own published schema before anything is written.
+fn check_change(change: &Change) -> Result<(), OpError> {
+    let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
+    let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
+    schema::validate(schema::Subject::Change, &value)
+        .into_iter()
+        .next()
+        .map_or(Ok(()), |finding| Err(failed(finding.message)))
 }
 
 fn strip_bom(bytes: &[u8]) -> &[u8] {
