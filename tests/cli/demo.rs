@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 fn the_demonstration_is_short_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let before = sandbox.tree();
-    let output = sandbox.piton(["demo"]).without_git().run_within(Duration::from_secs(20)).expect("a short one");
+    let output = sandbox.piton(["demo"]).without_git().run_within(Duration::from_secs(120)).expect("an end");
     assert_eq!(output.code, 0, "{output}");
     let demo = document(&output);
     let scenes = demo["data"]["scenes"].as_array().unwrap();
