@@ -90,8 +90,9 @@ impl Chooser<'_> {
         let Ok(sent_back) = sent_back else { return };
         let returns = self.returns(sent_back);
         let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
+        let standing = self.standing_findings();
         for &at in self.ground.graph.order() {
-            let own = if causes.contains(&at) { None } else { self.choice(at) };
+            let own = if causes.contains(&at) { None } else { self.choice(at, &standing) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.ground.is_ready(at));
             chosen.choices.extend(match (own, returned) {
                 // Work that comes back from a review and was never taken up again is not merely next.
@@ -139,12 +140,12 @@ impl Chooser<'_> {
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
-    fn choice(&self, at: usize) -> Option<Choice> {
+    fn choice(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
         let step = &self.ground.run.steps[at];
         let id = &step.id;
         let standing = self.ground.standing(at);
         if step.kind == StepKind::Gate {
-            return self.gate(at);
+            return self.gate(at, findings);
         }
         let because = || self.because[at].join("; ");
         match standing {
@@ -167,9 +168,10 @@ impl Chooser<'_> {
                 let reason = format!("what {id} found was worked on since; look again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
-            Standing::Failed => Some(self.again(at)),
+            Standing::Failed => Some(self.again(at, findings)),
             Standing::Interrupted => {
-                let reason = format!("{id} was started and nothing says that it ended{}", self.still_to_address(at));
+                let reason =
+                    format!("{id} was started and nothing says that it ended{}", self.still_to_address(at, findings));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             Standing::Invalid => {
@@ -181,15 +183,15 @@ impl Chooser<'_> {
         }
     }
 
-    fn again(&self, at: usize) -> Choice {
-        let (id, addressed) = (&self.ground.run.steps[at].id, self.still_to_address(at));
+    fn again(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Choice {
+        let (id, addressed) = (&self.ground.run.steps[at].id, self.still_to_address(at, findings));
         let reason = format!("{id} failed; try it again with what the failure said{addressed}");
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
     /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
     /// does there once somebody has approved is, when that failed.
-    fn gate(&self, at: usize) -> Option<Choice> {
+    fn gate(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
         let asks = match self.ground.standing(at) {
             Standing::Waiting => true,
             Standing::Open
@@ -205,7 +207,7 @@ impl Chooser<'_> {
         };
         let has_agent = self.ground.run.steps[at].agent.is_some();
         let failed = has_agent && self.ground.standing(at) == Standing::Failed && !self.ground.was_reworked(at);
-        asks.then(|| if failed { self.again(at) } else { Self::approval(at) })
+        asks.then(|| if failed { self.again(at, findings) } else { Self::approval(at) })
     }
 
     pub(super) fn approval(at: usize) -> Choice {
@@ -472,14 +474,23 @@ impl Chooser<'_> {
         chain_of(&ids, " waits for ")
     }
 
+    /// Returns, by the step it sent the run back to, the first review whose findings stand: it has not passed since.
+    fn standing_findings(&self) -> BTreeMap<usize, usize> {
+        let mut findings = BTreeMap::new();
+        for (at, step) in self.ground.run.steps.iter().enumerate() {
+            let target = step.returns_to.as_ref().and_then(|id| self.ground.graph.position(id));
+            if let Some(target) = target.filter(|_| step.error.is_some() && !self.ground.standing(at).is_over()) {
+                findings.entry(target).or_insert(at);
+            }
+        }
+        findings
+    }
+
     /// Names the review that sent the run back to a step which was begun since and has not ended well.
-    fn still_to_address(&self, at: usize) -> String {
-        let id = &self.ground.run.steps[at].id;
-        let sent_back = self.ground.run.steps.iter().enumerate().find(|(other, step)| {
-            step.returns_to.as_ref() == Some(id) && step.error.is_some() && !self.ground.standing(*other).is_over()
-        });
-        sent_back.map_or_else(String::new, |(_, step)| {
-            format!("; it was sent back by {} ({}), whose findings stand", step.id, step.title)
+    fn still_to_address(&self, at: usize, findings: &BTreeMap<usize, usize>) -> String {
+        let sent_back = findings.get(&at).map(|review| &self.ground.run.steps[*review]);
+        sent_back.map_or_else(String::new, |review| {
+            format!("; it was sent back by {} ({}), whose findings stand", review.id, review.title)
         })
     }
 

@@ -285,6 +285,17 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
 }
 
 #[test]
+fn a_wrong_branch_is_a_choice() {
+    let question = with(FindingCode::BranchMismatch, &clean(), &options()).plan.question.unwrap();
+    assert_eq!(question.text, "❌ so it is");
+    assert_eq!(
+        question.options,
+        ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"]
+    );
+    assert_eq!(question.default.as_deref(), Some("abort"));
+}
+
+#[test]
 fn nothing_is_asked_that_no_answer_would_help() {
     let mut failing = line_of(&[("A", Status::Failed)]);
     step(&mut failing, "A").failures = 3;

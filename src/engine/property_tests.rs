@@ -344,6 +344,7 @@ fn waits_for(step: &mut Step, at: usize) {
 
 /// Each of these takes minutes where a loop over all steps hides in a loop over all steps.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn ten_thousand_steps_are_planned() {
     let half = |at: usize| if at < 5_000 { Status::Completed } else { Status::Pending };
     let line = |at: usize, step: &mut Step| {
@@ -385,6 +386,14 @@ fn ten_thousand_steps_are_planned() {
                 }
             }),
             5_000,
+        ),
+        (
+            "all cut off, and all sent back",
+            large(|at, step| {
+                (step.status, step.error) = (Status::InProgress, Some("no test".to_owned()));
+                step.returns_to = Some(StepId::new(format!("S{}", (at + 1) % 10_000)));
+            }),
+            10_000,
         ),
         ("a record that lags", large(|_, step| hear(step, 2)), 10_000),
         (

@@ -237,8 +237,14 @@ impl Weighing<'_> {
             return self.believe(&heard);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
-            // A review that was begun leaves its verdict in a file; what a person said is in the state or nowhere.
-            if self.step.kind == StepKind::Gate {
+            let closes = match self.step.kind {
+                StepKind::Work | StepKind::Container => true,
+                // A report is no approval: the reader of the state has to have found the verdict in it.
+                StepKind::Review => self.step.review.is_some() && self.disapproval().is_none(),
+                // What a person said is in the state or nowhere.
+                StepKind::Gate => false,
+            };
+            if !closes {
                 return self.output_is_there();
             }
             let message = format!("{} was in progress and its output is there and valid", self.step.id);
@@ -340,7 +346,7 @@ impl Weighing<'_> {
         format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
     }
 
-    /// Returns the verdict of a review that is recorded as completed and does not approve.
+    /// Returns the verdict of a review when it does not approve.
     fn disapproval(&self) -> Option<ReviewVerdict> {
         let verdict = self.step.review.as_ref()?.verdict;
         match verdict {

@@ -166,7 +166,7 @@ fn outputs_are_looked_at_before_done_is_believed() {
 }
 
 #[test]
-fn no_file_says_what_a_person_said_and_only_the_file_of_a_begun_review_what_the_reviewer_said() {
+fn no_file_says_what_a_person_or_a_reviewer_said() {
     for kind in [StepKind::Gate, StepKind::Review] {
         for status in [Status::Pending, Status::InProgress, Status::Blocked] {
             let mut by_witnesses = one(status);
@@ -175,16 +175,27 @@ fn no_file_says_what_a_person_said_and_only_the_file_of_a_begun_review_what_the_
             let mut by_output = one(status);
             by_output.steps[0].kind = kind;
             by_output.steps[0].outputs = vec![path("out.json")];
-            let conflict = (Standing::Verify, FindingCode::StatusConflict);
-            let reviewed = match (kind, status) {
-                (StepKind::Review, Status::InProgress) => (Standing::Done, FindingCode::CompletedByEvidence),
-                (_, _) => conflict,
-            };
-            for (run, (standing, code)) in [(by_witnesses, conflict), (by_output, reviewed)] {
+            for run in [by_witnesses, by_output] {
                 let found = settled(&run, &file(present(at(0))));
-                assert_eq!(found, (vec![standing], vec![code]), "{kind:?} {status}");
+                assert_eq!(found, (vec![Standing::Verify], vec![FindingCode::StatusConflict]), "{kind:?} {status}");
             }
         }
+    }
+}
+
+#[test]
+fn a_verdict_that_was_found_in_the_report_closes_a_review_that_was_begun() {
+    for (verdict, standing) in [
+        (Some(ReviewVerdict::Approved), Standing::Done),
+        (Some(ReviewVerdict::ApprovedWithConditions), Standing::Done),
+        (Some(ReviewVerdict::NeedsRevision), Standing::Verify),
+        (None, Standing::Verify),
+    ] {
+        let mut run = one(Status::InProgress);
+        run.steps[0].kind = StepKind::Review;
+        run.steps[0].review = verdict.and_then(review);
+        run.steps[0].outputs = vec![path("out.json")];
+        assert_eq!(settled(&run, &file(present(at(0)))).0, [standing], "{verdict:?}");
     }
 }
 
@@ -254,6 +265,43 @@ fn recorded_outputs_are_compared_with_what_is_there() {
         let evidence = Evidence { records, ..file(fact) };
         let (standings, codes) = settled(&two(), &evidence);
         assert_eq!((standings[0], codes), (standing, code.into_iter().collect()), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_result_of_this_attempt_finishes_nothing() {
+    let against = FileFact::Present {
+        bytes: 10,
+        modified: Some(at(5)),
+        sha256: None,
+        parses: Some(true),
+        violation: Some("/id: it is missing".to_owned()),
+    };
+    for (fact, fresh_since, completed, in_progress) in [
+        (against, None, (Standing::Invalid, vec![FindingCode::OutputInvalid]), Standing::Interrupted),
+        (present(at(5)), Some(at(6)), (Standing::Done, vec![]), Standing::Interrupted),
+        (present(at(6)), Some(at(6)), (Standing::Done, vec![]), Standing::Done),
+    ] {
+        let mut run = one(Status::Completed);
+        run.steps[0].outputs = vec![path("out.json")];
+        run.steps[0].fresh_since = fresh_since;
+        let evidence = file(fact);
+        assert_eq!(settled(&run, &evidence), (vec![completed.0], completed.1));
+        step(&mut run, "A").status = Status::InProgress;
+        assert_eq!(settled(&run, &evidence).0, [in_progress]);
+    }
+}
+
+#[test]
+fn the_definition_that_the_state_itself_recorded_counts_first() {
+    for (recorded_by_state, standing) in [(true, Standing::Done), (false, Standing::Invalid)] {
+        let mut run = two();
+        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
+        let digest = run.steps[0].definition_digest();
+        step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
+        let logged = EvidenceRecord { definition: Some("00".to_owned()), outputs: Vec::new(), ..record("A", 10, "") };
+        let evidence = Evidence { records: vec![logged], ..Evidence::default() };
+        assert_eq!(settled(&run, &evidence).0[0], standing);
     }
 }
 

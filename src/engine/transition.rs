@@ -106,7 +106,10 @@ pub(super) fn skip_refusal(step: &Step, standing: Standing) -> Option<String> {
         (_, StepKind::Gate) => "a gate is approved, never skipped",
         (_, StepKind::Review) => "a review is never skipped; record its verdict",
         (Standing::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
-        (_, StepKind::Container) if !step.children.is_empty() => "its child steps are skipped one by one",
+        // Of one that misses a child step there is nothing else to skip.
+        (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
+            "its child steps are skipped one by one"
+        }
         (_, StepKind::Work | StepKind::Container) => return None,
     };
     Some(why.to_owned())

@@ -231,6 +231,13 @@ fn a_container_without_children_can_be_closed_and_left_out() {
 }
 
 #[test]
+fn a_container_that_misses_a_child_can_be_left_out() {
+    let mut run = one(StepKind::Container, Status::Pending);
+    run.steps[0].dangling = vec!["GONE".to_owned()];
+    assert_eq!(word(&ask(&run, &[Standing::OpenContainer], skip("S"), FREE)), YES);
+}
+
+#[test]
 fn verdict_and_status_must_agree() {
     use ReviewVerdict::Approved;
     use ReviewVerdict::ApprovedWithConditions;

@@ -276,6 +276,10 @@ fn parts_pause_abort_and_complete_are_recorded() {
     assert_eq!(sandbox.read_json("memory/state/phase.json")["user_checkpoints"][0]["by"], "Ann");
     piton(&sandbox, &["complete"]).expect_code(0);
     piton(&sandbox, &["abort"]).expect_code(1);
+    let sandbox = started("steps: [{id: a}]\n");
+    piton(&sandbox, &["abort"]).expect_code(0);
+    piton(&sandbox, &["begin", "a"]).expect_code(9);
+    piton(&sandbox, &["begin", "a", "--force"]).expect_code(0);
 }
 
 #[test]

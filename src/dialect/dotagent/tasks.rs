@@ -207,8 +207,9 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
     let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&book.state) };
     let Found::Fits(value) = owner.look(book.files, &path) else { return step };
     match output::verdict(&value) {
-        Ok(ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions) => {
+        Ok(verdict @ (ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions)) => {
             step.status = Status::InProgress;
+            step.review = Some(Review { verdict, open_conditions: None });
             step.attempts = 1;
             step.outputs = vec![path];
         }
