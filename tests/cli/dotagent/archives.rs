@@ -121,3 +121,21 @@ fn corrupt_state_is_archived_only_on_yes() {
         "{\"workflow_id\":\"user-auth\","
     );
 }
+
+/// Answers the question of `resume` at a terminal, which `script` (a part of every Debian) plays.
+fn answer_at_a_terminal(sandbox: &Sandbox, answer: &str) -> i32 {
+    let command = format!("'{}' --now {} resume", env!("CARGO_BIN_EXE_piton"), crate::support::NOW);
+    sandbox.tool("/usr/bin/script", ["-qec", &command, "/dev/null"]).stdin(answer).run().code
+}
+
+#[test]
+fn declining_to_resume_puts_the_state_away_and_agreeing_does_not() {
+    let declined = project(&phase("REQUIREMENTS", "in_progress"));
+    assert_eq!(answer_at_a_terminal(&declined, "n\n"), 0);
+    assert_eq!(archives(&declined), [NEW]);
+    assert!(!declined.exists(PHASE));
+    let agreed = project(&phase("REQUIREMENTS", "in_progress"));
+    assert_eq!(answer_at_a_terminal(&agreed, "y\n"), 0);
+    assert_eq!(archives(&agreed), [""; 0]);
+    assert!(agreed.exists(PHASE));
+}
