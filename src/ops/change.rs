@@ -338,7 +338,7 @@ impl<'a> Desk<'a> {
         }
         let before = match &edit.kind {
             EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
-            EditKind::Create { .. } | EditKind::Remove { .. } => Value::Null,
+            EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,
         };
         match schema::validate_edit(subject, &before, &after).into_iter().next() {
             None => Ok(()),

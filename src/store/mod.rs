@@ -7,6 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
 
+mod append;
 pub(crate) mod archive;
 mod clock;
 mod commit;
@@ -32,6 +33,7 @@ mod stage;
 mod testing;
 mod txn;
 
+pub(crate) use append::set_tail_aside;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
