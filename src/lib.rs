@@ -8,6 +8,7 @@
 //! - `schema`: the embedded JSON Schemas; what they object to as findings.
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
 //! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
+//! - `runner`: runs a workflow file, step by step.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;
@@ -15,5 +16,7 @@ mod dialect;
 mod engine;
 mod model;
 mod ops;
+#[expect(dead_code, reason = "the executor that uses it comes next")]
+mod runner;
 mod schema;
 mod store;

@@ -7,6 +7,8 @@ mod ccw;
 mod dotagent;
 mod json;
 mod nine_step;
+#[expect(dead_code, unused_imports, reason = "the executor that uses it comes next")]
+pub(crate) mod script;
 mod yaml;
 
 pub(crate) use dotagent::own::BUILT_IN;

@@ -1,0 +1,45 @@
+//! The workflow file of a script run (`script/1`): YAML or JSON in, checked types out. Pure.
+//!
+//! Every mistake of a file is found at once, each with its line and column. Both spellings that the documents of the original
+//! show are accepted (prodigy.md 1); what they leave open is decided in docs/running-workflows.md.
+
+pub(crate) mod condition;
+pub(crate) mod template;
+mod workflow;
+
+use crate::model::Finding;
+use crate::model::RelPath;
+
+pub(crate) use workflow::Backoff;
+pub(crate) use workflow::Capture;
+pub(crate) use workflow::CaptureFormat;
+pub(crate) use workflow::Command;
+pub(crate) use workflow::FileFormat;
+pub(crate) use workflow::Foreach;
+pub(crate) use workflow::Items;
+pub(crate) use workflow::Merge;
+pub(crate) use workflow::OnFailure;
+pub(crate) use workflow::OnIncomplete;
+pub(crate) use workflow::Retry;
+pub(crate) use workflow::RetryOn;
+pub(crate) use workflow::Secret;
+pub(crate) use workflow::Step;
+pub(crate) use workflow::Streams;
+pub(crate) use workflow::Validate;
+pub(crate) use workflow::Workflow;
+pub(crate) use workflow::WriteFile;
+
+/// Is a workflow file after it was read.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// `None` when there are findings.
+    pub(crate) workflow: Option<Workflow>,
+    /// All mistakes of the file, in the order of their places.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Reads a workflow file, YAML or JSON.
+pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
+    let _ = (file, bytes);
+    Parsed { workflow: None, findings: Vec::new() }
+}
