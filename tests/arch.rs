@@ -38,6 +38,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("jsonschema", &["schema"]),
     ("rustix", &["store", "runner", "cli"]),
     ("serde_saphyr", &["dialect"]),
+    ("signal_hook", &["runner"]),
     ("tempfile", &["store"]),
     ("toml", &["store"]),
     ("walkdir", &["store"]),

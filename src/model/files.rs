@@ -297,6 +297,7 @@ pub(crate) enum EditKind {
     Remove { before: Arc<[u8]> },
     /// Adds to the end of a file that only grows. Refused unless it still has this length; goes alone, without a history, since
     /// what was there before stays there.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
     Append { before_len: u64, bytes: Vec<u8> },
 }
 

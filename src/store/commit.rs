@@ -165,7 +165,10 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
             EditKind::Create { .. } => None,
             EditKind::Replace { before, .. } | EditKind::Remove { before } => Some(before),
             EditKind::Append { .. } => {
-                return Err(StoreError::UnsafePath { path: real, problem: "a journal grows alone, with no other edit" });
+                return Err(StoreError::UnsafePath {
+                    path: real,
+                    problem: "a journal grows alone, with no other edit",
+                });
             }
         };
         let conflict = match (before, &metadata) {

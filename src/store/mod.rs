@@ -33,6 +33,7 @@ mod stage;
 mod testing;
 mod txn;
 
+#[cfg_attr(not(test), expect(unused_imports, reason = "the executor that uses it comes next"))]
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
