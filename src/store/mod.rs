@@ -28,6 +28,8 @@ mod project;
 mod read;
 mod repository;
 mod scratch;
+#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+pub(crate) mod sessions;
 mod stage;
 #[cfg(test)]
 mod testing;
