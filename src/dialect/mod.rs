@@ -5,9 +5,10 @@
 
 mod ccw;
 mod dotagent;
+mod fields;
 mod json;
 mod nine_step;
-#[expect(dead_code, unused_imports, reason = "the executor that uses it comes next")]
+#[expect(dead_code, reason = "the executor that uses it comes next")]
 pub(crate) mod script;
 mod yaml;
 
