@@ -56,7 +56,7 @@ impl<'a> Fields<'a> {
         };
         for member in members.iter().filter(|member| !keys.contains(&member.key.as_str())) {
             let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
-            let fix = match nearest(&member.key, keys) {
+            let fix = match nearest(&member.key, keys.iter().copied()) {
                 Some(key) => format!("did you mean `{key}`?"),
                 None => format!("its keys are {}", keys.join(", ")),
             };
@@ -137,9 +137,9 @@ pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -
     None
 }
 
-/// Returns the key that was probably meant.
-pub(super) fn nearest<'a>(key: &str, keys: &[&'a str]) -> Option<&'a str> {
-    let distances = keys.iter().map(|other| (distance(&key.to_lowercase(), other), *other));
+/// Returns the name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names.into_iter().map(|other| (distance(&name.to_lowercase(), other), other));
     let (distance, nearest) = distances.min()?;
     (distance <= 3 && distance < nearest.len()).then_some(nearest)
 }

@@ -15,6 +15,7 @@ mod yaml;
 pub(crate) use dotagent::own::BUILT_IN;
 pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;
+pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 
 use crate::model::Brief;
