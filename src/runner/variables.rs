@@ -274,3 +274,7 @@ pub(crate) fn captured(capture: &Capture, stdout: &str) -> Result<Value, RenderE
 #[cfg(test)]
 #[path = "variables_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "hostile_tests.rs"]
+mod hostile_tests;
