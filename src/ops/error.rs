@@ -76,7 +76,8 @@ pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } => Exit::Ambiguous,
-        OpError::Unreadable { .. } | OpError::Edit(EditError::Unreadable { .. } | EditError::Missing { .. }) => {
+        OpError::Unreadable { .. }
+        | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
             Exit::Unreadable
         }
         OpError::Refused(refusal) => match refusal.kind {
@@ -153,6 +154,9 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Refused(refusal) => refusal.hints.clone(),
         OpError::Edit(EditError::Unreadable { .. }) => {
             one("piton validate, then mend the file or piton restore".to_owned())
+        }
+        OpError::Edit(EditError::Register { file, .. }) => {
+            one(format!("correct {} or move it away, then: piton archive", quoted(file)))
         }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
         OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {
