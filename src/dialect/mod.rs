@@ -43,6 +43,9 @@ pub(crate) trait Dialect: Sync {
     /// content. `path` is relative to the root.
     fn marks(&self, path: &str) -> bool;
 
+    /// Tells whether runs would be in a folder that could not be looked into. `folder` is relative to the root.
+    fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool;
+
     /// Finds what looks like runs of this dialect. Names and a first look are all it has.
     fn probe(&self, listing: &Listing) -> Probed;
 

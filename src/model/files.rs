@@ -126,6 +126,8 @@ pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
+    /// Folders that this user may not look into.
+    pub(crate) closed: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 

@@ -2,11 +2,14 @@
 
 use super::exit::Exit;
 use super::report::ListedRun;
+use super::world::open_up;
 use crate::dialect::EditError;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::engine::quoted;
 use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
 use crate::model::RelPathError;
 use crate::model::human_age;
 use crate::store::StoreError;
@@ -68,9 +71,11 @@ fn mistakes(count: usize) -> String {
 }
 
 /// Returns the exit code of an error.
-pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
+pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
+        // Where a folder of runs is closed, nobody knows that there is none.
+        OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
@@ -97,6 +102,11 @@ pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
     }
 }
 
+/// Tells whether a finding says that runs may be where nobody could look.
+pub(super) fn is_closed(finding: &Finding) -> bool {
+    finding.code == FindingCode::FolderClosed
+}
+
 const fn exit_of_store(error: &StoreError) -> Exit {
     match error {
         StoreError::Conflict { .. } | StoreError::LockTimeout { .. } => Exit::Conflict,
@@ -118,16 +128,19 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
         OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
-        OpError::Store(StoreError::Permission { .. } | StoreError::ReadOnly { .. } | StoreError::NoSpace { .. }) => {
-            one("piton doctor".to_owned())
-        }
+        OpError::Store(
+            StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
+        ) => vec![open_up(path), "piton doctor".to_owned()],
         OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
         OpError::Store(StoreError::HistoryCorrupt { .. }) => {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
-        OpError::Store(StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. }) => {
-            one("piton doctor".to_owned())
-        }
+        OpError::Store(
+            StoreError::LockTimeout { .. }
+            | StoreError::UnsafePath { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::NoSpace { .. },
+        ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
         | OpError::Path(_) => Vec::new(),

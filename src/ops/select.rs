@@ -1,6 +1,7 @@
 //! Which run is meant: by id, by number, by path, or the only one there is. Nothing is guessed.
 
 use super::OpError;
+use super::error::is_closed;
 use super::list;
 use super::report::ListedRun;
 use super::world::Opened;
@@ -20,7 +21,13 @@ pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
     let searched = world.project.root.as_str().to_owned();
     let mut spots = near(world, spots);
     if let Some(wanted) = &world.run {
-        return named(world, spots, wanted);
+        return match named(world, spots, wanted) {
+            // It may be where nobody could look.
+            Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
+                Err(OpError::NoRun { searched, findings })
+            }
+            found => found,
+        };
     }
     match spots.len() {
         0 => Err(OpError::NoRun { searched, findings }),

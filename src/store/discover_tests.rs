@@ -2,14 +2,18 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Instant;
 
-use super::entries;
+use super::listing;
 use super::listings;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::testing::Scratch;
 
 fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {
-    entries(&scratch.root, &[], &|_| false, limit).into_iter().map(|entry| entry.path.as_str().to_owned()).collect()
+    listing(&scratch.root, &[], &|_| false, limit)
+        .entries
+        .into_iter()
+        .map(|entry| entry.path.as_str().to_owned())
+        .collect()
 }
 
 #[test]
@@ -58,7 +62,8 @@ fn another_repository_is_not_entered_but_a_worktree_of_this_one_is() {
         scratch.write(path, "");
     }
     let worktrees = [scratch.root.join("wt")];
-    let paths: Vec<String> = entries(&scratch.root, &worktrees, &|_| false, 100)
+    let paths: Vec<String> = listing(&scratch.root, &worktrees, &|_| false, 100)
+        .entries
         .into_iter()
         .map(|entry| entry.path.as_str().to_owned())
         .collect();
@@ -74,7 +79,7 @@ fn a_first_look_is_taken_where_it_is_asked_for() {
     fs::create_dir_all(scratch.root.join("b/state.json")).unwrap();
     scratch.write("c/state.json", "");
     fs::File::create(scratch.root.join("c/state.json")).unwrap().set_len((4 << 20) + 1).unwrap();
-    let entries = entries(&scratch.root, &[], &|path| path.ends_with("state.json"), 100);
+    let entries = listing(&scratch.root, &[], &|path| path.ends_with("state.json"), 100).entries;
     let looks: Vec<(&str, Option<&[u8]>)> = entries
         .iter()
         .filter(|entry| entry.path.name().ends_with(".json"))

@@ -34,6 +34,7 @@ use crate::dialect::Probed;
 use crate::dialect::Register;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
@@ -57,6 +58,10 @@ impl Dialect for Ccw {
 
     fn marks(&self, path: &str) -> bool {
         probe::is_session_file(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        probe::keeps_state_in(folder)
     }
 
     fn probe(&self, listing: &Listing) -> Probed {

@@ -32,6 +32,11 @@ pub(super) fn is_session_file(path: &str) -> bool {
     Place::of(path).is_some_and(|place| place.rest == SESSION_FILE && place.area.is_some())
 }
 
+/// Tells whether a folder is a workflow folder, one of its areas or a session: what a session file in it would say.
+pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
+    ["", "WFS-x/", "active/WFS-x/"].iter().any(|tail| is_session_file(&format!("{folder}/{tail}{SESSION_FILE}")))
+}
+
 /// Is the kind of folder a session lies in, in the order of discovery (ccw.md B7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Area {
