@@ -165,6 +165,8 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<ReadSpec>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
+    /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
+    pub(crate) may_be_replaced: bool,
 }
 
 /// Says how a system itself chooses between runs when nobody names one.

@@ -30,6 +30,7 @@ use crate::model::sha256_hex;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
+use crate::store::Scope;
 
 /// Is what the command line says about every verb.
 #[derive(Clone, Debug, Default)]
@@ -93,15 +94,20 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, findings) = self.walk();
-        let finished =
-            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
-        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+        self.spots_in(Scope::Whole)
     }
 
-    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
+    /// Does the same in a part of the project.
+    pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk(scope);
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
-        let listings = store::listings(&self.project, &marks);
+        let listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
         for listing in &listings {

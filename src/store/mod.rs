@@ -36,6 +36,7 @@ pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
 pub(crate) use commit::move_folder;
+pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
 pub(crate) use environment::Environment;
 pub(crate) use error::StoreError;

@@ -218,7 +218,15 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads, rank }
+    Candidate {
+        dialect: DialectId::Ccw,
+        name,
+        own: below(&dir, OWN_DIR),
+        state: dir,
+        reads,
+        rank,
+        may_be_replaced: false,
+    }
 }
 
 #[cfg(test)]

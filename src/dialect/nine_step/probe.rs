@@ -145,6 +145,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            may_be_replaced: place == Where::Early,
         }
     }
 }
