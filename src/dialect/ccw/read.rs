@@ -268,7 +268,7 @@ fn step(
         finished_at: history.finished_at,
         commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
-        definition: task::definition(value),
+        definition: task::defined_as(book.files, task),
         focus: task::focus(value),
         targets: task::targets(value),
         summaries: book.summaries[at].clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,6 +14,7 @@ use crate::dialect::json::Json;
 use crate::dialect::json::Kind;
 use crate::dialect::json::Tape;
 use crate::model::Content;
+use crate::model::DefinedAs;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -327,8 +329,27 @@ pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
     told
 }
 
+/// Says where the definition of a task is found.
+pub(super) fn defined_as(files: &FileSet, task: &Task<'_>) -> DefinedAs {
+    let stored = |bytes: Arc<[u8]>| DefinedAs::Stored { bytes, read: read_definition };
+    match &task.place {
+        Place::File { path, pointer } if pointer.is_empty() => {
+            match files.files.get(path).map(|entry| &entry.content) {
+                Some(Content::Bytes(bytes)) => stored(Arc::clone(bytes)),
+                Some(Content::NameOnly | Content::Problem(_)) | None => DefinedAs::Workflow,
+            }
+        }
+        Place::File { .. } | Place::Checklist { .. } => stored(task.value().literal().as_bytes().into()),
+        Place::Unreadable { .. } => DefinedAs::Workflow,
+    }
+}
+
+fn read_definition(bytes: &[u8]) -> Value {
+    Tape::parse(bytes).map_or(Value::Null, |tape| definition(tape.root()))
+}
+
 /// Returns the definition: the task without what changes while it runs.
-pub(super) fn definition(task: Json<'_>) -> Value {
+fn definition(task: Json<'_>) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",
         "status_history",

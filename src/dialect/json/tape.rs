@@ -129,15 +129,38 @@ impl<'t> Json<'t> {
 
     /// Returns the value of a key; of doubled ones, of the last, as in `serde_json`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
-        self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
+        let (mut at, end) = if self.is_object() { (self.at + 1, self.after()) } else { (0, 0) };
+        let mut found = None;
+        while at < end {
+            let (name, value) = (Self { at, ..self }, Self { at: at + 1, ..self });
+            if name.is(key) {
+                found = Some(value);
+            }
+            at = value.after();
+        }
+        found
     }
 
     /// Returns what a JSON pointer finds.
     pub(crate) fn pointer(self, pointer: &str) -> Option<Self> {
-        pointer.split('/').skip(1).try_fold(self, |value, part| {
-            let part = if part.contains('~') { Cow::Owned(unescape(part)) } else { Cow::Borrowed(part) };
-            if value.is_array() { value.items().nth(part.parse().ok()?) } else { value.get(&part) }
-        })
+        let (mut value, mut rest) = (self, pointer);
+        while let Some(slash) = rest.bytes().position(|byte| byte == b'/') {
+            let tail = &rest[slash + 1..];
+            let end = tail.bytes().position(|byte| byte == b'/').unwrap_or(tail.len());
+            value = value.step(&tail[..end])?;
+            rest = &tail[end..];
+        }
+        Some(value)
+    }
+
+    /// Takes one step of a pointer.
+    fn step(self, part: &str) -> Option<Self> {
+        match self.node().sort {
+            Sort::Array => self.items().nth(part.parse().ok()?),
+            Sort::Object if part.bytes().any(|byte| byte == b'~') => self.get(&unescape(part)),
+            Sort::Object => self.get(part),
+            Sort::Null | Sort::False | Sort::True | Sort::Number | Sort::Plain | Sort::Escaped => None,
+        }
     }
 
     /// Goes through the elements of an array; of anything else there are none.
@@ -175,7 +198,11 @@ impl<'t> Json<'t> {
     /// Tells whether it is this text.
     pub(crate) fn is(self, text: &str) -> bool {
         match self.node().sort {
-            Sort::Plain => self.plain() == text,
+            Sort::Plain => {
+                let node = self.node();
+                let inside = node.start as usize + 1..node.end as usize - 1;
+                inside.len() == text.len() && self.tape.text.as_bytes()[inside] == *text.as_bytes()
+            }
             Sort::Escaped => self.read_string() == text,
             Sort::Null | Sort::False | Sort::True | Sort::Number | Sort::Array | Sort::Object => false,
         }
