@@ -268,7 +268,7 @@ impl FileSet {
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         self.files.iter().filter(move |(path, _)| {
             path.as_str()
                 .strip_prefix(dir.as_str())
