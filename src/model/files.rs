@@ -126,6 +126,8 @@ pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
+    /// Folders that this user may not look into.
+    pub(crate) closed: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 
@@ -163,6 +165,8 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<ReadSpec>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
+    /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
+    pub(crate) may_be_replaced: bool,
 }
 
 /// Says how a system itself chooses between runs when nobody names one.
@@ -264,7 +268,7 @@ impl FileSet {
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         self.files.iter().filter(move |(path, _)| {
             path.as_str()
                 .strip_prefix(dir.as_str())
