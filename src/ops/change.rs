@@ -231,7 +231,7 @@ impl<'a> Desk<'a> {
             already: None,
             message: String::new(),
         };
-        let change = match engine::admit(run, &standings, change, guard).map_err(OpError::Refused)? {
+        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
             Admitted::Change(change) => change,
             Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
