@@ -186,8 +186,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
-        let files = &self.opened.files;
-        match store::lease::inspect(&files.root, &files.own, self.world.clock, &self.world.environment) {
+        match store::lease::inspect_locked(&self.lock, self.world.clock, &self.world.environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }

@@ -49,7 +49,8 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let is_there = || lock::exists(&candidate.own.under(checked.path()));
+    let has_writers = || is_there() && checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {
@@ -63,6 +64,9 @@ pub(crate) fn file_set(
 /// Finishes what a killed writer left of a change to a run, and tells whether there was anything: files may have appeared, moved
 /// or gone since they were listed. Where this user may not write, or somebody is at work, nothing happens.
 pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RelPath) -> bool {
+    if !txn::is_pending(&own.under(root)) {
+        return false;
+    }
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
     own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
         && RunLock::acquire(root, own, project.lock_timeout).is_ok()
