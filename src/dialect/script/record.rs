@@ -233,10 +233,63 @@ impl Tail {
 
 /// Reads a journal up to the first line that is not sound.
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
-    let _ = bytes;
-    Journal { records: Vec::new(), tail: Tail::of(header), rest: Rest::Nothing }
+    let mut journal = Journal { records: Vec::new(), tail: Tail::of(header), rest: Rest::Nothing };
+    let mut rest = bytes;
+    for number in 1.. {
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+            if !rest.is_empty() {
+                journal.rest = Rest::Torn { bytes: rest.len() as u64 };
+            }
+            break;
+        };
+        match line(&journal.tail, &rest[..end]) {
+            Ok((record, chain)) => {
+                let length = journal.tail.length + end as u64 + 1;
+                journal.tail = Tail { seq: record.seq, chain, length };
+                journal.records.push(record);
+            }
+            Err(Unsound::Broken(reason)) => {
+                journal.rest = Rest::Broken { line: number, reason: reason.to_owned() };
+                break;
+            }
+            Err(Unsound::Newer) => {
+                journal.rest = Rest::Newer { line: number };
+                break;
+            }
+        }
+        rest = &rest[end + 1..];
+    }
+    journal
+}
+
+enum Unsound {
+    Broken(&'static str),
+    /// It is what was written, and it says what this version does not know.
+    Newer,
+}
+
+fn line(before: &Tail, bytes: &[u8]) -> Result<(Record, String), Unsound> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
+    let (chain, rest) = text
+        .strip_prefix("{\"chain\":\"")
+        .and_then(|rest| rest.split_once("\","))
+        .ok_or(Unsound::Broken("it does not begin with a digest"))?;
+    let body = format!("{{{rest}");
+    if chained(&before.chain, &body) != chain {
+        return Err(Unsound::Broken("it is not what was written there"));
+    }
+    let record: Record = serde_json::from_str(&body).map_err(|_| Unsound::Newer)?;
+    if record.seq == before.seq + 1 {
+        Ok((record, chain.to_owned()))
+    } else {
+        Err(Unsound::Broken("its number does not follow the one before"))
+    }
 }
 
 fn chained(before: &str, body: &str) -> String {
     crate::model::sha256_hex(format!("{before}\n{body}").as_bytes())
 }
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -51,7 +51,7 @@ pub(crate) struct Step {
     pub(crate) when: Option<Condition>,
     /// Of one attempt; its own, or that of the workflow.
     pub(crate) timeout: Option<Duration>,
-    /// Its own, or that of the workflow.
+    /// Its own, that of the workflow, or for `claude` [`Retry::of_claude`].
     pub(crate) retry: Option<Retry>,
     pub(crate) capture: Option<Capture>,
     /// Takes stdout, relative to the working folder of the step.
@@ -168,7 +168,7 @@ pub(crate) struct Retry {
     pub(crate) max_delay: Duration,
     /// 0 to 1: the part of a delay that chance decides.
     pub(crate) jitter: f64,
-    /// Empty: whatever is transient.
+    /// Empty: whatever another try can change.
     pub(crate) retry_on: Vec<RetryOn>,
 }
 
@@ -232,6 +232,39 @@ impl Step {
     }
 }
 
+impl Streams {
+    /// Returns what is captured where nobody says anything.
+    pub(super) const fn usual() -> Self {
+        Self { stdout: true, stderr: false, exit_code: true, success: true, duration: true }
+    }
+}
+
+impl Retry {
+    /// Returns how often a step is tried for which a person only says that it is.
+    pub(crate) const fn usual() -> Self {
+        Self {
+            attempts: 3,
+            backoff: Backoff::Exponential,
+            initial_delay: Duration::from_secs(1),
+            max_delay: Duration::from_secs(60),
+            jitter: 0.0,
+            retry_on: Vec::new(),
+        }
+    }
+
+    /// Returns what holds for `claude` where nobody says anything: five tries when the service is at fault (Spec 185).
+    pub(crate) fn of_claude() -> Self {
+        Self {
+            attempts: 5,
+            backoff: Backoff::Exponential,
+            initial_delay: Duration::from_secs(5),
+            max_delay: Duration::from_secs(300),
+            jitter: 0.25,
+            retry_on: vec![RetryOn::Network, RetryOn::Timeout, RetryOn::ServerError, RetryOn::RateLimit],
+        }
+    }
+}
+
 impl Workflow {
     /// Tells whether any step, at any depth, calls `claude`.
     pub(crate) fn needs_claude(&self) -> bool {
@@ -242,16 +275,21 @@ impl Workflow {
 
 impl Step {
     fn needs_claude(&self) -> bool {
-        let inside: Vec<&[Self]> = match &self.command {
-            Command::Claude(_) => return true,
-            Command::Shell(_) | Command::WriteFile(_) => Vec::new(),
+        matches!(self.command, Command::Claude(_)) || self.inside().into_iter().flatten().any(Self::needs_claude)
+    }
+
+    /// Returns the lists of steps that it has inside, in the order of the file.
+    pub(super) fn inside(&self) -> Vec<&[Self]> {
+        let mut inside: Vec<&[Self]> = match &self.command {
+            Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => Vec::new(),
             Command::Foreach(foreach) => vec![&foreach.steps],
             Command::Validate(validate) => {
                 let gap = validate.on_incomplete.as_ref().map_or(&[][..], |gap| &gap.steps);
                 vec![&validate.steps, gap]
             }
         };
-        let handler = self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps);
-        inside.into_iter().chain([handler, &self.on_success]).flatten().any(Self::needs_claude)
+        inside.push(self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps));
+        inside.push(&self.on_success);
+        inside
     }
 }
