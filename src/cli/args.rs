@@ -249,7 +249,7 @@ pub(super) struct Target {
     /// Take the change as JSON from standard input (schema: `piton schema change`); the other flags are left out
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
-    /// Go on over unmet dependencies and attempt limits (never over a gate)
+    /// Go on over unmet dependencies, attempt limits, the wrong branch and missing outputs (never over an open gate or review)
     #[arg(long)]
     pub(super) force: bool,
 }
