@@ -157,19 +157,32 @@ impl World {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
-            let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
-            if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
-                && found.is_git
-                && found.branch.as_deref() != Some(branch)
-            {
-                found.branch_exists = store::git::branch_exists(&self.project.root, branch);
-            }
+            self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence
+    }
+
+    /// Adds to evidence gathered without git where the work would happen now; that takes files only.
+    pub(crate) fn look_at_workspace(&self, opened: &Opened, evidence: &mut Evidence) {
+        if self.project.git.is_some() {
+            evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
+            self.look_for_branch(opened, evidence);
+        }
+    }
+
+    /// Finds out whether the branch that the run wants exists, where another one is checked out.
+    fn look_for_branch(&self, opened: &Opened, evidence: &mut Evidence) {
+        let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
+        if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
+            && found.is_git
+            && found.branch.as_deref() != Some(branch)
+        {
+            found.branch_exists = store::git::branch_exists(&self.project.root, branch);
+        }
     }
 }
 
