@@ -32,6 +32,11 @@ pub(super) fn is_session_file(path: &str) -> bool {
     Place::of(path).is_some_and(|place| place.rest == SESSION_FILE && place.area.is_some())
 }
 
+/// Tells whether a folder is a workflow folder, one of its areas or a session: what a session file in it would say.
+pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
+    ["", "WFS-x/", "active/WFS-x/"].iter().any(|tail| is_session_file(&format!("{folder}/{tail}{SESSION_FILE}")))
+}
+
 /// Is the kind of folder a session lies in, in the order of discovery (ccw.md B7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Area {
@@ -214,7 +219,15 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads, rank }
+    Candidate {
+        dialect: DialectId::Ccw,
+        name,
+        own: below(&dir, OWN_DIR),
+        state: dir,
+        reads,
+        rank,
+        may_be_replaced: false,
+    }
 }
 
 #[cfg(test)]

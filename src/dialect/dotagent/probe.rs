@@ -74,6 +74,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
         rank: None,
+        may_be_replaced: false,
         own: layout.own(),
         state: layout.phase,
         reads,

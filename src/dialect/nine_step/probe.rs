@@ -24,6 +24,13 @@ pub(super) fn is_marked(path: &str) -> bool {
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
 }
 
+/// Tells whether a folder is a worktree, or holds the worktrees or the early states.
+pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {
+    let worktrees = RelPath::parse(&config.worktree_dir).ok();
+    worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
+        || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
     Root,
@@ -139,6 +146,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            may_be_replaced: place == Where::Early,
         }
     }
 }

@@ -51,6 +51,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let source = state::source_of(&phase, &state);
     Some(Candidate {
         rank: None,
+        may_be_replaced: false,
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
         own: beside(&state, ".piton")?,
