@@ -26,7 +26,7 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::Wanted;
-use crate::model::sha256_hex;
+use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
@@ -254,15 +254,12 @@ impl Opened {
     /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
-        let mut all = Vec::new();
-        for path in state_files {
+        let pieces = state_files.iter().flat_map(|path| {
             let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            all.extend_from_slice(path.as_str().as_bytes());
-            all.push(0);
-            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
-            all.push(0);
-        }
-        let mut digest = sha256_hex(&all);
+            let content = after.or_else(|| self.files.bytes(path)).unwrap_or_default();
+            [path.as_str().as_bytes(), &[0], content, &[0]]
+        });
+        let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
     }
