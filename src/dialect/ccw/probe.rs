@@ -15,6 +15,7 @@ use super::raw;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -213,7 +214,15 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads, rank }
+    Candidate {
+        dialect: DialectId::Ccw,
+        name,
+        own: below(&dir, OWN_DIR),
+        state: dir,
+        reads,
+        rank,
+        claim: Claim::Stated,
+    }
 }
 
 #[cfg(test)]

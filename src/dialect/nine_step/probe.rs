@@ -7,6 +7,7 @@ use super::workspace::EARLY_SUFFIX;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -138,6 +139,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            claim: Claim::Stated,
         }
     }
 }

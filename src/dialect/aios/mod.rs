@@ -1,0 +1,113 @@
+//! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
+//!
+//! Thirteen kinds of run in one project: epics, QA loops, development cycles, guided workflows, and what stories and spec
+//! artifacts imply. `kind` tells them apart by content; every kind has a module of its own that reads it. Stories are evidence
+//! and never written.
+
+mod ade;
+mod bob;
+mod brief;
+mod build;
+mod dev_cycle;
+mod engine_state;
+mod epic;
+mod guided;
+mod kind;
+mod native;
+mod paused;
+mod phases;
+mod places;
+mod probe;
+mod qa_loop;
+mod record;
+mod spec;
+mod story_cycle;
+mod write;
+
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::model::Brief;
+use crate::model::Change;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::RelPath;
+use crate::model::Run;
+
+use kind::Kind;
+
+/// Speaks the state files of AIOS, AIOX and nexos.
+pub(crate) struct Aios;
+
+impl Dialect for Aios {
+    fn id(&self) -> DialectId {
+        DialectId::Aios
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        places::is_marked(path)
+    }
+
+    fn further(&self, listing: &Listing) -> Vec<RelPath> {
+        places::configured_stories(listing)
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        match Kind::of(files) {
+            Ok(kind) => load(kind, files),
+            Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
+        }
+    }
+
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        match Kind::of(files) {
+            Ok(kind) => write::edit(kind, files, change),
+            Err(finding) => {
+                Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
+            }
+        }
+    }
+
+    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
+        None
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        places::backup_of(path)
+    }
+
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::native(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, plan, next)
+    }
+}
+
+fn load(kind: Kind, files: &FileSet) -> Loaded {
+    match kind {
+        Kind::Epic => epic::load(files),
+        Kind::QaLoop => qa_loop::load(files),
+        Kind::Guided => guided::load(files),
+        Kind::Engine => engine_state::load(files),
+        Kind::DevCycle => dev_cycle::load(files),
+        Kind::Paused => paused::load(files),
+        Kind::Ade => ade::load(files),
+        Kind::Phases => phases::load(files),
+        Kind::Bob => bob::load(files),
+        Kind::Build => build::load(files),
+        Kind::Record => record::load(files),
+        Kind::StoryCycle => story_cycle::load(files),
+        Kind::Spec => spec::load(files),
+    }
+}
