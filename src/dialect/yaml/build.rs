@@ -149,7 +149,12 @@ impl<'a> Builder<'a> {
             items.push(self.node(read, depth + 1)?);
         };
         let last = items.last().map(|item: &Node| item.span.end);
-        Ok(self.collection(style, at, &closing, last, Kind::List(items)))
+        let first = items.first().map(|item| item.span.start);
+        let mut list = self.collection(style, at, &closing, last, Kind::List(items));
+        if list.style == Style::Block {
+            list.span.start = self.first_dash(list.span.start, first);
+        }
+        Ok(list)
     }
 
     fn map(&mut self, style: StructureStyle, at: &granit_parser::Span, depth: usize) -> Result<Node, YamlError> {
@@ -201,6 +206,16 @@ impl<'a> Builder<'a> {
             StructureStyle::Block => (Style::Block, last.unwrap_or(end)),
         };
         Node { place: place(&opening.start), span: Span { start, end: end.max(start) }, style, kind }
+    }
+
+    /// The parser lets a list that is not indented begin behind its first dash.
+    fn first_dash(&self, start: usize, first_item: Option<usize>) -> usize {
+        let at = start - self.shift;
+        if self.text[at..].starts_with('-') && first_item.is_some_and(|item| item > start) {
+            return start;
+        }
+        let before = self.text[..at].trim_end();
+        if before.ends_with('-') { before.len() - 1 + self.shift } else { start }
     }
 
     fn alias(&mut self, anchor: usize, at: &granit_parser::Span) -> Result<Node, YamlError> {
