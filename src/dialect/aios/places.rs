@@ -4,11 +4,6 @@
 use crate::model::Listing;
 use crate::model::RelPath;
 
-/// The framework's folder for what it keeps at run time, in the order in which they came to be.
-pub(super) const RUNTIMES: [&str; 2] = [".aios", ".aiox"];
-/// Where stories lie unless a setting says otherwise.
-pub(super) const STORIES: &str = "docs/stories";
-
 /// Says which part of a project a path lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Area {

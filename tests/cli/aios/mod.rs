@@ -1,0 +1,4 @@
+//! AIOS, AIOX and nexos through the binary.
+
+mod dev_cycle;
+mod real;
