@@ -126,6 +126,8 @@ pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
+    /// Folders that this user may not look into.
+    pub(crate) closed: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 
@@ -164,6 +166,8 @@ pub(crate) struct Candidate {
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
     pub(crate) claim: Claim,
+    /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
+    pub(crate) may_be_replaced: bool,
 }
 
 /// Says what a candidate rests on, for a choice that nobody made.
@@ -174,21 +178,14 @@ pub(crate) enum Claim {
     Stated,
     /// A saved state of a system whose autopilot takes the one that was updated last, on a tie the lowest priority.
     StatedAmong { priority: u8 },
-    /// Signs of work, and no saved state: never taken by itself beside one that is saved.
-    #[expect(dead_code, reason = "stories and spec artifacts will claim it")]
-    Implied { priority: u8 },
 }
 
 impl Claim {
-    pub(crate) const fn is_implied(self) -> bool {
-        matches!(self, Self::Implied { .. })
-    }
-
     /// Returns the priority where autopilot may choose by time.
     pub(crate) const fn priority(self) -> Option<u8> {
         match self {
             Self::Stated => None,
-            Self::StatedAmong { priority } | Self::Implied { priority } => Some(priority),
+            Self::StatedAmong { priority } => Some(priority),
         }
     }
 }
@@ -292,7 +289,7 @@ impl FileSet {
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         self.files.iter().filter(move |(path, _)| {
             path.as_str()
                 .strip_prefix(dir.as_str())
