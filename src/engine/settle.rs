@@ -80,6 +80,18 @@ pub(crate) fn standings(run: &Run, evidence: &Evidence, load_findings: &[Finding
     settle(run, &Graph::of(run), evidence, load_findings).standings
 }
 
+/// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
+pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
+    let step = Step { status: Status::Completed, ..step.clone() };
+    let records = Records::default();
+    let weighing =
+        Weighing { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
+    let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
+    let problems: Vec<String> = step.outputs.iter().filter_map(problem).collect();
+    let one_is_enough = step.outputs_any && problems.len() < step.outputs.len();
+    if one_is_enough { Vec::new() } else { problems }
+}
+
 pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Settled {
     let held: BTreeSet<&str> = load_findings
         .iter()
@@ -107,6 +119,7 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
 }
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
+#[derive(Default)]
 struct Records<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
     /// Who left a path last.

@@ -218,6 +218,14 @@ impl Opened {
         Self { dialect, candidate, files, loaded }
     }
 
+    /// Takes committed edits in without reading the files again.
+    pub(crate) fn take_in(&mut self, edits: &[Edit]) {
+        if !edits.is_empty() {
+            store::take_in(&mut self.files, &self.candidate.reads, edits);
+            self.loaded = self.dialect.load(&self.files);
+        }
+    }
+
     /// Returns the run, or why there is none to speak of.
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
@@ -232,7 +240,7 @@ impl Opened {
         self.revision_with(&[])
     }
 
-    /// Returns what the revision is once these replacements are on disk.
+    /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let mut all = Vec::new();
@@ -249,6 +257,11 @@ impl Opened {
     }
 
     pub(crate) fn header(&self, run: &Run) -> RunHeader {
+        self.header_at(run, self.revision())
+    }
+
+    /// Does the same for a caller who has the revision already.
+    pub(crate) fn header_at(&self, run: &Run, revision: String) -> RunHeader {
         RunHeader {
             id: run.id.clone(),
             dialect: run.dialect,
@@ -261,7 +274,7 @@ impl Opened {
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
             resumes: run.resumes,
-            revision: self.revision(),
+            revision,
         }
     }
 }

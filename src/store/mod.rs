@@ -54,6 +54,7 @@ pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;
 pub(crate) use read::finish_pending;
 pub(crate) use read::read_file;
+pub(crate) use read::take_in;
 pub(crate) use read::text_input;
 pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
