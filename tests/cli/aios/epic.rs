@@ -57,8 +57,8 @@ fn sandbox(statuses: [&str; 3], waves: [&str; 2], gates: &str) -> Sandbox {
 
 fn next(plan: &Value) -> Vec<String> {
     let word = |next: &Value, key: &str| next[key].as_str().unwrap_or_default().to_owned();
-    let all = plan.as_array().unwrap();
-    all.iter().map(|next| format!("{} {}", word(next, "action"), word(next, "step"))).collect()
+    let all = plan.as_array().into_iter().flatten();
+    all.map(|next| format!("{} {}", word(next, "action"), word(next, "step"))).collect()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
         // Approved, and whether the branches were merged nobody knows.
         (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
-        (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec!["run 5.2"]),
+        (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec![]),
         (["completed", "blocked", "pending"], ["in_progress", "pending"], "{}", 9, vec!["run 5.2"]),
         (["completed", "failed", "pending"], ["in_progress", "pending"], "{}", 9, vec!["retry 5.2"]),
     ] {
