@@ -3,6 +3,7 @@
 //! What a system's own rules say (where a rejected review returns to, which steps are gates) leaves here as data on the steps.
 //! Adding a dialect means one folder and one line in [`DIALECTS`].
 
+mod aios;
 mod ccw;
 mod dotagent;
 mod json;
@@ -42,6 +43,11 @@ pub(crate) trait Dialect: Sync {
     /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
     /// content. `path` is relative to the root.
     fn marks(&self, path: &str) -> bool;
+
+    /// Names files that deserve a first look because of what the first looks said: a setting names the folder they lie in.
+    fn further(&self, _listing: &Listing) -> Vec<RelPath> {
+        Vec::new()
+    }
 
     /// Tells whether runs would be in a folder that could not be looked into. `folder` is relative to the root.
     fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool;
@@ -185,7 +191,7 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent];
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

@@ -26,7 +26,7 @@ pub(crate) use evidence::{
     CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
+    Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError,
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};

@@ -107,10 +107,12 @@ impl World {
 
     fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
-        let listings = store::listings(&self.project, scope, &marks);
+        let mut listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
-        for listing in &listings {
+        for listing in &mut listings {
+            let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
+            store::look_further(listing, &further);
             probe(listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }

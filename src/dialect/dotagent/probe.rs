@@ -12,6 +12,7 @@ use super::place;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -74,6 +75,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
         rank: None,
+        claim: Claim::Stated,
         may_be_replaced: false,
         own: layout.own(),
         state: layout.phase,

@@ -8,6 +8,7 @@ use crate::dialect::Probed;
 use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -146,6 +147,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            claim: Claim::Stated,
             may_be_replaced: place == Where::Early,
         }
     }

@@ -16,6 +16,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -51,6 +52,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let source = state::source_of(&phase, &state);
     Some(Candidate {
         rank: None,
+        claim: Claim::Stated,
         may_be_replaced: false,
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),

@@ -1,0 +1,110 @@
+//! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
+//!
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics and development cycles are
+//! read, each by a module of its own; of the others a finding says what they are. Stories are evidence and never written.
+
+mod brief;
+mod consistency;
+mod dev_cycle;
+mod epic;
+mod execution;
+mod kind;
+mod native;
+mod places;
+mod probe;
+mod settings;
+mod shelf;
+mod story;
+mod write;
+
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::model::Brief;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::RelPath;
+use crate::model::Run;
+
+use kind::Kind;
+
+/// Speaks the state files of AIOS, AIOX and nexos.
+pub(crate) struct Aios;
+
+impl Dialect for Aios {
+    fn id(&self) -> DialectId {
+        DialectId::Aios
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        places::is_marked(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        places::keeps_state_in(folder)
+    }
+
+    fn further(&self, listing: &Listing) -> Vec<RelPath> {
+        settings::further(listing)
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        match Kind::of(files) {
+            Ok(kind) => load(kind, files),
+            Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
+        }
+    }
+
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        match Kind::of(files) {
+            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Err(finding) => {
+                Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
+            }
+        }
+    }
+
+    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
+        None
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        places::backup_of(path)
+    }
+
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::native(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
+    }
+}
+
+fn load(kind: Kind, files: &FileSet) -> Loaded {
+    match kind {
+        Kind::Epic => epic::load(files),
+        Kind::DevCycle => dev_cycle::load(files),
+        Kind::QaLoop
+        | Kind::Guided
+        | Kind::Engine
+        | Kind::Paused
+        | Kind::Ade
+        | Kind::Phases
+        | Kind::Bob
+        | Kind::Build
+        | Kind::Record
+        | Kind::Pipeline => Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() },
+    }
+}
