@@ -11,6 +11,7 @@ mod build;
 mod dev_cycle;
 mod engine_state;
 mod epic;
+mod gate;
 mod guided;
 mod kind;
 mod native;
@@ -23,6 +24,8 @@ mod record;
 mod spec;
 mod story;
 mod story_cycle;
+#[cfg(test)]
+mod testing;
 mod write;
 
 use crate::dialect::Dialect;
