@@ -56,7 +56,7 @@ pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) 
 }
 
 /// Tells whether a path is that of a gate file: `docs/qa/gates/{epic}.{story}-{slug}.yml`.
-fn is_gate(path: &RelPath) -> bool {
+pub(super) fn is_gate(path: &RelPath) -> bool {
     let is_data = [".yml", ".yaml", ".json"].iter().any(|end| path.name().ends_with(end));
     is_data && path.parent().is_some_and(|folder| folder.name() == "gates")
 }
@@ -80,7 +80,7 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
     let decision = kind::text(decided).unwrap_or_default();
     Ok(Some(Gate {
         file: path.clone(),
-        story: word(&["story", "storyId", "story_id"]).map_or_else(|| named(path), str::to_owned),
+        story: about(&node).map_or_else(|| named(path), str::to_owned),
         decision: of_word(decision),
         word: decision.to_owned(),
         line: decided.place.line,
@@ -88,6 +88,16 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
         iteration: word(&["iteration"]).and_then(|text| text.parse().ok()),
         reasons: reasons(&node),
     }))
+}
+
+/// Returns the story that a gate file is about.
+pub(super) fn story_of(path: &RelPath, bytes: &[u8]) -> String {
+    let node = kind::parse(bytes).ok();
+    node.as_ref().and_then(about).map_or_else(|| named(path), str::to_owned)
+}
+
+fn about(node: &Node) -> Option<&str> {
+    ["story", "storyId", "story_id"].iter().find_map(|key| kind::text(node.get(key)?))
 }
 
 /// Reads the story from the name of a file: the number in front of the slug, else all of it.

@@ -13,6 +13,7 @@ mod engine_state;
 mod epic;
 mod gate;
 mod guided;
+mod implied;
 mod kind;
 mod native;
 mod paused;

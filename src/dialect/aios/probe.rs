@@ -1,5 +1,6 @@
 //! Finding what was saved and what is implied.
 
+use super::implied;
 use super::kind;
 use super::kind::Kind;
 use super::kind::Sort;
@@ -20,6 +21,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         probed.candidates.extend(saved(entry));
     }
+    probed.candidates.extend(implied::candidates(listing));
     probed
 }
 
