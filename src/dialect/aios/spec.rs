@@ -4,7 +4,6 @@
 //! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::kind;
-use super::kind::Kind;
 use super::places;
 use super::places::Area;
 use crate::dialect::Loaded;
@@ -145,7 +144,11 @@ fn is_simple(node: &Node) -> bool {
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let Some(pipeline) = Pipeline::of_folder(&files.state) else { return kind::unread(files) };
+    let Some(pipeline) = Pipeline::of_folder(&files.state) else {
+        let finding =
+            Finding::new(FindingCode::StateUnreadable, "no spec pipeline leaves its artifacts in this folder");
+        return Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() };
+    };
     let mut artifacts = Artifacts { files, pipeline: &pipeline, findings: Vec::new() };
     let steps = artifacts.steps();
     let findings = artifacts.findings;
@@ -162,7 +165,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         id: RunId::new(format!("spec-{id}")),
         dialect: DialectId::Aios,
         title: format!("Spec Pipeline for {id}"),
-        workflow: Kind::Spec.workflow().to_owned(),
+        workflow: "spec-pipeline".to_owned(),
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
         state_files: pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect(),
         steps,

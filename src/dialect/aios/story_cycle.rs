@@ -6,7 +6,6 @@
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
-use super::kind::Kind;
 use super::story;
 use super::story::SectionKind;
 use super::story::Seen;
@@ -84,7 +83,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         id: RunId::new(format!("sdc-{id}")),
         dialect: DialectId::Aios,
         title: format!("SDC for story {id}"),
-        workflow: Kind::StoryCycle.workflow().to_owned(),
+        workflow: "story-development-cycle".to_owned(),
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
         state_files: vec![files.state.clone()],
         steps,
