@@ -175,7 +175,6 @@ pub(crate) enum Claim {
     /// A saved state of a system whose autopilot takes the one that was updated last, on a tie the lowest priority.
     StatedAmong { priority: u8 },
     /// Signs of work, and no saved state: never taken by itself beside one that is saved.
-    #[expect(dead_code, reason = "stories and spec artifacts will claim it")]
     Implied { priority: u8 },
 }
 

@@ -36,7 +36,7 @@ fn stories_that_somebody_works_on_are_found_in_their_order() {
         ("docs/stories/active/3.3.story.md", REVIEWED),
         ("docs/stories/STATUS.md", ACTIVE),
         ("docs/stories/_archived/3.9.story.md", ACTIVE),
-        ("notes/3.8.story.md", ACTIVE),
+        ("docs/qa/3.8.story.md", ACTIVE),
     ]);
     let all: Vec<(&str, &str, Claim)> =
         found.iter().map(|run| (run.name.as_str(), run.state.as_str(), run.claim)).collect();

@@ -131,6 +131,11 @@ fn verdict(node: &Node) -> Option<&str> {
     node.get("verdict").or(inner).and_then(kind::text)
 }
 
+/// Tells whether a path is that of a folder in which a pipeline leaves its artifacts.
+pub(super) fn is_folder(path: &RelPath) -> bool {
+    Pipeline::of_folder(path).is_some()
+}
+
 /// Tells whether an assessment makes the feature simple: by its class, else by its score of 8 or less.
 fn is_simple(node: &Node) -> bool {
     let place = node.get("complexity_assessment").unwrap_or(node);
