@@ -201,6 +201,8 @@ pub(crate) enum Claim {
     Stated,
     /// A saved state of a system whose autopilot takes the one that was updated last, on a tie the lowest priority.
     StatedAmong { priority: u8 },
+    /// Signs of work, and no saved state: never taken by itself beside one that is saved.
+    Implied { priority: u8 },
 }
 
 impl Claim {

@@ -2,6 +2,7 @@
 
 use super::places;
 use super::places::Area;
+use super::spec;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
@@ -40,6 +41,10 @@ pub(super) enum Kind {
     Record,
     /// The JSON of an epic that the orchestration template speaks of (C-22).
     Pipeline,
+    /// Nothing is saved; a story says that somebody works on it.
+    StoryCycle,
+    /// Nothing is saved; artifacts of a spec pipeline lie there.
+    Spec,
 }
 
 /// Says what a file is.
@@ -82,6 +87,12 @@ impl Kind {
     /// With a finding, when the file is no state.
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let path = &files.state;
+        if path.as_str().ends_with(".md") {
+            return Ok(Self::StoryCycle);
+        }
+        if spec::is_folder(path) {
+            return Ok(Self::Spec);
+        }
         let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));
         let content = files.files.get(path).map(|entry| &entry.content);
         let sort = match content {
@@ -106,7 +117,7 @@ impl Kind {
     /// Tells whether its runs are read; the others are only told about.
     pub(super) const fn is_read(self) -> bool {
         match self {
-            Self::Epic | Self::DevCycle => true,
+            Self::Epic | Self::DevCycle | Self::StoryCycle | Self::Spec => true,
             Self::QaLoop
             | Self::Guided
             | Self::Engine
@@ -135,6 +146,8 @@ impl Kind {
             Self::Build => "the state of an autonomous build",
             Self::Record => "the record of a nexos orchestration",
             Self::Pipeline => "the pipeline of an epic as JSON",
+            Self::StoryCycle => "a story",
+            Self::Spec => "the artifacts of a spec pipeline",
         }
     }
 
@@ -152,6 +165,8 @@ impl Kind {
             | Self::Bob
             | Self::Build
             | Self::Record => 3,
+            Self::StoryCycle => 4,
+            Self::Spec => 6,
         }
     }
 }

@@ -1,20 +1,27 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
 //! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics and development cycles are
-//! read, each by a module of its own; of the others a finding says what they are. Stories are evidence and never written.
+//! read, each by a module of its own; of the others a finding says what they are. What nobody saved is read from stories and from
+//! the artifacts of spec pipelines. Stories are evidence and never written.
 
 mod brief;
 mod consistency;
 mod dev_cycle;
 mod epic;
 mod execution;
+mod gate;
+mod implied;
 mod kind;
 mod native;
 mod places;
 mod probe;
 mod settings;
 mod shelf;
+mod spec;
 mod story;
+mod story_cycle;
+#[cfg(test)]
+mod testing;
 mod write;
 
 use crate::dialect::Dialect;
@@ -96,6 +103,8 @@ fn load(kind: Kind, files: &FileSet) -> Loaded {
     match kind {
         Kind::Epic => epic::load(files),
         Kind::DevCycle => dev_cycle::load(files),
+        Kind::StoryCycle => story_cycle::load(files),
+        Kind::Spec => spec::load(files),
         Kind::QaLoop
         | Kind::Guided
         | Kind::Engine

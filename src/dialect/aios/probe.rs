@@ -1,9 +1,12 @@
 //! Finding what was saved, and saying of everything else under the probed places what it is.
 
+use std::collections::BTreeSet;
+
 use super::consistency;
 use super::epic;
 use super::epic::State;
 use super::execution;
+use super::implied;
 use super::kind;
 use super::kind::Kind;
 use super::kind::Sort;
@@ -29,13 +32,17 @@ use crate::model::clean_line;
 
 /// Finds the runs of a listing.
 pub(super) fn probe(listing: &Listing) -> Probed {
-    let mut prober = Prober { listing, shelf: None, epics: Vec::new(), probed: Probed::default() };
+    let mut prober =
+        Prober { listing, shelf: None, epics: Vec::new(), told: BTreeSet::new(), probed: Probed::default() };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         if let Some(place) = places::place(entry.path.as_str()) {
             prober.take(entry, &place);
         }
     }
     prober.keep_newest_epics();
+    let told = prober.told;
+    let implied = implied::candidates(listing).into_iter().filter(|candidate| !told.contains(&candidate.state));
+    prober.probed.candidates.extend(implied);
     prober.probed
 }
 
@@ -44,6 +51,8 @@ struct Prober<'a> {
     /// Made for the first epic: most projects have none.
     shelf: Option<Shelf<'a>>,
     epics: Vec<FoundEpic<'a>>,
+    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
+    told: BTreeSet<RelPath>,
     probed: Probed,
 }
 
@@ -137,6 +146,10 @@ impl<'a> Prober<'a> {
             self.probed.findings.push(Finding { severity, ..finding.fix(fix) });
         } else if state.is_ended() {
             let is_completed = state.status.as_deref() == Some("completed");
+            if is_completed {
+                let documents = self.documents(base, &state);
+                self.tell_of(&documents);
+            }
             let how = if is_completed { "completed" } else { "was aborted" };
             let finding = Finding::new(FindingCode::RunEnded, format!("epic {id} {how}")).at(path);
             let finding =
@@ -152,8 +165,16 @@ impl<'a> Prober<'a> {
             let mut reads = vec![ReadSpec::File(path.clone())];
             reads.extend(places::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
+            self.tell_of(&reads);
             self.epics.push(FoundEpic { path, base, state, reads });
         }
+    }
+
+    fn tell_of(&mut self, documents: &[ReadSpec]) {
+        self.told.extend(documents.iter().filter_map(|spec| match spec {
+            ReadSpec::File(path) => Some(path.clone()),
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,
+        }));
     }
 
     /// Returns the plan and the stories of an epic.
