@@ -11,6 +11,9 @@ mod build;
 mod dev_cycle;
 mod engine_state;
 mod epic;
+mod fields;
+#[cfg(test)]
+mod fixtures;
 mod guided;
 mod kind;
 mod native;

@@ -1,4 +1,5 @@
 //! AIOS, AIOX and nexos through the binary.
 
 mod dev_cycle;
+mod qa_loop;
 mod real;
