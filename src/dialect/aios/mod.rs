@@ -24,6 +24,7 @@ mod probe;
 mod qa_loop;
 mod record;
 mod spec;
+mod story;
 mod story_cycle;
 mod write;
 

@@ -16,7 +16,7 @@ pub(super) struct Field<'a> {
 
 /// Says how a field is written (2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(super) enum Form {
     /// `**Key:** value`.
     Bold,
     /// `> **Key:** value`.
@@ -29,12 +29,8 @@ pub(crate) enum Form {
     Table,
     /// `## Key: value`.
     InlineHeading,
-    /// `## Key`, and the value on a line of its own.
-    Heading,
     /// `key: value` in the front matter.
     FrontMatter,
-    /// `- [x] value` in a list of all values.
-    Checklist,
 }
 
 /// Reads a line of the text as a field.
@@ -115,10 +111,4 @@ pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
         rest = end.map(|end| &text[end + 1..]);
         Some(cell.trim())
     })
-}
-
-/// Tells whether a row of a table only separates its head from its body.
-pub(super) fn is_separator(row: &str) -> bool {
-    let row = row.trim();
-    row.starts_with('|') && row.contains('-') && row.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
 }

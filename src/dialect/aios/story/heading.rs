@@ -4,7 +4,7 @@ use super::status::fold_words;
 
 /// Says what a section is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SectionKind {
+pub(in crate::dialect::aios) enum SectionKind {
     /// Title and fields, before the first section.
     Header,
     Status,

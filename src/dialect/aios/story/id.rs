@@ -55,7 +55,7 @@ pub(super) fn of_path(path: &RelPath) -> String {
 }
 
 /// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
-pub(crate) fn same(left: &str, right: &str) -> bool {
+pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
     fn bare(id: &str) -> String {
         let id = id.trim().to_lowercase();
         id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
@@ -72,7 +72,7 @@ fn is_unmistakable(id: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let dotted = id.contains('.') && id.split('.').all(is_number);
     let (head, tail) = id.rsplit_once('-').unwrap_or(("", ""));
-    let prefixed = !head.is_empty()
+    let prefixed = !matches!(head, "" | "EPIC" | "QA")
         && head.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-')
         && tail.split('.').all(is_number);
     dotted || prefixed

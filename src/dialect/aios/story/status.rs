@@ -2,7 +2,7 @@
 
 /// Says where a story stands, whatever its spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum StoryStatus {
+pub(in crate::dialect::aios) enum StoryStatus {
     Draft,
     Ready,
     InProgress,
@@ -19,17 +19,8 @@ pub(crate) enum StoryStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) status: StoryStatus,
-    pub(super) language: Language,
     /// It is done only if what it announces happens.
     pub(super) is_announced: bool,
-}
-
-/// Names the language of a word, for a suggestion in the same one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    English,
-    Portuguese,
-    Spanish,
 }
 
 /// Words of gates and templates that stand where a status could.
@@ -65,20 +56,8 @@ const SPANISH: [(StoryStatus, &[&str]); 6] = [
 ];
 
 impl StoryStatus {
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Draft,
-        Self::Ready,
-        Self::InProgress,
-        Self::InReview,
-        Self::Done,
-        Self::TerminalOther,
-        Self::Blocked,
-        Self::Unknown,
-    ];
-
     /// Returns the word of the seed's tables.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub(in crate::dialect::aios) const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "Draft",
             Self::Ready => "Ready",
@@ -116,22 +95,19 @@ pub(super) fn core(value: &str) -> &str {
 /// Reads the core of a value.
 pub(super) fn meaning(core: &str) -> Meaning {
     let word = fold(core);
-    let of = |language, table: &[(StoryStatus, &[&str])]| {
-        let status = table.iter().find(|(_, words)| words.contains(&word.as_str()))?.0;
-        Some(Meaning { status, language, is_announced: false })
-    };
-    let known = of(Language::English, &ENGLISH)
-        .or_else(|| of(Language::Portuguese, &PORTUGUESE))
-        .or_else(|| of(Language::Spanish, &SPANISH));
-    let is_announced = matches!(word.as_str(), "readyfordeploy" | "readyfordeployment" | "readyforlaunch");
-    let status = if is_announced { StoryStatus::Done } else { StoryStatus::Unknown };
-    known.unwrap_or(Meaning { status, language: Language::English, is_announced })
+    if matches!(word.as_str(), "readyfordeploy" | "readyfordeployment" | "readyforlaunch") {
+        return Meaning { status: StoryStatus::Done, is_announced: true };
+    }
+    let words = ENGLISH.iter().chain(&PORTUGUESE).chain(&SPANISH);
+    let known = words.into_iter().find(|(_, words)| words.contains(&word.as_str()));
+    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_announced: false }
 }
 
 /// Tells whether a value is none: a placeholder of a template, or the word of a gate.
 pub(super) fn is_no_status(value: &str) -> bool {
     let value = value.trim();
-    let is_template = value.contains(['{', '}', '<']) && !value.contains("<!--") || value.contains('|');
+    let is_choice = value.split('|').nth(1).is_some_and(|next| meaning(core(next)).status != StoryStatus::Unknown);
+    let is_template = is_choice || (value.contains(['{', '}', '<']) && !value.contains("<!--"));
     let word = fold(core(value));
     is_template || word.is_empty() || FALSE_FRIENDS.contains(&word.as_str())
 }
