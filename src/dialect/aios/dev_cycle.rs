@@ -39,7 +39,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let bytes = files.bytes(&files.state).unwrap_or_default();
     match kind::parse(bytes) {
         Ok(node) => Cycle { files, node: &node }.load(),
-        Err(_) => kind::unread(files),
+        Err(unparsed) => {
+            let (place, message) = unparsed.told();
+            let finding = Finding::new(FindingCode::StateUnreadable, message).at(&files.state);
+            Loaded { findings: vec![finding.line(place.line, Some(place.column))], ..Loaded::default() }
+        }
     }
 }
 
@@ -72,7 +76,7 @@ impl Cycle<'_> {
             id,
             dialect: DialectId::Aios,
             title: format!("Development Cycle for story {story}"),
-            workflow: kind::Kind::DevCycle.workflow().to_owned(),
+            workflow: "development-cycle".to_owned(),
             status,
             state_files: vec![self.files.state.clone()],
             steps,

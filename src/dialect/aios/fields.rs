@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 
 use super::kind;
-use super::kind::Kind;
 use crate::dialect::Loaded;
-use crate::dialect::yaml;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Node;
 use crate::model::DialectId;
@@ -61,9 +59,9 @@ impl<'a> Tree<'a> {
             let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
             return Err(unreadable(Finding::new(FindingCode::StateUnreadable, problem)));
         };
-        let node = yaml::parse_state(bytes).map_err(|error| {
-            let finding = Finding::new(FindingCode::StateUnreadable, error.message);
-            unreadable(finding.line(error.place.line, Some(error.place.column)))
+        let node = kind::parse(bytes).map_err(|unparsed| {
+            let (place, message) = unparsed.told();
+            unreadable(Finding::new(FindingCode::StateUnreadable, message).line(place.line, Some(place.column)))
         })?;
         Ok(Self { files, node, findings: RefCell::default() })
     }
@@ -95,13 +93,13 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns a run of the kind without steps.
-    pub(super) fn run(&self, kind: Kind, id: String, title: String) -> Run {
+    /// Returns a run of the workflow without steps.
+    pub(super) fn run(&self, workflow: &str, id: String, title: String) -> Run {
         Run {
             id: RunId::new(id),
             dialect: DialectId::Aios,
             title,
-            workflow: kind.workflow().to_owned(),
+            workflow: workflow.to_owned(),
             status: RunStatus::Active,
             state_files: vec![self.files.state.clone()],
             steps: Vec::new(),

@@ -5,7 +5,6 @@
 
 use super::fields::Field;
 use super::fields::Tree;
-use super::kind::Kind;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -27,7 +26,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let open = steps.iter().position(|step| !matches!(step.status, Status::Completed | Status::Skipped));
     let instance = tree.get("instance_id").needed().id().unwrap_or_else(|| "unknown".to_owned());
     let name = tree.root().either(["workflow_name", "workflow_id"]).id().unwrap_or_else(|| instance.clone());
-    let mut run = tree.run(Kind::Guided, format!("workflow-{instance}"), format!("Workflow {name}"));
+    let mut run = tree.run("guided-workflow", format!("workflow-{instance}"), format!("Workflow {name}"));
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
     run.status = status(&tree, open.map(|at| &steps[at].id));

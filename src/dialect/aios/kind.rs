@@ -2,8 +2,8 @@
 
 use super::places;
 use super::places::Area;
-use crate::dialect::Loaded;
 use crate::dialect::yaml;
+use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Node;
 use crate::dialect::yaml::Place;
@@ -11,7 +11,6 @@ use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::ReadProblem;
 use crate::model::RelPath;
 
 /// Names a kind of run.
@@ -39,10 +38,8 @@ pub(super) enum Kind {
     Build,
     /// The record of a nexos orchestration.
     Record,
-    /// Nothing is saved; a story says that somebody works on it.
-    StoryCycle,
-    /// Nothing is saved; artifacts of a spec pipeline lie there.
-    Spec,
+    /// The JSON of an epic that the orchestration template speaks of (C-22).
+    Pipeline,
 }
 
 /// Says what a file is.
@@ -85,16 +82,11 @@ impl Kind {
     /// With a finding, when the file is no state.
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let path = &files.state;
-        if path.as_str().ends_with(".md") {
-            return Ok(Self::StoryCycle);
-        }
         let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));
         let content = files.files.get(path).map(|entry| &entry.content);
         let sort = match content {
             Some(Content::Bytes(bytes)) => sort(path, bytes),
-            Some(Content::Problem(ReadProblem::Directory) | Content::NameOnly) => return Ok(Self::Spec),
-            None if by_name(path).is_none() => return Ok(Self::Spec),
-            Some(Content::Problem(_)) | None => {
+            Some(Content::Problem(_) | Content::NameOnly) | None => {
                 let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
                 Sort::Unreadable(Place::default(), problem)
             }
@@ -111,28 +103,36 @@ impl Kind {
         }
     }
 
-    /// Returns the name of the workflow.
-    pub(super) const fn workflow(self) -> &'static str {
+    /// Tells whether its runs are read; the others are only told about.
+    pub(super) const fn is_read(self) -> bool {
         match self {
-            Self::Epic => "epic-execution",
-            Self::QaLoop => "qa-loop",
-            Self::Guided => "guided-workflow",
-            Self::Engine => "workflow-engine",
-            Self::DevCycle | Self::Paused => "development-cycle",
-            Self::Ade => "master-orchestrator",
-            Self::Phases => "context-manager",
-            Self::Bob => "bob-session",
-            Self::Build => "autonomous-build",
-            Self::Record => "orchestrate",
-            Self::StoryCycle => "story-development-cycle",
-            Self::Spec => "spec-pipeline",
+            Self::Epic | Self::QaLoop | Self::Guided | Self::DevCycle | Self::Paused => true,
+            Self::Engine | Self::Ade | Self::Phases | Self::Bob | Self::Build | Self::Record | Self::Pipeline => false,
         }
     }
 
-    /// Returns the place in the order in which `orchestrate-resume` looks; a story in review comes one later.
+    /// Says what it is, for messages.
+    pub(super) const fn what(self) -> &'static str {
+        match self {
+            Self::Epic => "the state of an epic",
+            Self::QaLoop => "the state of a QA loop",
+            Self::Guided => "the state of a guided workflow",
+            Self::Engine => "the state of a workflow engine",
+            Self::DevCycle => "the state of a development cycle",
+            Self::Paused => "a development cycle that was put to rest or given up at its checkpoint",
+            Self::Ade => "the state of a master orchestration",
+            Self::Phases => "the phases of a context manager",
+            Self::Bob => "the session of Bob",
+            Self::Build => "the state of an autonomous build",
+            Self::Record => "the record of a nexos orchestration",
+            Self::Pipeline => "the pipeline of an epic as JSON",
+        }
+    }
+
+    /// Returns the place in the order in which `orchestrate-resume` looks (dotagent-and-aios.md 2.1).
     pub(super) const fn priority(self) -> u8 {
         match self {
-            Self::Epic => 1,
+            Self::Epic | Self::Pipeline => 1,
             Self::QaLoop => 2,
             Self::Guided
             | Self::Engine
@@ -143,10 +143,14 @@ impl Kind {
             | Self::Bob
             | Self::Build
             | Self::Record => 3,
-            Self::StoryCycle => 4,
-            Self::Spec => 6,
         }
     }
+}
+
+/// Says that a state is recognised and not resumed.
+pub(super) fn not_resumed(kind: Kind, path: &RelPath) -> Finding {
+    let message = format!("{}: Piton recognises it and does not resume it yet", kind.what());
+    Finding::new(FindingCode::KindNotResumed, message).at(path)
 }
 
 /// Tells what a file is by what is in it.
@@ -157,8 +161,10 @@ pub(super) fn sort(path: &RelPath, bytes: &[u8]) -> Sort {
     match parse(bytes) {
         Ok(node) => shape(&node),
         Err(Unparsed::Documents) => Sort::Evidence(Evidence::Digest),
-        Err(Unparsed::Empty) => Sort::Unreadable(Place { line: 1, column: 1 }, "the file is empty".to_owned()),
-        Err(Unparsed::Broken(place, message)) => Sort::Unreadable(place, message),
+        Err(unparsed @ (Unparsed::Empty | Unparsed::Broken(..))) => {
+            let (place, message) = unparsed.told();
+            Sort::Unreadable(place, message)
+        }
     }
 }
 
@@ -170,35 +176,28 @@ pub(super) enum Unparsed {
     Broken(Place, String),
 }
 
+impl Unparsed {
+    /// Says where the file stops being a state, and why.
+    pub(super) fn told(self) -> (Place, String) {
+        let top = Place { line: 1, column: 1 };
+        match self {
+            Self::Empty => (top, "the file is empty".to_owned()),
+            Self::Documents => (top, "there are several documents in the file, so it is no state".to_owned()),
+            Self::Broken(place, message) => (place, message),
+        }
+    }
+}
+
 /// Reads a file of either format: JSON is YAML.
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
-    if is_blank(bytes) {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(Unparsed::Empty);
     }
-    if has_documents(bytes) {
-        return Err(Unparsed::Documents);
-    }
-    yaml::parse(bytes).map_err(|error| Unparsed::Broken(error.place, error.message))
-}
-
-fn is_blank(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0)
-}
-
-/// Tells whether a second document begins in a file, which a line of three dashes always says.
-fn has_documents(bytes: &[u8]) -> bool {
-    let mut has_content = false;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let is_mark = line.strip_prefix(b"---").is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace));
-        if is_mark && has_content {
-            return true;
-        }
-        let line = line.trim_ascii();
-        has_content |= is_mark || !(line.is_empty() || line.starts_with(b"#") || line.starts_with(b"%"));
-    }
-    false
+    yaml::parse_state(bytes).map_err(|error| match error.fault {
+        Fault::SecondDocument => Unparsed::Documents,
+        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => Unparsed::Broken(error.place, error.message),
+    })
 }
 
 /// Files whose name alone says that they are no state (dotagent-and-aios.md 0, 2.4, 2.6).
@@ -230,8 +229,10 @@ pub(super) fn shape(node: &Node) -> Sort {
     let is_list = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::List(_)));
     if !matches!(node.kind, Value::Map(_)) {
         Sort::NotOurs
-    } else if has("epic_state") || is_pipeline(node) {
+    } else if has("epic_state") {
         Sort::State(Kind::Epic)
+    } else if is_pipeline(node) {
+        Sort::State(Kind::Pipeline)
     } else if has("engine_state") {
         Sort::State(Kind::Engine)
     } else if has("session_state") {
@@ -292,7 +293,7 @@ pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
         Area::Runtime | Area::WorkflowState if name.starts_with("epic-") && name.ends_with("-state.yaml") => {
             Some(Kind::Epic)
         }
-        Area::WorkflowState if name.ends_with("-pipeline.json") => Some(Kind::Epic),
+        Area::WorkflowState if name.ends_with("-pipeline.json") => Some(Kind::Pipeline),
         Area::Runtime if name.ends_with("-engine-state.yaml") => Some(Kind::Engine),
         Area::Runtime if name.ends_with("-state.yaml") => Some(Kind::Guided),
         Area::WorkflowState if name.ends_with("-state.yaml") => Some(Kind::DevCycle),
@@ -315,8 +316,7 @@ pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
 
 /// Returns the value of a key.
 pub(super) fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
-    let Value::Map(members) = &node.kind else { return None };
-    members.iter().find(|member| member.key == key).map(|member| &member.value)
+    node.get(key)
 }
 
 /// Returns a scalar as it is written; nothing for `null`.
@@ -327,13 +327,6 @@ pub(super) fn text(node: &Node) -> Option<&str> {
         Value::Bool(false) => Some("false"),
         Value::Null | Value::List(_) | Value::Map(_) => None,
     }
-}
-
-/// Reads a state of which only the file is known.
-pub(super) fn unread(files: &FileSet) -> Loaded {
-    let message = format!("{} holds a state that cannot be read yet", files.state);
-    let finding = Finding::new(FindingCode::StateUnreadable, message).at(&files.state);
-    Loaded { findings: vec![finding], ..Loaded::default() }
 }
 
 #[cfg(test)]

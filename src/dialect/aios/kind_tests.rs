@@ -14,7 +14,7 @@ fn content_decides_whatever_the_name_says() {
     // Every signature under the name that another kind usually has.
     for (text, expected) in [
         ("epic_state:\n  epicId: 5\n", Sort::State(Kind::Epic)),
-        ("{\"epicId\": \"5\", \"current_wave\": 2, \"waves\": {}}", Sort::State(Kind::Epic)),
+        ("{\"epicId\": \"5\", \"current_wave\": 2, \"waves\": {}}", Sort::State(Kind::Pipeline)),
         ("engine_state:\n  mode: engine\n", Sort::State(Kind::Engine)),
         ("session_state:\n  version: \"1.2\"\n", Sort::State(Kind::Bob)),
         ("instance_id: a-20260101-abc\nsteps: []\n", Sort::State(Kind::Guided)),
@@ -79,7 +79,7 @@ fn mirrors_locks_and_bookkeeping_are_known_by_their_place() {
 fn the_name_speaks_where_the_content_is_gone() {
     for (name, expected) in [
         (".aios/epic-5-state.yaml", Some(Kind::Epic)),
-        (".aiox/workflow-state/5-pipeline.json", Some(Kind::Epic)),
+        (".aiox/workflow-state/5-pipeline.json", Some(Kind::Pipeline)),
         (".aiox/x-engine-state.yaml", Some(Kind::Engine)),
         (".aiox/x-state.yaml", Some(Kind::Guided)),
         (".nexos/workflow-state/5-state.yaml", Some(Kind::DevCycle)),

@@ -1,16 +1,14 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Thirteen kinds of run in one project: epics, QA loops, development cycles, guided workflows, and what stories and spec
-//! artifacts imply. `kind` tells them apart by content; every kind has a module of its own that reads it. Stories are evidence
-//! and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops,
+//! development cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding
+//! says what they are. Stories are evidence and never written.
 
-mod ade;
-mod bob;
 mod brief;
-mod build;
+mod consistency;
 mod dev_cycle;
-mod engine_state;
 mod epic;
+mod execution;
 mod fields;
 #[cfg(test)]
 mod fixtures;
@@ -18,14 +16,12 @@ mod guided;
 mod kind;
 mod native;
 mod paused;
-mod phases;
 mod places;
 mod probe;
 mod qa_loop;
-mod record;
-mod spec;
+mod settings;
+mod shelf;
 mod story;
-mod story_cycle;
 mod write;
 
 use crate::dialect::Dialect;
@@ -58,7 +54,7 @@ impl Dialect for Aios {
     }
 
     fn further(&self, listing: &Listing) -> Vec<RelPath> {
-        places::configured_stories(listing)
+        settings::further(listing)
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -74,7 +70,7 @@ impl Dialect for Aios {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match Kind::of(files) {
-            Ok(kind) => write::edit(kind, files, change),
+            Ok(kind) => Err(write::refusal(kind, files, change)),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
@@ -93,8 +89,8 @@ impl Dialect for Aios {
         native::native(run, plan)
     }
 
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        brief::brief(files, run, plan, next)
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
     }
 }
 
@@ -103,15 +99,10 @@ fn load(kind: Kind, files: &FileSet) -> Loaded {
         Kind::Epic => epic::load(files),
         Kind::QaLoop => qa_loop::load(files),
         Kind::Guided => guided::load(files),
-        Kind::Engine => engine_state::load(files),
         Kind::DevCycle => dev_cycle::load(files),
         Kind::Paused => paused::load(files),
-        Kind::Ade => ade::load(files),
-        Kind::Phases => phases::load(files),
-        Kind::Bob => bob::load(files),
-        Kind::Build => build::load(files),
-        Kind::Record => record::load(files),
-        Kind::StoryCycle => story_cycle::load(files),
-        Kind::Spec => spec::load(files),
+        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
+            Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() }
+        }
     }
 }

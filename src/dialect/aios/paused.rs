@@ -3,7 +3,6 @@
 //! It replaces the state of the cycle and says nothing of its phases (C-29): what is left is the rest of the epic's stories.
 
 use super::fields::Tree;
-use super::kind::Kind;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -40,7 +39,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         tree.report(Finding::new(FindingCode::StateMissingField, "`current_story` names no story"));
         "unknown".to_owned()
     });
-    let mut run = tree.run(Kind::Paused, format!("dev-{story}"), format!("Development Cycle for story {story}"));
+    let mut run = tree.run("development-cycle", format!("dev-{story}"), format!("Development Cycle for story {story}"));
     run.stamp = if is_aborted { aborted_at } else { tree.get("paused_at").time() };
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
     // The count has the story that rests in it.

@@ -1,7 +1,6 @@
 //! Where AIOS, AIOX and nexos keep their files (dotagent-and-aios.md 2.1). A project may lie below the root: everything is named
 //! relative to the folder that holds `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
-use crate::model::Listing;
 use crate::model::RelPath;
 
 /// Says which part of a project a path lies in.
@@ -112,11 +111,6 @@ pub(super) fn is_loop_status(name: &str) -> bool {
 /// A setting lies at the top of a project (nexos `create-next-story`); deeper ones are another program's.
 fn is_setting(path: &str) -> bool {
     (path == "config.yaml" || path.ends_with("/config.yaml")) && path.matches('/').count() <= 2
-}
-
-/// Returns the stories that lie where a setting says and not where they usually do.
-pub(super) fn configured_stories(_listing: &Listing) -> Vec<RelPath> {
-    Vec::new()
 }
 
 /// Returns the copy that `*execute-epic` is told to make before each write (dotagent-and-aios.md 2.2).

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use super::fields::Field;
 use super::fields::Tree;
-use super::kind::Kind;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -42,7 +41,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let state = qa.word();
     qa.ending(state);
     let steps = qa.steps;
-    let mut run = tree.run(Kind::QaLoop, format!("qa-{story}"), format!("QA Loop for story {story}"));
+    let mut run = tree.run("qa-loop", format!("qa-{story}"), format!("QA Loop for story {story}"));
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(Word::InProgress) {

@@ -21,3 +21,30 @@ fn killed_cycles_that_went_round_are_for_a_person() {
     }
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
 }
+
+#[test]
+fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_reopened() {
+    let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
+    let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
+    let sandbox = Sandbox::new();
+    Tree::of(&place.join("epic-act")).write_to(&sandbox.root());
+    let list = sandbox.piton(["list"]).run();
+    let found = list.json()["findings"].as_array().cloned().unwrap_or_default();
+    let lagging: Vec<&str> = found
+        .iter()
+        .filter(|finding| finding["code"] == "story-drift")
+        .filter_map(|finding| finding["step"].as_str())
+        .collect();
+    assert_eq!(lagging, ["ACT-1", "ACT-2", "ACT-3", "ACT-4", "ACT-6", "ACT-5", "ACT-7", "ACT-8"]);
+    let state = ".aios/epic-EPIC-ACT-state.yaml";
+    let text = sandbox.read(state).replacen("  status: completed", "  status: active", 1);
+    // The second wave is open again, with its only story.
+    let (head, tail) = text.split_once("name: \"Unification\"").unwrap();
+    let tail = tail.replacen("status: completed", "status: in_progress", 2);
+    sandbox.file(state, &format!("{head}name: \"Unification\"{tail}"));
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(plan.at("/data/run/id"), "epic-EPIC-ACT");
+    assert_eq!(plan.at("/data/run/title"), "Epic Execution for EPIC-ACT");
+    assert_eq!(plan.at("/data/next/0/step"), "ACT-6");
+    assert_eq!(plan.at("/data/native/resume_phase/wave"), "wave-2");
+}
