@@ -206,11 +206,15 @@ pub(crate) enum Claim {
 }
 
 impl Claim {
+    pub(crate) const fn is_implied(self) -> bool {
+        matches!(self, Self::Implied { .. })
+    }
+
     /// Returns the priority where autopilot may choose by time.
     pub(crate) const fn priority(self) -> Option<u8> {
         match self {
             Self::Stated => None,
-            Self::StatedAmong { priority } => Some(priority),
+            Self::StatedAmong { priority } | Self::Implied { priority } => Some(priority),
         }
     }
 }

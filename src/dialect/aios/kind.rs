@@ -117,17 +117,14 @@ impl Kind {
     /// Tells whether its runs are read; the others are only told about.
     pub(super) const fn is_read(self) -> bool {
         match self {
-            Self::Epic | Self::DevCycle | Self::StoryCycle | Self::Spec => true,
-            Self::QaLoop
+            Self::Epic
+            | Self::QaLoop
             | Self::Guided
-            | Self::Engine
+            | Self::DevCycle
             | Self::Paused
-            | Self::Ade
-            | Self::Phases
-            | Self::Bob
-            | Self::Build
-            | Self::Record
-            | Self::Pipeline => false,
+            | Self::StoryCycle
+            | Self::Spec => true,
+            Self::Engine | Self::Ade | Self::Phases | Self::Bob | Self::Build | Self::Record | Self::Pipeline => false,
         }
     }
 

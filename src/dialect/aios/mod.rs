@@ -1,20 +1,26 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics and development cycles are
-//! read, each by a module of its own; of the others a finding says what they are. What nobody saved is read from stories and from
-//! the artifacts of spec pipelines. Stories are evidence and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops, development
+//! cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding says what they
+//! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
 
 mod brief;
 mod consistency;
 mod dev_cycle;
 mod epic;
 mod execution;
+mod fields;
+#[cfg(test)]
+mod fixtures;
 mod gate;
+mod guided;
 mod implied;
 mod kind;
 mod native;
+mod paused;
 mod places;
 mod probe;
+mod qa_loop;
 mod settings;
 mod shelf;
 mod spec;
@@ -102,18 +108,14 @@ impl Dialect for Aios {
 fn load(kind: Kind, files: &FileSet) -> Loaded {
     match kind {
         Kind::Epic => epic::load(files),
+        Kind::QaLoop => qa_loop::load(files),
+        Kind::Guided => guided::load(files),
         Kind::DevCycle => dev_cycle::load(files),
+        Kind::Paused => paused::load(files),
         Kind::StoryCycle => story_cycle::load(files),
         Kind::Spec => spec::load(files),
-        Kind::QaLoop
-        | Kind::Guided
-        | Kind::Engine
-        | Kind::Paused
-        | Kind::Ade
-        | Kind::Phases
-        | Kind::Bob
-        | Kind::Build
-        | Kind::Record
-        | Kind::Pipeline => Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() },
+        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
+            Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() }
+        }
     }
 }

@@ -194,17 +194,12 @@ fn a_state_whose_documents_are_all_gone_was_left_behind() {
 fn what_is_not_resumed_yet_is_told_and_nothing_vanishes() {
     for (path, text, code) in [
         (
-            "qa/2.1/loop-status.json",
-            "{\"storyId\": \"2.1\", \"currentIteration\": 1, \"history\": []}",
-            "kind-not-resumed",
-        ),
-        (
             "qa/loop-status.json",
             "{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}",
             "no-run-here",
         ),
-        (".aiox/x-state.yaml", "instance_id: x-20260101-abc\nsteps: []\n", "kind-not-resumed"),
-        (".aiox/x-state.yaml", "a: [\n", "kind-not-resumed"),
+        (".aiox/x-engine-state.yaml", "engine_state: { status: active }\n", "kind-not-resumed"),
+        (".aiox/x-engine-state.yaml", "a: [\n", "kind-not-resumed"),
         (".aiox/x-state.yaml", "something: else\n", "look-alike"),
         (".aiox/epic-5-state.yaml.tmp.4711", "epic", "temporary-left"),
         ("plan/build-state.json", "{\"storyId\": \"1.1\", \"checkpoints\": []}", "kind-not-resumed"),

@@ -2,4 +2,5 @@
 
 mod dev_cycle;
 mod epic;
+mod qa_loop;
 mod real;
