@@ -1,5 +1,6 @@
 //! The project a verb works in, opened once per process.
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
@@ -9,6 +10,7 @@ use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
+use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
@@ -16,6 +18,7 @@ use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::Mode;
 use crate::model::ReadProblem;
@@ -27,6 +30,7 @@ use crate::model::sha256_hex;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
+use crate::store::Scope;
 
 /// Is what the command line says about every verb.
 #[derive(Clone, Debug, Default)]
@@ -90,23 +94,39 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, findings) = self.walk();
-        let finished =
-            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
-        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+        self.spots_in(Scope::Whole)
     }
 
-    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
+    /// Does the same in a part of the project.
+    pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk(scope);
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
-        let mut listings = store::listings(&self.project, &marks);
+        let mut listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
         for listing in &mut listings {
             let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
             store::look_further(listing, &further);
             probe(listing, &mut spots, &mut findings);
+            findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }
         (spots, findings)
+    }
+
+    /// Says that a folder in which runs would be could not be looked into.
+    fn closed(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
+        let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
+        keeps_state.then(|| {
+            let message = format!("{folder} cannot be looked into: permission denied; runs in it are not seen");
+            let fix = open_up(&folder.under(&listing.root));
+            Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
+        })
     }
 
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
@@ -184,8 +204,26 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
 impl Opened {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
-        let loaded = dialect.load(&files);
+        let mut loaded = dialect.load(&files);
+        for finding in &mut loaded.findings {
+            // A file that may not be read is none to restore, and none to correct by hand.
+            let path = finding
+                .file
+                .as_ref()
+                .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
+            if let Some(path) = path {
+                finding.fix = Some(open_up(&path.under(&files.root)));
+            }
+        }
         Self { dialect, candidate, files, loaded }
+    }
+
+    /// Takes committed edits in without reading the files again.
+    pub(crate) fn take_in(&mut self, edits: &[Edit]) {
+        if !edits.is_empty() {
+            store::take_in(&mut self.files, &self.candidate.reads, edits);
+            self.loaded = self.dialect.load(&self.files);
+        }
     }
 
     /// Returns the run, or why there is none to speak of.
@@ -202,7 +240,7 @@ impl Opened {
         self.revision_with(&[])
     }
 
-    /// Returns what the revision is once these replacements are on disk.
+    /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let mut all = Vec::new();
@@ -219,6 +257,11 @@ impl Opened {
     }
 
     pub(crate) fn header(&self, run: &Run) -> RunHeader {
+        self.header_at(run, self.revision())
+    }
+
+    /// Does the same for a caller who has the revision already.
+    pub(crate) fn header_at(&self, run: &Run, revision: String) -> RunHeader {
         RunHeader {
             id: run.id.clone(),
             dialect: run.dialect,
@@ -231,9 +274,15 @@ impl Opened {
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
             resumes: run.resumes,
-            revision: self.revision(),
+            revision,
         }
     }
+}
+
+/// Returns the command that gives this user the permission that a path lacks.
+pub(crate) fn open_up(path: &Utf8Path) -> String {
+    let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
+    format!("chmod u+rwX {}", engine::quoted(denied.as_str()))
 }
 
 /// Says what a finding says, with the file, line and column that it is about.

@@ -1,6 +1,8 @@
 //! What lies in a project, by name. Links are never followed, other repositories never entered, and the work is bounded.
 
+use std::io;
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -17,6 +19,7 @@ use crate::model::RelPath;
 
 const DEPTH_LIMIT: usize = 12;
 const ENTRY_LIMIT: usize = 200_000;
+const CLOSED_LIMIT: usize = 100;
 const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Holds no state of anybody, and often very many files.
@@ -44,17 +47,38 @@ const PRUNED: [&str; 21] = [
     ".direnv",
 ];
 
-/// Lists the project's root and every linked worktree that this walk does not pass.
+/// Says how much of a project is walked. Paths are absolute and without links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope<'a> {
+    Whole,
+    /// What lies below a path, and what lies directly in the folders that lead to it.
+    Around(&'a Utf8Path),
+    /// What lies directly in a folder and in those that lead to it.
+    Above(&'a Utf8Path),
+}
+
+impl Scope<'_> {
+    fn enters(self, folder: &Path) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Around(path) => path.as_std_path().starts_with(folder) || folder.starts_with(path),
+            Self::Above(path) => path.as_std_path().starts_with(folder),
+        }
+    }
+}
+
+/// Lists the project's root and every linked worktree that this walk does not pass, as far as they are in the scope.
 ///
 /// Names that are not UTF-8, or that no path of a run can have, are left out. `marks` says which files deserve a first look.
-pub(crate) fn listings(project: &Project, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
+pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
     let outside = project.worktrees().iter().filter(|worktree| !is_walked(&project.root, worktree));
     let roots = std::iter::once(&project.root).chain(outside.filter(|worktree| **worktree != project.root));
     roots
+        .filter(|root| scope.enters(root.as_std_path()))
         .map(|root| Listing {
             root: root.clone(),
-            entries: entries(root, project.worktrees(), marks, ENTRY_LIMIT),
             config: Arc::clone(&project.config),
+            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT)
         })
         .collect()
 }
@@ -81,40 +105,55 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
     })
 }
 
+/// Is one tree to walk.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    root: &'a Utf8Path,
+    worktrees: &'a [Utf8PathBuf],
+    scope: Scope<'a>,
+}
+
 /// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
 /// the answer does not depend on the order in which the file system tells its names.
-fn entries(
-    root: &Utf8Path,
-    worktrees: &[Utf8PathBuf],
-    marks: &dyn Fn(&str) -> bool,
-    entry_limit: usize,
-) -> Vec<ListingEntry> {
+fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Listing {
     let mut depth = DEPTH_LIMIT;
-    let mut entries = loop {
-        match walk(root, worktrees, depth, entry_limit) {
-            Some(entries) => break entries,
-            None if depth == 1 => return Vec::new(),
+    let mut listing = loop {
+        match walk(ground, depth, entry_limit) {
+            Some(listing) => break listing,
+            None if depth == 1 => return Listing::default(),
             None => depth = depth * 2 / 3,
         }
     };
+    let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    if let Ok(root) = Root::open(root) {
+    if let Ok(root) = Root::open(ground.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
             entry.look = look(&root, &entry.path);
         }
     }
-    entries
+    listing.closed.sort_unstable();
+    listing
 }
 
 /// Returns `None` when there are more entries than allowed.
-fn walk(root: &Utf8Path, worktrees: &[Utf8PathBuf], depth: usize, entry_limit: usize) -> Option<Vec<ListingEntry>> {
+fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
+    let Ground { root, worktrees, scope } = ground;
     let mut entries: Vec<ListingEntry> = Vec::new();
+    let mut closed: Vec<RelPath> = Vec::new();
     // For each folder on the way down: how many entries there were before its content.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
         WalkDir::new(root).follow_links(false).same_file_system(true).max_depth(depth).min_depth(1).into_iter();
     while let Some(next) = walk.next() {
-        let Ok(found) = next else { continue };
+        let found = match next {
+            Ok(found) => found,
+            Err(error) => {
+                if closed.len() < CLOSED_LIMIT {
+                    closed.extend(closed_folder(&error, root));
+                }
+                continue;
+            }
+        };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
         if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, worktrees) {
@@ -126,7 +165,7 @@ fn walk(root: &Utf8Path, worktrees: &[Utf8PathBuf], depth: usize, entry_limit: u
             entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
-        let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(&found, root));
+        let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
             if is_dir {
                 walk.skip_current_dir();
@@ -142,9 +181,17 @@ fn walk(root: &Utf8Path, worktrees: &[Utf8PathBuf], depth: usize, entry_limit: u
         entries.push(ListingEntry { path, is_dir, look: None });
         if is_dir {
             before_content[found.depth()] = entries.len();
+            if !scope.enters(found.path()) {
+                walk.skip_current_dir();
+            }
         }
     }
-    Some(entries)
+    Some(Listing { entries, closed, ..Listing::default() })
+}
+
+fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
+    let is_closed = error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    relative(error.path().filter(|_| is_closed)?, root)
 }
 
 fn is_own_worktree(dot_git: &DirEntry, worktrees: &[Utf8PathBuf]) -> bool {
@@ -157,8 +204,8 @@ fn is_special(found: &DirEntry) -> bool {
     !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
 }
 
-fn relative(found: &DirEntry, root: &Utf8Path) -> Option<RelPath> {
-    let path = found.path().to_str()?.strip_prefix(root.as_str())?;
+fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
+    let path = found.to_str()?.strip_prefix(root.as_str())?;
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 

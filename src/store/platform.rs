@@ -67,10 +67,11 @@ pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than anything Piton writes"));
@@ -145,6 +146,29 @@ pub(super) fn is_unlinked(file: &File) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_unlinked(_file: &File) -> bool {
     false
+}
+
+/// Returns what keeps this user from working with a path: the first folder on the way that may not be entered, the path itself, or,
+/// where it is to be made, the folder that it would be in. `None` when nothing does.
+#[cfg(unix)]
+pub(crate) fn denied(path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+    use rustix::fs::Access;
+    let may = |path: &camino::Utf8Path, access| {
+        !matches!(rustix::fs::access(path.as_std_path(), access), Err(rustix::io::Errno::ACCESS))
+    };
+    let mut way: Vec<&camino::Utf8Path> = path.ancestors().collect();
+    way.reverse();
+    let exists = |path: &camino::Utf8Path| path.symlink_metadata().is_ok();
+    let closed = way.iter().find(|step| step.is_dir() && !may(step, Access::EXEC_OK));
+    let last = || way.iter().rev().find(|step| exists(step));
+    let denied = closed.or_else(|| last().filter(|last| !may(last, Access::READ_OK | Access::WRITE_OK)));
+    let parent = || path.parent().filter(|parent| exists(parent) && !may(parent, Access::WRITE_OK));
+    denied.copied().or_else(parent).map(camino::Utf8Path::to_owned)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn denied(_path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+    None
 }
 
 /// Returns a token that no other process and no other call has.

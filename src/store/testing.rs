@@ -121,5 +121,6 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         reads,
         rank: None,
         claim: Claim::Stated,
+        may_be_replaced: false,
     }
 }

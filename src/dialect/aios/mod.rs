@@ -30,6 +30,7 @@ use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -51,6 +52,10 @@ impl Dialect for Aios {
 
     fn marks(&self, path: &str) -> bool {
         places::is_marked(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        places::keeps_state_in(folder)
     }
 
     fn further(&self, listing: &Listing) -> Vec<RelPath> {

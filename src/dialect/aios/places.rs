@@ -95,6 +95,14 @@ pub(super) fn is_marked(path: &str) -> bool {
     }
 }
 
+/// Tells whether states would be in a folder that could not be looked into.
+pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
+    ["x-state.yaml", "workflow-state/x-state.yaml"].iter().any(|tail| {
+        let area = place(&format!("{folder}/{tail}")).map(|place| place.area);
+        matches!(area, Some(Area::Runtime | Area::WorkflowState | Area::Orchestrator))
+    })
+}
+
 /// The state of an autonomous build.
 pub(super) const BUILD_STATE: &str = "build-state.json";
 /// The session of Bob.

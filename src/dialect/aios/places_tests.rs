@@ -48,3 +48,19 @@ fn only_what_may_matter_is_looked_into() {
         assert_eq!(is_marked(path), marked, "{path}");
     }
 }
+
+#[test]
+fn states_are_missed_in_their_own_folders_only() {
+    for (folder, expected) in [
+        (".aios", true),
+        ("x/.aiox", true),
+        (".nexos", true),
+        (".nexos/workflow-state", true),
+        (".aiox/master-orchestrator", true),
+        (".aios/locks", false),
+        ("docs", false),
+        ("src", false),
+    ] {
+        assert_eq!(super::keeps_state_in(&crate::model::RelPath::parse(folder).unwrap()), expected, "{folder}");
+    }
+}

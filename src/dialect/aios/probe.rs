@@ -263,6 +263,8 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         reads,
         claim: Claim::StatedAmong { priority: kind.priority() },
         rank: None,
+        // Another state of the same epic may be the newer one.
+        may_be_replaced: true,
         name,
         state: state.clone(),
     }
