@@ -163,7 +163,7 @@ fn take_over(book: &mut Book<'_>, step: &mut Step, recorded: &StoryState) {
             Some(raw) => (FindingCode::StatusUnknown, format!("the status `{}`", raw.escape_debug())),
             None => (FindingCode::StatusMissing, "no status".to_owned()),
         };
-        let finding = Finding::new(code, format!("story {} has {said}; it counts as pending", recorded.id));
+        let finding = Finding::new(code, format!("story {} has {said}; it is not taken for done", recorded.id));
         book.findings.push(finding.at(&book.files.state).line(recorded.line, None).on(&step.id));
         Status::Pending
     });
