@@ -126,6 +126,8 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
         ranked(entry)
             .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
     });
+    let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
+    open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
     if world.mode == Mode::Autopilot
         && let Some(newest) = newest(&open)
     {
@@ -142,6 +144,10 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
         },
         many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
     }
+}
+
+fn is_implied(entry: &list::Entry) -> bool {
+    entry.spot.candidate.claim.is_implied()
 }
 
 /// Returns the run that was updated last, where the system of every one of them lets autopilot choose so.

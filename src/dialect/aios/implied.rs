@@ -71,7 +71,7 @@ fn cycles(listing: &Listing, stories: &[(&RelPath, Story<'_>)]) -> Vec<Candidate
             reads: reads.collect(),
             rank: None,
             claim: Claim::Implied { priority: *priority },
-            may_be_replaced: false,
+            may_be_replaced: true,
         })
     };
     active.iter().filter_map(candidate).collect()
@@ -106,7 +106,7 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
         reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),
         rank: None,
         claim: Claim::Implied { priority: Kind::Spec.priority() },
-        may_be_replaced: false,
+        may_be_replaced: true,
     })
 }
 

@@ -6,7 +6,6 @@ use super::candidates;
 use crate::dialect::aios::testing::path;
 use crate::model::Candidate;
 use crate::model::Claim;
-use crate::model::Config;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadSpec;
@@ -17,7 +16,7 @@ fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
         .map(|(at, text)| ListingEntry { path: path(at), is_dir: false, look: Some(Arc::from(text.as_bytes())) })
         .collect();
     entries.sort_by(|left, right| left.path.cmp(&right.path));
-    candidates(&Listing { root: Utf8PathBuf::from("/project"), entries, config: Arc::new(Config::default()), ..Listing::default() })
+    candidates(&Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() })
 }
 
 fn names(files: &[(&str, &str)]) -> Vec<String> {
