@@ -45,6 +45,7 @@ pub(crate) use evidence::describe;
 pub(crate) use evidence::gather;
 pub(crate) use evidence::record;
 pub(crate) use evidence::records;
+pub(crate) use evidence::workspace;
 pub(crate) use lock::RunLock;
 pub(crate) use lock::try_lock;
 pub(crate) use platform::denied;
