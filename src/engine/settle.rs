@@ -1,5 +1,6 @@
 //! Rule 3: what the state says of each step, weighed against the evidence. "Done" is proved again before it is skipped.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -129,9 +130,14 @@ struct Records<'a> {
 
 impl<'a> Records<'a> {
     fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
-        let mut busy: BTreeMap<&StepId, Timestamp> = BTreeMap::new();
+        let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
         let mut note_busy = |step: &'a StepId, moment: Timestamp| {
-            busy.entry(step).and_modify(|last| *last = moment.max(*last)).or_insert(moment);
+            match last_busy.iter_mut().find(|(_, known)| *known == step) {
+                Some((last, _)) => *last = moment.max(*last),
+                None => last_busy.push((moment, step)),
+            }
+            last_busy.sort_by_key(|(moment, _)| Reverse(*moment));
+            last_busy.truncate(2);
         };
         for step in &run.steps {
             if let Some(moment) = step.started_at.max(step.finished_at) {
@@ -151,9 +157,6 @@ impl<'a> Records<'a> {
                 last_of_path.insert(&output.path, record.step.as_str());
             }
         }
-        let mut last_busy: Vec<(Timestamp, &StepId)> = busy.into_iter().map(|(step, moment)| (moment, step)).collect();
-        last_busy.sort_by(|a, b| b.cmp(a));
-        last_busy.truncate(2);
         Self { by_step, last_of_path, last_busy }
     }
 }

@@ -16,6 +16,8 @@ use super::Config;
 use super::DialectId;
 use super::Timestamp;
 
+const LENGTH_LIMIT: usize = 4096;
+
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -39,8 +41,11 @@ pub(crate) enum RelPathError {
 impl RelPath {
     /// Checks and normalises: backslashes and absolute paths are refused, `.` and doubled slashes vanish.
     pub(crate) fn parse(text: &str) -> Result<Self, RelPathError> {
+        if is_normal(text.as_bytes()) {
+            return Ok(Self(text.to_owned()));
+        }
         let shown = || text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
-        if text.len() > 4096 {
+        if text.len() > LENGTH_LIMIT {
             return Err(RelPathError::TooLong);
         }
         if text.chars().any(char::is_control) {
@@ -89,6 +94,24 @@ impl RelPath {
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
         self.0 == folder.0 || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
+}
+
+/// Tells in one pass what nearly every path is: short, of letters that need no second look, and without anything to leave out.
+fn is_normal(path: &[u8]) -> bool {
+    let mut part = 0;
+    let mut dots = 0;
+    for byte in path {
+        match byte {
+            b'/' if part == dots && part <= 2 => return false,
+            b'/' => (part, dots) = (0, 0),
+            b'\\' | b':' | b'~' | 0..=0x1f | 0x7f.. => return false,
+            _ => {
+                part += 1;
+                dots += usize::from(*byte == b'.');
+            }
+        }
+    }
+    !(part == dots && part <= 2) && path.len() <= LENGTH_LIMIT
 }
 
 impl fmt::Display for RelPath {
@@ -165,6 +188,8 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<ReadSpec>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
+    /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
+    pub(crate) may_be_replaced: bool,
 }
 
 /// Says how a system itself chooses between runs when nobody names one.
@@ -266,7 +291,7 @@ impl FileSet {
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         self.files.iter().filter(move |(path, _)| {
             path.as_str()
                 .strip_prefix(dir.as_str())
@@ -327,5 +352,14 @@ mod tests {
         assert_eq!(RelPath::parse("a\nb"), Err(RelPathError::Control));
         assert_eq!(RelPath::parse(""), Err(RelPathError::Empty));
         assert_eq!(RelPath::parse(&"x".repeat(5000)), Err(RelPathError::TooLong));
+        for text in ["a", "...", "a/...", ".x/..y", "a~b", "ab:c", "ä/b", "a b"] {
+            assert_eq!(RelPath::parse(text).map(String::from).as_deref(), Ok(text));
+        }
+        for (text, normal) in [("a/", "a"), ("a//b", "a/b"), ("a/.", "a"), ("./a", "a")] {
+            assert_eq!(RelPath::parse(text).map(String::from).as_deref(), Ok(normal), "{text}");
+        }
+        for text in [".", "./", "/", "a/..", "a/../b", "..", "a\u{7f}", "a\u{85}"] {
+            assert!(RelPath::parse(text).is_err(), "{text:?}");
+        }
     }
 }

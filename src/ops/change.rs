@@ -98,7 +98,7 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
 /// Records one change.
 pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
-    let desk = Desk::open(world, &spot)?;
+    let mut desk = Desk::open(world, &spot)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
@@ -112,11 +112,15 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
         let revision = desk.opened.revision_with(&written.edits);
         return Ok(checkpoint(written, revision, Some(next)));
     }
+    if !written.moves_files() {
+        desk.take_in(&written);
+        return Ok(report(world, &desk.opened, written));
+    }
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
     carry_evidence(world, &spot, &now)?;
-    report(world, &now, written)
+    Ok(report(world, &world.read(&now)?, written))
 }
 
 /// Takes the evidence log along when a change moved the state: what was proved stays proved.
@@ -146,6 +150,13 @@ pub(crate) struct Written {
     findings: Vec<Finding>,
 }
 
+impl Written {
+    /// Tells whether the state may lie elsewhere now.
+    fn moves_files(&self) -> bool {
+        self.edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }))
+    }
+}
+
 /// Is a run that is locked and read: the only place from which changes are written.
 #[derive(Debug)]
 pub(crate) struct Desk<'a> {
@@ -162,11 +173,9 @@ impl<'a> Desk<'a> {
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
     }
 
-    /// Reads the run again after a change of one's own.
-    pub(crate) fn reread(&mut self) {
-        let (candidate, root) = (self.opened.candidate.clone(), self.opened.files.root.clone());
-        let files = store::file_set_locked(&self.world.project, &self.lock, &root, &candidate, self.world.clock);
-        self.opened = Opened::new(candidate, files);
+    /// Sees the run as it is after a change of one's own.
+    pub(crate) fn take_in(&mut self, written: &Written) {
+        self.opened.take_in(&written.edits);
     }
 
     pub(crate) fn into_lock(self) -> RunLock {
@@ -179,8 +188,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
-        let files = &self.opened.files;
-        match store::lease::inspect(&files.root, &files.own, self.world.clock, &self.world.environment) {
+        match store::lease::inspect_locked(&self.lock, self.world.clock, &self.world.environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }
@@ -504,12 +512,11 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
     }
 }
 
-/// Reads the run again and reports what was written and what comes next.
-fn report(world: &World, spot: &Spot, written: Written) -> Result<Report, OpError> {
-    let opened = world.read(spot)?;
-    let next = after_begin(&written).or_else(|| next_command(world, &opened, &written));
+/// Reports what was written and what comes next in the run as it is now.
+fn report(world: &World, opened: &Opened, written: Written) -> Report {
     let revision = opened.revision();
-    Ok(checkpoint(written, revision, next))
+    let next = after_begin(&written).or_else(|| next_command(world, opened, &revision, &written));
+    checkpoint(written, revision, next)
 }
 
 fn checkpoint(written: Written, revision: String, next: Option<String>) -> Report {
@@ -531,11 +538,12 @@ fn after_begin(written: &Written) -> Option<String> {
     Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
 }
 
-fn next_command(world: &World, opened: &Opened, written: &Written) -> Option<String> {
+fn next_command(world: &World, opened: &Opened, revision: &str, written: &Written) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
-    let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    let header = opened.header_at(run, revision.to_owned());
+    let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let plan = || format!("piton plan {}", engine::quoted(&written.run));
     Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

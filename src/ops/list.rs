@@ -93,7 +93,9 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     };
     let evidence = world.evidence(opened, false);
     let options = Options { mode: world.mode, age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
-    let planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    // No row shows a revision, a digest of every state file.
+    let header = opened.header_at(run, String::new());
+    let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let merges = planned.plan.next.iter().any(|next| next.action == Action::Merge);
     let over = planned.plan.verdict == Verdict::Complete && !merges;
     row.id = run.id.clone();

@@ -99,15 +99,14 @@ fn take(
     let run = desk.opened.run()?;
     desk.check_revision(run, Some(&seen.revision()))?;
     for kind in bookkeeping(run, &planned, request) {
-        desk.apply(kind, request.plan.force)?;
-        desk.reread();
+        let written = desk.apply(kind, request.plan.force)?;
+        desk.take_in(&written);
     }
     desk.take_lease("resume")?;
-    drop(desk);
-    let opened = world.read(spot)?;
+    let opened = &desk.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
-    let context = next.map(|next| context::assemble(&opened, run, &planned, next, request.budget));
+    let context = next.map(|next| context::assemble(opened, run, &planned, next, request.budget));
     let revision = opened.revision();
     let exit = super::Exit::Ok;
     let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision }));

@@ -8,6 +8,7 @@ use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use crate::model::Verdict;
+use crate::store::Scope;
 
 /// Finds and reads the run that a request means.
 pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
@@ -17,9 +18,12 @@ pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
 
 /// Finds the run that a request means without holding on to what was read.
 pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
+    let close_by = close_by(world);
+    if !close_by.is_empty() {
+        return only(world, close_by);
+    }
     let (spots, findings) = world.spots();
     let searched = world.project.root.as_str().to_owned();
-    let mut spots = near(world, spots);
     if let Some(wanted) = &world.run {
         return match named(world, spots, wanted) {
             // It may be where nobody could look.
@@ -29,39 +33,52 @@ pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
             found => found,
         };
     }
-    match spots.len() {
-        0 => Err(OpError::NoRun { searched, findings }),
-        1 => Ok(spots.remove(0)),
-        _ => only_open(world, spots),
+    let meant = meant(world, &spots);
+    let spots = if meant.is_empty() && world.run_path.is_none() { spots } else { meant };
+    if spots.is_empty() {
+        return Err(OpError::NoRun { searched, findings });
     }
+    only(world, spots)
 }
 
-/// Keeps the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
+fn only(world: &World, mut spots: Vec<Spot>) -> Result<Spot, OpError> {
+    if spots.len() == 1 { Ok(spots.remove(0)) } else { only_open(world, spots) }
+}
+
+/// Finds the runs that are meant without a walk through the whole project, where a path or the caller's folder settles it:
+/// whatever lies elsewhere would not change the answer. Empty where it might.
+fn close_by(world: &World) -> Vec<Spot> {
+    let root = &world.project.root;
+    let scope = match &world.run_path {
+        Some(path) if !root.starts_with(path) => Scope::Around(path),
+        None if world.run.is_none() && world.project.cwd != *root => Scope::Above(&world.project.cwd),
+        Some(_) | None => return Vec::new(),
+    };
+    let meant = meant(world, &world.spots_in(scope).0);
+    if meant.iter().any(|spot| spot.candidate.may_be_replaced) { Vec::new() } else { meant }
+}
+
+/// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (nine-step.md A5.1).
-fn near(world: &World, spots: Vec<Spot>) -> Vec<Spot> {
+fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
     let place = |spot: &Spot| spot.candidate.state.under(&spot.root);
+    let these = |is_meant: &dyn Fn(&Spot) -> bool| -> Vec<Spot> {
+        spots.iter().filter(|spot| is_meant(spot)).cloned().collect()
+    };
     if let Some(path) = &world.run_path {
-        let exact: Vec<Spot> = spots.iter().filter(|spot| place(spot) == *path).cloned().collect();
+        let exact = these(&|spot| place(spot) == *path);
         if !exact.is_empty() {
             return exact;
         }
-        let around = spots.iter().filter(|spot| path.starts_with(place(spot)));
-        let around: Vec<Spot> = around.cloned().collect();
-        if !around.is_empty() {
-            return around;
-        }
-        return spots.into_iter().filter(|spot| place(spot).starts_with(path)).collect();
+        let around = these(&|spot| path.starts_with(place(spot)));
+        return if around.is_empty() { these(&|spot| place(spot).starts_with(path)) } else { around };
     }
-    if world.run.is_some() {
-        return spots;
-    }
-    let home = |spot: &Spot| {
+    let here = these(&|spot| {
         let place = place(spot);
         let folder = if owns_its_folder(spot) { Some(place.as_path()) } else { place.parent() };
         folder.is_some_and(|folder| folder != world.project.root && world.project.cwd.starts_with(folder))
-    };
-    let here: Vec<Spot> = spots.iter().filter(|spot| home(spot)).cloned().collect();
-    if here.len() == 1 { here } else { spots }
+    });
+    if here.len() == 1 { here } else { Vec::new() }
 }
 
 /// Tells whether the state is a folder of its own: then its own data lies inside.

@@ -24,6 +24,7 @@ use crate::model::RelPath;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
+use crate::store::Scope;
 
 /// Where a project keeps the workflows that `start NAME` finds.
 const FOLDER: &str = ".claude/piton";
@@ -87,7 +88,7 @@ pub(crate) fn unknown<'a>(world: &World, workflow: &str, known: impl Iterator<It
 }
 
 fn own_names(world: &World) -> Vec<String> {
-    let listings = store::listings(&world.project, &|_| false);
+    let listings = store::listings(&world.project, Scope::Whole, &|_| false);
     let entries = listings.first().map(|listing| listing.entries.as_slice()).unwrap_or_default();
     let name = |path: &str| {
         let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;

@@ -26,10 +26,11 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::Wanted;
-use crate::model::sha256_hex;
+use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
+use crate::store::Scope;
 
 /// Is what the command line says about every verb.
 #[derive(Clone, Debug, Default)]
@@ -93,15 +94,20 @@ impl World {
 
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, findings) = self.walk();
-        let finished =
-            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
-        if finished.count() > 0 { self.walk() } else { (spots, findings) }
+        self.spots_in(Scope::Whole)
     }
 
-    fn walk(&self) -> (Vec<Spot>, Vec<Finding>) {
+    /// Does the same in a part of the project.
+    pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, findings) = self.walk(scope);
+        let finished =
+            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
+        if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
-        let listings = store::listings(&self.project, &marks);
+        let listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
         for listing in &listings {
@@ -223,6 +229,14 @@ impl Opened {
         Self { dialect, candidate, files, loaded }
     }
 
+    /// Takes committed edits in without reading the files again.
+    pub(crate) fn take_in(&mut self, edits: &[Edit]) {
+        if !edits.is_empty() {
+            store::take_in(&mut self.files, &self.candidate.reads, edits);
+            self.loaded = self.dialect.load(&self.files);
+        }
+    }
+
     /// Returns the run, or why there is none to speak of.
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
@@ -237,23 +251,25 @@ impl Opened {
         self.revision_with(&[])
     }
 
-    /// Returns what the revision is once these replacements are on disk.
+    /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
-        let mut all = Vec::new();
-        for path in state_files {
+        let pieces = state_files.iter().flat_map(|path| {
             let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            all.extend_from_slice(path.as_str().as_bytes());
-            all.push(0);
-            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
-            all.push(0);
-        }
-        let mut digest = sha256_hex(&all);
+            let content = after.or_else(|| self.files.bytes(path)).unwrap_or_default();
+            [path.as_str().as_bytes(), &[0], content, &[0]]
+        });
+        let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
     }
 
     pub(crate) fn header(&self, run: &Run) -> RunHeader {
+        self.header_at(run, self.revision())
+    }
+
+    /// Does the same for a caller who has the revision already.
+    pub(crate) fn header_at(&self, run: &Run, revision: String) -> RunHeader {
         RunHeader {
             id: run.id.clone(),
             dialect: run.dialect,
@@ -266,7 +282,7 @@ impl Opened {
             worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
             plan_reference: run.workspace.plan_reference.clone(),
             resumes: run.resumes,
-            revision: self.revision(),
+            revision,
         }
     }
 }

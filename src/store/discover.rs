@@ -47,17 +47,38 @@ const PRUNED: [&str; 21] = [
     ".direnv",
 ];
 
-/// Lists the project's root and every linked worktree that this walk does not pass.
+/// Says how much of a project is walked. Paths are absolute and without links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope<'a> {
+    Whole,
+    /// What lies below a path, and what lies directly in the folders that lead to it.
+    Around(&'a Utf8Path),
+    /// What lies directly in a folder and in those that lead to it.
+    Above(&'a Utf8Path),
+}
+
+impl Scope<'_> {
+    fn enters(self, folder: &Path) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Around(path) => path.as_std_path().starts_with(folder) || folder.starts_with(path),
+            Self::Above(path) => path.as_std_path().starts_with(folder),
+        }
+    }
+}
+
+/// Lists the project's root and every linked worktree that this walk does not pass, as far as they are in the scope.
 ///
 /// Names that are not UTF-8, or that no path of a run can have, are left out. `marks` says which files deserve a first look.
-pub(crate) fn listings(project: &Project, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
+pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
     let outside = project.worktrees().iter().filter(|worktree| !is_walked(&project.root, worktree));
     let roots = std::iter::once(&project.root).chain(outside.filter(|worktree| **worktree != project.root));
     roots
+        .filter(|root| scope.enters(root.as_std_path()))
         .map(|root| Listing {
             root: root.clone(),
             config: Arc::clone(&project.config),
-            ..listing(root, project.worktrees(), marks, ENTRY_LIMIT)
+            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT)
         })
         .collect()
 }
@@ -68,12 +89,20 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
     })
 }
 
+/// Is one tree to walk.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    root: &'a Utf8Path,
+    worktrees: &'a [Utf8PathBuf],
+    scope: Scope<'a>,
+}
+
 /// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
 /// the answer does not depend on the order in which the file system tells its names.
-fn listing(root: &Utf8Path, worktrees: &[Utf8PathBuf], marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Listing {
+fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Listing {
     let mut depth = DEPTH_LIMIT;
     let mut listing = loop {
-        match walk(root, worktrees, depth, entry_limit) {
+        match walk(ground, depth, entry_limit) {
             Some(listing) => break listing,
             None if depth == 1 => return Listing::default(),
             None => depth = depth * 2 / 3,
@@ -81,7 +110,7 @@ fn listing(root: &Utf8Path, worktrees: &[Utf8PathBuf], marks: &dyn Fn(&str) -> b
     };
     let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    if let Ok(root) = Root::open(root) {
+    if let Ok(root) = Root::open(ground.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
             entry.look = look(&root, &entry.path);
         }
@@ -91,7 +120,8 @@ fn listing(root: &Utf8Path, worktrees: &[Utf8PathBuf], marks: &dyn Fn(&str) -> b
 }
 
 /// Returns `None` when there are more entries than allowed.
-fn walk(root: &Utf8Path, worktrees: &[Utf8PathBuf], depth: usize, entry_limit: usize) -> Option<Listing> {
+fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
+    let Ground { root, worktrees, scope } = ground;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     // For each folder on the way down: how many entries there were before its content.
@@ -135,6 +165,9 @@ fn walk(root: &Utf8Path, worktrees: &[Utf8PathBuf], depth: usize, entry_limit: u
         entries.push(ListingEntry { path, is_dir, look: None });
         if is_dir {
             before_content[found.depth()] = entries.len();
+            if !scope.enters(found.path()) {
+                walk.skip_current_dir();
+            }
         }
     }
     Some(Listing { entries, closed, ..Listing::default() })

@@ -2,14 +2,23 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Instant;
 
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::Ground;
+use super::Scope;
 use super::listing;
 use super::listings;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::testing::Scratch;
 
+fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> Ground<'a> {
+    Ground { root, worktrees, scope: Scope::Whole }
+}
+
 fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {
-    listing(&scratch.root, &[], &|_| false, limit)
+    listing(whole(&scratch.root, &[]), &|_| false, limit)
         .entries
         .into_iter()
         .map(|entry| entry.path.as_str().to_owned())
@@ -23,10 +32,31 @@ fn entries_are_in_the_order_of_their_whole_paths() {
         scratch.write(path, "");
     }
     assert_eq!(seen(&scratch, 100), ["B", "a", "a-b", "a.b", "a.b/y", "a/b", "a/b/c", "a/z"]);
-    let listed = listings(&scratch.project(), &|_| false);
+    let listed = listings(&scratch.project(), Scope::Whole, &|_| false);
     assert_eq!(listed.len(), 1);
     assert!(["a-b", "a.b/y", "a/b", "a/b/c"].iter().all(|path| listed[0].contains(path)));
     assert!(!listed[0].contains("a/c"));
+}
+
+#[test]
+fn a_part_of_a_project_is_listed_with_the_way_to_it() {
+    let scratch = Scratch::new();
+    for path in ["x", "a/x", "a/b/x", "a/b/c/x", "a/b/c/d/x", "a/y/x", "z/x", "other/.git/HEAD", "other/b/x"] {
+        scratch.write(path, "");
+    }
+    let seen = |scope| -> Vec<String> {
+        let ground = Ground { root: &scratch.root, worktrees: &[], scope };
+        listing(ground, &|_| false, 100).entries.into_iter().map(|entry| entry.path.as_str().to_owned()).collect()
+    };
+    let way = ["a", "a/b", "a/b/c", "a/b/x", "a/x", "a/y", "other", "x", "z"];
+    let (folder, file) = (scratch.root.join("a/b"), scratch.root.join("a/b/x"));
+    assert_eq!(seen(Scope::Above(&folder)), way);
+    assert_eq!(seen(Scope::Around(&file)), way);
+    let below = ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/x", "a/b/c/x", "a/b/x", "a/x", "a/y", "other", "x", "z"];
+    assert_eq!(seen(Scope::Around(&folder)), below);
+    // Another repository stays closed, also to a path that leads into it.
+    assert!(!seen(Scope::Around(&scratch.root.join("other/b"))).iter().any(|path| path.starts_with("other/")));
+    assert!(listings(&scratch.project(), Scope::Around(Utf8Path::new("/elsewhere")), &|_| false).is_empty());
 }
 
 #[test]
@@ -62,7 +92,7 @@ fn another_repository_is_not_entered_but_a_worktree_of_this_one_is() {
         scratch.write(path, "");
     }
     let worktrees = [scratch.root.join("wt")];
-    let paths: Vec<String> = listing(&scratch.root, &worktrees, &|_| false, 100)
+    let paths: Vec<String> = listing(whole(&scratch.root, &worktrees), &|_| false, 100)
         .entries
         .into_iter()
         .map(|entry| entry.path.as_str().to_owned())
@@ -79,7 +109,7 @@ fn a_first_look_is_taken_where_it_is_asked_for() {
     fs::create_dir_all(scratch.root.join("b/state.json")).unwrap();
     scratch.write("c/state.json", "");
     fs::File::create(scratch.root.join("c/state.json")).unwrap().set_len((4 << 20) + 1).unwrap();
-    let entries = listing(&scratch.root, &[], &|path| path.ends_with("state.json"), 100).entries;
+    let entries = listing(whole(&scratch.root, &[]), &|path| path.ends_with("state.json"), 100).entries;
     let looks: Vec<(&str, Option<&[u8]>)> = entries
         .iter()
         .filter(|entry| entry.path.name().ends_with(".json"))
@@ -123,7 +153,7 @@ fn worktrees_elsewhere_are_listed_by_themselves() {
     }
     let project = Project::open(&outside.root.join("out"), &Environment::default()).unwrap();
     assert_eq!(project.root, scratch.root);
-    let listed = listings(&project, &|_| false);
+    let listed = listings(&project, Scope::Whole, &|_| false);
     assert_eq!(listed.len(), 2);
     assert_eq!(listed[0].root, scratch.root);
     assert!(listed[0].contains(".worktree/in/state"));
@@ -146,7 +176,7 @@ fn a_tree_of_a_hundred_thousand_files_is_listed_in_time() {
     let project = scratch.project();
     for _ in 0..3 {
         let started = Instant::now();
-        let listed = listings(&project, &|path| path.ends_with(".workflow-state.json"));
+        let listed = listings(&project, Scope::Whole, &|path| path.ends_with(".workflow-state.json"));
         let spent = started.elapsed();
         assert_eq!(listed[0].entries.len(), 102_031);
         assert!(spent.as_millis() <= 300, "{spent:?}");

@@ -23,6 +23,7 @@ use crate::model::EvidenceRecord;
 use crate::model::FileFact;
 use crate::model::FileSet;
 use crate::model::OutputRecord;
+use crate::model::Owner;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Timestamp;
@@ -38,13 +39,12 @@ const TIME_STEP: i64 = 2;
 /// Looks at everything a run wants looked at. Starts git at most once: for commits that HEAD alone does not settle, else for
 /// uncommitted changes where a workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
-    let records = records(&files.root, &files.own);
-    let mut evidence = Evidence {
-        owner: lease::inspect(&files.root, &files.own, files.clock, environment),
-        modified_at: modified_at(files),
-        ..Evidence::default()
-    };
-    if let Ok(root) = Root::open(&files.root) {
+    let root = Root::open(&files.root).ok();
+    let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
+    let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
+    let owner = own_dir.map_or(Owner::None, |own_dir| lease::inspect_in(&own_dir, files.clock, environment));
+    let mut evidence = Evidence { owner, modified_at: modified_at(files), ..Evidence::default() };
+    if let Some(root) = root {
         let mut latest: BTreeMap<&RelPath, (&OutputRecord, Timestamp)> = BTreeMap::new();
         for record in &records {
             latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
@@ -194,7 +194,11 @@ pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Res
 /// Reads the evidence log, oldest first. Torn and foreign lines are left out.
 pub(crate) fn records(root: &Utf8Path, own: &RelPath) -> Vec<EvidenceRecord> {
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
-    own_dir.map(|own_dir| journal::read(&own_dir, LOG)).unwrap_or_default()
+    own_dir.as_deref().map(records_in).unwrap_or_default()
+}
+
+fn records_in(own_dir: &Utf8Path) -> Vec<EvidenceRecord> {
+    journal::read(own_dir, LOG)
 }
 
 #[cfg(test)]

@@ -49,10 +49,19 @@ struct Lease {
 /// Says who drives the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment: &Environment) -> Owner {
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
-    match own_dir.map(|own_dir| read(&own_dir)) {
-        None | Some(Found::Nothing) => Owner::None,
-        Some(Found::Torn) => Owner::Dead { since: None, session: None },
-        Some(Found::Lease(lease)) => judge(&lease, clock, &Caller::find(environment)),
+    own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
+}
+
+/// Does the same for a run that the caller has locked.
+pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environment) -> Owner {
+    inspect_in(lock.own_dir(), clock, environment)
+}
+
+pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
+    match read(own_dir) {
+        Found::Nothing => Owner::None,
+        Found::Torn => Owner::Dead { since: None, session: None },
+        Found::Lease(lease) => judge(&lease, clock, &Caller::find(environment)),
     }
 }
 

@@ -27,6 +27,10 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
+        #[cfg(target_os = "linux")]
+        if let Some(opened) = Self::open_at_once(path) {
+            return Ok(opened);
+        }
         let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
         Ok(Self {
             #[cfg(target_os = "linux")]
@@ -35,12 +39,28 @@ impl Root {
         })
     }
 
+    /// Lets the kernel say what the path of the opened folder is, instead of asking about every part of it.
+    #[cfg(target_os = "linux")]
+    fn open_at_once(path: &Utf8Path) -> Option<Self> {
+        use std::os::fd::AsRawFd as _;
+        let handle = File::open(path).ok()?;
+        let real = Utf8Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string()).read_link_utf8().ok()?;
+        // A folder that was removed, or that lies out of sight, has no path.
+        let is_it = real == path && real.is_absolute();
+        is_it.then_some(Self { path: real, handle: Some(handle) })
+    }
+
     pub(super) fn path(&self) -> &Utf8Path {
         &self.path
     }
 
     /// Returns where a path really leads, for reading: a place below the root, or the reason against it.
     pub(super) fn locate(&self, path: &RelPath) -> Result<Utf8PathBuf, ReadProblem> {
+        match self.is_straight(path) {
+            Some(true) => return Ok(path.under(&self.path)),
+            Some(false) => return Err(ReadProblem::Missing),
+            None => {}
+        }
         let real = path.under(&self.path).canonicalize_utf8().map_err(|error| problem_of(&error))?;
         if real.starts_with(&self.path) { Ok(real) } else { Err(ReadProblem::LinkLeavesRoot) }
     }
@@ -48,8 +68,18 @@ impl Root {
     /// Returns where a path really leads, for writing. It need not exist; its missing folders neither.
     pub(super) fn target(&self, path: &RelPath) -> Result<Utf8PathBuf, StoreError> {
         let full = path.under(&self.path);
-        let refuse = |problem| StoreError::UnsafePath { path: full.clone(), problem };
-        let mut existing = full.as_path();
+        let target = if self.is_straight(path) == Some(true) { full.clone() } else { self.target_of(&full)? };
+        let below = target.strip_prefix(&self.path).unwrap_or(&target);
+        if below.components().any(|part| part.as_str().eq_ignore_ascii_case(".git")) {
+            let problem = "nothing is ever written into a `.git` folder";
+            return Err(StoreError::UnsafePath { path: full, problem });
+        }
+        Ok(target)
+    }
+
+    fn target_of(&self, full: &Utf8Path) -> Result<Utf8PathBuf, StoreError> {
+        let refuse = |problem| StoreError::UnsafePath { path: full.to_owned(), problem };
+        let mut existing = full;
         let real = loop {
             match existing.canonicalize_utf8() {
                 Ok(real) => break real,
@@ -62,19 +92,35 @@ impl Root {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     return Err(refuse("it goes through a name that is not UTF-8"));
                 }
-                Err(error) => return Err(StoreError::io(&full, error)),
+                Err(error) => return Err(StoreError::io(full, error)),
             }
         };
         if !real.starts_with(&self.path) {
             return Err(refuse("it is or goes through a link that leaves the project"));
         }
         let missing = full.strip_prefix(existing).map_err(|_| refuse("it leaves the project"))?;
-        let target = if missing.as_str().is_empty() { real } else { real.join(missing) };
-        let below = target.strip_prefix(&self.path).unwrap_or(&target);
-        if below.components().any(|part| part.as_str().eq_ignore_ascii_case(".git")) {
-            return Err(refuse("nothing is ever written into a `.git` folder"));
+        Ok(if missing.as_str().is_empty() { real } else { real.join(missing) })
+    }
+
+    /// Tells whether a path is there, and leads there through no link; `None` where only a closer look can tell.
+    #[cfg(target_os = "linux")]
+    fn is_straight(&self, path: &RelPath) -> Option<bool> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        use rustix::fs::ResolveFlags;
+        use rustix::io::Errno;
+        let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match rustix::fs::openat2(self.handle.as_ref()?, path.as_str(), flags, Mode::empty(), how) {
+            Ok(_) => Some(true),
+            Err(Errno::NOENT) => Some(false),
+            Err(_) => None,
         }
-        Ok(target)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_straight(&self, _path: &RelPath) -> Option<bool> {
+        None
     }
 
     /// Opens a regular file below the root. Never hangs and never leaves the root, not even when links change meanwhile.

@@ -24,11 +24,13 @@ use super::txn::Record;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::Timestamp;
 
 const FILE_LIMIT: u64 = 64 << 20;
 const SET_LIMIT: u64 = 256 << 20;
@@ -47,7 +49,8 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let is_there = || lock::exists(&candidate.own.under(checked.path()));
+    let has_writers = || is_there() && checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {
@@ -61,6 +64,9 @@ pub(crate) fn file_set(
 /// Finishes what a killed writer left of a change to a run, and tells whether there was anything: files may have appeared, moved
 /// or gone since they were listed. Where this user may not write, or somebody is at work, nothing happens.
 pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RelPath) -> bool {
+    if !txn::is_pending(&own.under(root)) {
+        return false;
+    }
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
     own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
         && RunLock::acquire(root, own, project.lock_timeout).is_ok()
@@ -176,30 +182,40 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
             }
         }
     }
-    if let Some(record) = pending {
-        lay_over(&mut set.files, reads, record);
+    for file in pending.iter().flat_map(|record| &record.files) {
+        let modified = set.files.get(&file.path).and_then(|entry| entry.modified);
+        lay_over(&mut set.files, reads, &file.path, file.after.as_deref().map(|bytes| (bytes, modified)));
     }
     set.files
 }
 
-/// Shows the files as they will be once the record is finished.
-fn lay_over(files: &mut BTreeMap<RelPath, FileEntry>, reads: &[ReadSpec], record: &Record) {
-    for file in &record.files {
-        let has_content = reads.iter().filter_map(|read| is_wanted(read, &file.path)).max();
-        match (&file.after, has_content) {
-            (None, _) => {
-                files.remove(&file.path);
-            }
-            (Some(bytes), Some(true)) => {
-                let modified = files.get(&file.path).and_then(|entry| entry.modified);
-                let content = Content::Bytes(bytes.as_slice().into());
-                files.insert(file.path.clone(), FileEntry { content, modified });
-            }
-            (Some(_), Some(false)) => {
-                files.entry(file.path.clone()).or_insert(FileEntry { content: Content::NameOnly, modified: None });
-            }
-            (Some(_), None) => {}
+/// Takes edits that were committed into a set, as if it was read again.
+pub(crate) fn take_in(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
+    let modified = Some(files.clock.now);
+    for edit in edits {
+        lay_over(&mut files.files, reads, &edit.path, edit.after().map(|bytes| (bytes, modified)));
+    }
+}
+
+/// Shows a file as it will be, or is by now: with these bytes, or gone.
+fn lay_over(
+    files: &mut BTreeMap<RelPath, FileEntry>,
+    reads: &[ReadSpec],
+    path: &RelPath,
+    after: Option<(&[u8], Option<Timestamp>)>,
+) {
+    let has_content = reads.iter().filter_map(|read| is_wanted(read, path)).max();
+    match (after, has_content) {
+        (None, _) => {
+            files.remove(path);
         }
+        (Some((bytes, modified)), Some(true)) => {
+            files.insert(path.clone(), FileEntry { content: Content::Bytes(bytes.into()), modified });
+        }
+        (Some(_), Some(false)) => {
+            files.entry(path.clone()).or_insert(FileEntry { content: Content::NameOnly, modified: None });
+        }
+        (Some(_), None) => {}
     }
 }
 

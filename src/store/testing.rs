@@ -119,5 +119,6 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         own: own(),
         reads,
         rank: None,
+        may_be_replaced: false,
     }
 }

@@ -8,7 +8,6 @@ use super::layout::Layout;
 use super::layout::OWN_DIR;
 use super::layout::WORKFLOW;
 use super::layout::below;
-use super::raw;
 use super::session::Session;
 use crate::dialect::EditError;
 use crate::dialect::Register;
@@ -88,7 +87,7 @@ pub(super) fn enter(register: &Register, file: &Content, to: &RelPath) -> Result
     })?;
     let value = document.value();
     let list = if value.is_array() { "" } else { "/sessions" };
-    let Some(entries) = raw::at(&value, list).and_then(Value::as_array) else {
+    let Some(entries) = value.pointer(list).and_then(Value::as_array) else {
         return Err(refused("is neither a list of sessions nor an object with one under `sessions`".to_owned()));
     };
     let is_same = |known: &Value| ["session_id", "archive_path"].iter().all(|key| known.get(key) == entry.get(key));

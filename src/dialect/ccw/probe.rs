@@ -13,7 +13,7 @@ use super::layout::below;
 use super::notices;
 use super::raw;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Tape;
 use crate::model::Candidate;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -142,7 +142,8 @@ impl<'a> Survey<'a> {
             seen.has_tasks |= is_task;
             seen.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.look) {
-                seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
+                seen.session_id =
+                    Tape::parse(look).ok().and_then(|tape| raw::first_text(tape.root(), &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && place.rest == "state.json" {
             self.look_alikes.insert(path);
@@ -218,7 +219,15 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    Candidate { dialect: DialectId::Ccw, name, own: below(&dir, OWN_DIR), state: dir, reads, rank }
+    Candidate {
+        dialect: DialectId::Ccw,
+        name,
+        own: below(&dir, OWN_DIR),
+        state: dir,
+        reads,
+        rank,
+        may_be_replaced: false,
+    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(own) = own::candidate(entry).filter(|_| place::is_phase_file(entry.path.as_str())) {
+        if place::is_phase_file(entry.path.as_str())
+            && let Some(own) = own::candidate(entry)
+        {
             probed.candidates.push(own);
             continue;
         }
@@ -72,6 +74,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
         rank: None,
+        may_be_replaced: false,
         own: layout.own(),
         state: layout.phase,
         reads,

@@ -6,7 +6,8 @@ use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
 use crate::dialect::Former;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::model::Candidate;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -110,10 +111,10 @@ impl Prober<'_> {
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
         let Some(bytes) = &entry.look else { return Ok(self.candidate(entry, place, None)) };
-        match parse_value(bytes) {
-            Ok(value) if is_ours(&value) => {
-                let name = value.get("feature_name").and_then(serde_json::Value::as_str);
-                Ok(self.candidate(entry, place, name.map(|name| clean_line(name, 200))))
+        match Tape::parse(bytes) {
+            Ok(tape) if is_ours(tape.root()) => {
+                let name = tape.root().get("feature_name").and_then(Json::as_str);
+                Ok(self.candidate(entry, place, name.map(|name| clean_line(&name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
             Err(_) if self.is_suspect(entry, place, bytes) => Ok(self.candidate(entry, place, None)),
@@ -159,6 +160,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            may_be_replaced: place == Where::Early,
         }
     }
 }

@@ -51,6 +51,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let source = state::source_of(&phase, &state);
     Some(Candidate {
         rank: None,
+        may_be_replaced: false,
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
         own: beside(&state, ".piton")?,
@@ -158,7 +159,7 @@ impl Reader<'_> {
         step.idempotent = definition.idempotent.unwrap_or(true);
         step.probe.clone_from(&definition.probe);
         step.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
-        step.definition = definition.essence();
+        step.definition = definition.essence().into();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
         step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
