@@ -84,13 +84,47 @@ fn a_resume_is_whole() {
     });
 }
 
+/// A session, the list of archived sessions and the place of the folder change one after the other: what a kill leaves undone, the
+/// next archive does.
+#[test]
+fn an_archive_with_a_list_is_finished_by_the_next() {
+    let Some(strace) = strace() else { return };
+    let archive: &[&str] = &["archive", "WFS-user-auth", "--yes"];
+    let moments = writes_of(&projects::ccw(), strace, archive);
+    assert!(moments.len() > LEAST, "only {moments:?} were seen");
+    let started = Instant::now();
+    let mut kills = 0;
+    for moment in spread(moments.len()).map(|at| &moments[at]) {
+        if started.elapsed() > BUDGET && kills >= LEAST {
+            break;
+        }
+        let sandbox = projects::ccw();
+        if killed_at(&sandbox, strace, moment, archive) {
+            kills += 1;
+            sandbox.piton(archive.iter().copied()).run().expect_code(0);
+            let list = sandbox.read_json(".workflow/archives/manifest.json");
+            let ids: Vec<_> = list.as_array().unwrap().iter().map(|entry| &entry["session_id"]).collect();
+            assert_eq!(ids, ["WFS-user-auth"], "killed at {moment:?}");
+            assert!(sandbox.exists(".workflow/archives/WFS-user-auth/workflow-session.json"), "killed at {moment:?}");
+            assert!(!sandbox.exists(projects::SESSION), "killed at {moment:?}");
+        }
+    }
+    assert!(kills >= LEAST, "only {kills} kills");
+}
+
+/// Finds the tool that kills at a call of the system.
+fn strace() -> Option<&'static str> {
+    let found = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists());
+    if found.is_none() {
+        say("skipped: there is no strace to kill at a call of the system");
+    }
+    found
+}
+
 /// Kills the same call at each of its writes, each time in a fresh project. The moments are spread, so that those that a slow
 /// machine leaves out are not all at the end.
 fn kill_everywhere(story: &Story) {
-    let Some(strace) = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists()) else {
-        say("skipped: there is no strace to kill at a call of the system");
-        return;
-    };
+    let Some(strace) = strace() else { return };
     let (old, new) = (prepared(story), prepared(story));
     let moments = writes_of(&new, strace, story.killed);
     assert!(moments.len() > LEAST, "only {moments:?} were seen");

@@ -274,7 +274,7 @@ pub(super) struct Finish {
     /// The step, as `piton plan` names it
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// How it ended (default: completed, or what the verdict says)
+    /// How it ended (default: completed, or what the verdict says); completed needs the outputs that the step declares, or --force
     #[arg(long, value_enum)]
     pub(super) status: Option<EndStatus>,
     /// What a reviewer said: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION, REJECTED, or the agent's own words

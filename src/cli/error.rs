@@ -57,7 +57,8 @@ impl CliError {
             _ => Vec::new(),
         };
         // Where a system's own folder is there and empty, its own words say what to do.
-        let own = findings.iter().find(|finding: &&Finding| finding.code == FindingCode::NoRunHere).cloned();
+        let says_so = |code: FindingCode| findings.iter().find(|finding: &&Finding| finding.code == code).cloned();
+        let own = says_so(FindingCode::FolderClosed).or_else(|| says_so(FindingCode::NoRunHere));
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();

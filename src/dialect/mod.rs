@@ -14,10 +14,13 @@ pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use json::Document;
 
+use serde_json::Value;
+
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::Config;
+use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -39,6 +42,9 @@ pub(crate) trait Dialect: Sync {
     /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
     /// content. `path` is relative to the root.
     fn marks(&self, path: &str) -> bool;
+
+    /// Tells whether runs would be in a folder that could not be looked into. `folder` is relative to the root.
+    fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool;
 
     /// Finds what looks like runs of this dialect. Names and a first look are all it has.
     fn probe(&self, listing: &Listing) -> Probed;
@@ -80,13 +86,23 @@ pub(crate) trait Dialect: Sync {
         Ok(None)
     }
 
+    /// Enters a run that is put away into `to` in the list that its system keeps of those; `None` where nothing has to be written.
+    /// A list that says so already, because an archive was cut off, gets no second entry.
+    ///
+    /// # Errors
+    ///
+    /// When the list cannot be read or added to.
+    fn enter(&self, _register: &Register, _file: &Content, _to: &RelPath) -> Result<Option<Edit>, EditError> {
+        Ok(None)
+    }
+
     /// Returns the question of a plan in the system's own words; `None` leaves the planner's.
     fn question(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Option<Question> {
         None
     }
 
     /// Returns the plan in the system's own words.
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value;
+    fn native(&self, run: &Run, plan: &Plan) -> Value;
 
     /// Returns what the system's own messages say about the situation.
     fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
@@ -105,6 +121,19 @@ pub(crate) struct Archival {
     pub(crate) to: RelPath,
     /// What is written before it goes.
     pub(crate) edits: Vec<Edit>,
+    /// Where that is entered before it goes; `None` where its system keeps no list.
+    pub(crate) register: Option<Register>,
+}
+
+/// Is the list that a system keeps of the runs that were put away, and what it is to say about one of them.
+#[derive(Debug)]
+pub(crate) struct Register {
+    pub(crate) file: RelPath,
+    /// Where Piton keeps its own data for the list, the lock among them: several runs write it.
+    pub(crate) own: RelPath,
+    /// Whether a missing one is made.
+    pub(crate) is_made: bool,
+    pub(crate) entry: Value,
 }
 
 /// Says what goes when a run is put away.
@@ -141,6 +170,9 @@ pub(crate) enum EditError {
     /// The state has no place for it.
     #[error("{0}")]
     Unsupported(String),
+    /// The list of what was put away takes no entry.
+    #[error("{file} {problem}; it is left as it is, and the run where it is")]
+    Register { file: String, problem: String },
     /// A file that the change has to touch is missing.
     #[error("{file} is missing")]
     Missing { file: String },

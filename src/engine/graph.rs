@@ -23,10 +23,9 @@ pub(crate) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        let mut index = BTreeMap::new();
-        for (at, step) in run.steps.iter().enumerate() {
-            index.entry(step.id.as_str()).or_insert(at);
-        }
+        // From the back, since of equal keys the last one stays: the first step of an id counts.
+        let index: BTreeMap<&str, usize> =
+            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
         let mut depends_on = vec![Vec::new(); run.steps.len()];
         let mut dependents = vec![Vec::new(); run.steps.len()];
         // The step that named each other one last, so that naming it twice counts once.

@@ -18,6 +18,7 @@ use super::fixtures::planned;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_with;
+use super::settle::unproved;
 use super::standings;
 use crate::model::Action;
 use crate::model::Change;
@@ -166,9 +167,13 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
     }
 }
 
-fn admits(run: &Run, standings: &[Standing], next: &Next, force: bool) -> bool {
-    let change = Change { at: at(0), kind: change(run, next) };
-    matches!(admit(run, standings, change, Guard { force, attempt_limit: 3 }), Ok(Admitted::Change(_)))
+fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
+    let (change, standings) = (Change { at: at(0), kind: change(run, next) }, standings(run, evidence, &[]));
+    // What somebody says of a step that has not left its outputs is looked at, and then recorded by force.
+    let is_unproved =
+        next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
+    let guard = Guard { force: force || is_unproved, attempt_limit: 3 };
+    matches!(admit(run, &standings, evidence, change, guard), Ok(Admitted::Change(_)))
 }
 
 /// Says in a few lines what a failing run looks like.
@@ -269,7 +274,7 @@ proptest! {
         let limited = is_blocked_by(&planned, &[FindingCode::AttemptLimit, FindingCode::Rejected]);
         for next in &planned.plan.next {
             let work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
-            let admitted = admits(&run, &standings, next, work && limited);
+            let admitted = admits(&run, &evidence, next, work && limited);
             prop_assert!(admitted, "{} {}\n{}", next.action.as_str(), next.step, shown(&run, &standings));
         }
     }
@@ -284,7 +289,7 @@ proptest! {
         let planned = planned(&run, &evidence, &options);
         check(&run, &planned, &standings)?;
         if let (Some(begin), Some(first)) = (&planned.plan.commands.begin, planned.plan.next.first()) {
-            let admitted = admits(&run, &standings, first, begin.ends_with(" --force"));
+            let admitted = admits(&run, &evidence, first, begin.ends_with(" --force"));
             prop_assert!(admitted, "{begin}\n{options:?}\n{}", shown(&run, &standings));
         }
     }
@@ -431,6 +436,6 @@ fn ten_thousand_steps_are_planned() {
         let standings = standings(&run, &Evidence::default(), &[]);
         let begin = ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0 };
         let guard = Guard { force: true, attempt_limit: 3 };
-        let _ = admit(&run, &standings, Change { at: at(0), kind: begin }, guard);
+        let _ = admit(&run, &standings, &Evidence::default(), Change { at: at(0), kind: begin }, guard);
     }
 }

@@ -1,5 +1,6 @@
 //! Rule 3: what the state says of each step, weighed against the evidence. "Done" is proved again before it is skipped.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -79,6 +80,18 @@ pub(crate) fn standings(run: &Run, evidence: &Evidence, load_findings: &[Finding
     settle(run, &Graph::of(run), evidence, load_findings).standings
 }
 
+/// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
+pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
+    let step = Step { status: Status::Completed, ..step.clone() };
+    let records = Records::default();
+    let weighing =
+        Weighing { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
+    let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
+    let problems: Vec<String> = step.outputs.iter().filter_map(problem).collect();
+    let one_is_enough = step.outputs_any && problems.len() < step.outputs.len();
+    if one_is_enough { Vec::new() } else { problems }
+}
+
 pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Settled {
     let held: BTreeSet<&str> = load_findings
         .iter()
@@ -106,6 +119,7 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
 }
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
+#[derive(Default)]
 struct Records<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
     /// Who left a path last.
@@ -116,9 +130,14 @@ struct Records<'a> {
 
 impl<'a> Records<'a> {
     fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
-        let mut busy: BTreeMap<&StepId, Timestamp> = BTreeMap::new();
+        let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
         let mut note_busy = |step: &'a StepId, moment: Timestamp| {
-            busy.entry(step).and_modify(|last| *last = moment.max(*last)).or_insert(moment);
+            match last_busy.iter_mut().find(|(_, known)| *known == step) {
+                Some((last, _)) => *last = moment.max(*last),
+                None => last_busy.push((moment, step)),
+            }
+            last_busy.sort_by_key(|(moment, _)| Reverse(*moment));
+            last_busy.truncate(2);
         };
         for step in &run.steps {
             if let Some(moment) = step.started_at.max(step.finished_at) {
@@ -138,9 +157,6 @@ impl<'a> Records<'a> {
                 last_of_path.insert(&output.path, record.step.as_str());
             }
         }
-        let mut last_busy: Vec<(Timestamp, &StepId)> = busy.into_iter().map(|(step, moment)| (moment, step)).collect();
-        last_busy.sort_by(|a, b| b.cmp(a));
-        last_busy.truncate(2);
         Self { by_step, last_of_path, last_busy }
     }
 }

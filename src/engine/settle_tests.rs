@@ -296,7 +296,7 @@ fn what_is_no_result_of_this_attempt_finishes_nothing() {
 fn the_definition_that_the_state_itself_recorded_counts_first() {
     for (recorded_by_state, standing) in [(true, Standing::Done), (false, Standing::Invalid)] {
         let mut run = two();
-        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
+        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"}).into();
         let digest = run.steps[0].definition_digest();
         step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".to_owned()), outputs: Vec::new(), ..record("A", 10, "") };

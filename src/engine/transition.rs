@@ -8,8 +8,10 @@ use super::ground::Ground;
 use super::ground::Limit;
 use super::settle::Standing;
 use super::settle::count;
+use super::settle::unproved;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Evidence;
 use crate::model::Outcome;
 use crate::model::Part;
 use crate::model::ReviewVerdict;
@@ -62,8 +64,14 @@ pub(crate) enum Admitted {
 
 /// Admits or refuses a change.
 ///
-/// `standings` is what `settle` found, by position.
-pub(crate) fn admit(run: &Run, standings: &[Standing], change: Change, guard: Guard) -> Result<Admitted, Refusal> {
+/// `standings` is what `settle` found in the evidence, by position.
+pub(crate) fn admit(
+    run: &Run,
+    standings: &[Standing],
+    evidence: &Evidence,
+    change: Change,
+    guard: Guard,
+) -> Result<Admitted, Refusal> {
     if !run.writable {
         return Err(refuse(
             RefusalKind::Newer,
@@ -72,7 +80,7 @@ pub(crate) fn admit(run: &Run, standings: &[Standing], change: Change, guard: Gu
         ));
     }
     let graph = Graph::of(run);
-    let judge = Judge { ground: Ground { run, graph: &graph, standings }, guard };
+    let judge = Judge { ground: Ground { run, graph: &graph, standings }, evidence, guard };
     let Change { at, kind } = change;
     let verdict = match kind {
         ChangeKind::Begin { step, part, agent, .. } => judge.begin(&step, part, agent),
@@ -117,6 +125,7 @@ pub(super) fn skip_refusal(step: &Step, standing: Standing) -> Option<String> {
 
 struct Judge<'a> {
     ground: Ground<'a>,
+    evidence: &'a Evidence,
     guard: Guard,
 }
 
@@ -248,7 +257,26 @@ impl Judge<'_> {
             let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.ground.run.id)]));
         }
+        if completes && outcome.part.is_none() {
+            self.proof(step)?;
+        }
         Ok(None)
+    }
+
+    /// Rule 3 from the other side: what the next plan would not believe is not recorded.
+    fn proof(&self, step: &Step) -> Result<(), Refusal> {
+        let problems = unproved(self.ground.run, step, self.evidence);
+        if problems.is_empty() || self.guard.force {
+            return Ok(());
+        }
+        let (id, run) = (&step.id, &self.ground.run.id);
+        let message = format!("{id} declares what it leaves behind: {}", problems.join("; "));
+        let hints = [
+            format!("put that right, then: {}", command::finish(step, run)),
+            self.command("finish", id, " --status failed --error ..."),
+            self.command("finish", id, " --force"),
+        ];
+        Err(refuse(RefusalKind::No, message, hints))
     }
 
     /// Returns a message when the outcome was recorded before; refuses one that would undo a recorded success.

@@ -11,6 +11,7 @@ use crate::engine::fixtures::path;
 use crate::engine::fixtures::run_of;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Evidence;
 use crate::model::Outcome;
 use crate::model::Part;
 use crate::model::PartKind;
@@ -63,7 +64,7 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
 }
 
 pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Result<Admitted, Refusal> {
-    admit(run, standings, Change { at: at(0), kind }, guard)
+    admit(run, standings, &Evidence::default(), Change { at: at(0), kind }, guard)
 }
 
 pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {
@@ -527,5 +528,5 @@ fn a_new_run_is_never_refused_for_what_is_in_it() {
     let spec =
         serde_json::json!({"at": "2026-01-01T00:00:00Z", "change": "start", "workflow": "nine-step", "feature": "x"});
     let change: Change = serde_json::from_value(spec).unwrap();
-    assert_eq!(word(&admit(&run_of(&[]), &[], change, FREE)), YES);
+    assert_eq!(word(&admit(&run_of(&[]), &[], &Evidence::default(), change, FREE)), YES);
 }

@@ -149,6 +149,8 @@ pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
+    /// Folders that this user may not look into.
+    pub(crate) closed: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 
@@ -289,7 +291,7 @@ impl FileSet {
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
-    pub(crate) fn in_dir<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
+    pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         self.files.iter().filter(move |(path, _)| {
             path.as_str()
                 .strip_prefix(dir.as_str())

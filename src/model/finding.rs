@@ -138,6 +138,7 @@ finding_codes! {
     RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
+    FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }

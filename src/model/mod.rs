@@ -36,7 +36,9 @@ pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
     RunHeader, StepGroups, Strategy, Verdict,
 };
-pub(crate) use run::{After, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
+pub(crate) use run::{
+    After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+};
 pub(crate) use status::{ReviewVerdict, Status};
 pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -1,5 +1,8 @@
 //! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::Map;
 use serde_json::Value;
 
@@ -128,7 +131,7 @@ pub(crate) struct Step {
     /// Where it is defined, for findings and contexts.
     pub(crate) file: Option<RelPath>,
     /// Its definition in its own system's words, for the context; a stranger's text.
-    pub(crate) definition: Value,
+    pub(crate) definition: DefinedAs,
     /// Digest of the definition that its result was made from, where the state itself records it.
     pub(crate) done_as: Option<String>,
     /// What it left before this moment belongs to an earlier attempt.
@@ -138,6 +141,36 @@ pub(crate) struct Step {
     pub(crate) summaries: Vec<RelPath>,
     pub(crate) requirements: Vec<String>,
     pub(crate) acceptance: Vec<String>,
+}
+
+/// Says what a step is defined as.
+#[derive(Clone, Debug)]
+pub(crate) enum DefinedAs {
+    /// As the workflow itself says, which never changes.
+    Workflow,
+    This(Value),
+    /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
+    Stored {
+        bytes: Arc<[u8]>,
+        read: fn(&[u8]) -> Value,
+    },
+}
+
+impl DefinedAs {
+    /// Returns the definition; null where it is the workflow's own.
+    pub(crate) fn value(&self) -> Cow<'_, Value> {
+        match self {
+            Self::Workflow => Cow::Owned(Value::Null),
+            Self::This(value) => Cow::Borrowed(value),
+            Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
+        }
+    }
+}
+
+impl From<Value> for DefinedAs {
+    fn from(value: Value) -> Self {
+        if value.is_null() { Self::Workflow } else { Self::This(value) }
+    }
 }
 
 /// Says what kind of attention a step needs.
@@ -192,7 +225,8 @@ pub(crate) enum PartKind {
 impl Step {
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
-        (!self.definition.is_null()).then(|| super::sha256_hex(self.definition.to_string().as_bytes()))
+        let definition = self.definition.value();
+        (!definition.is_null()).then(|| super::sha256_hex(definition.to_string().as_bytes()))
     }
 
     /// Returns a pending step of work with nothing else known about it.
@@ -228,7 +262,7 @@ impl Step {
             idempotent: true,
             probe: None,
             file: None,
-            definition: Value::Null,
+            definition: DefinedAs::Workflow,
             done_as: None,
             fresh_since: None,
             focus: Vec::new(),

@@ -12,11 +12,15 @@ use super::select;
 use super::world::Spot;
 use super::world::World;
 use crate::dialect::Moved;
+use crate::dialect::Register;
 use crate::engine;
+use crate::model::Edit;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::Verdict;
 use crate::store;
+use crate::store::CheckpointMeta;
+use crate::store::RunLock;
 
 /// Archives the run that is meant; one with open steps only with `yes`.
 pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
@@ -58,8 +62,13 @@ pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),
         Moved::Folder(from) => {
+            let to = store::archive::free_folder(desk.lock(), &archival.to)?;
+            let entered = archival.register.map(|register| Entry::open(world, &desk, &register, &to)).transpose()?;
+            // Each of these can be the last: the next archive does what is left.
             desk.commit_as("archive", None, &archival.edits)?;
-            Ok(store::move_folder(desk.into_lock(), &from, &archival.to)?)
+            entered.map_or(Ok(()), |entry| entry.write(world))?;
+            store::move_folder(desk.into_lock(), &from, &to)?;
+            Ok(to)
         }
         Moved::Files { files, series } => {
             let to = store::archive::free_folder(desk.lock(), &archival.to)?;
@@ -67,5 +76,36 @@ pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
             store::archive::prune(desk.lock(), &to, &series, world.project.config.limits.archives)?;
             Ok(to)
         }
+    }
+}
+
+/// Is an entry in a system's list of what was put away. The list belongs to several runs, so it has a lock and a history of its
+/// own: restoring one run never takes back what others entered.
+struct Entry {
+    lock: RunLock,
+    edit: Vec<Edit>,
+}
+
+impl Entry {
+    /// Locks and reads the list, so that one which takes no entry is found out before anything is written.
+    fn open(world: &World, desk: &Desk<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
+        let root = &desk.opened.files.root;
+        let lock = RunLock::acquire(root, &register.own, world.project.lock_timeout)?;
+        let edit = desk.opened.dialect.enter(register, &store::read_file(root, &register.file), to)?;
+        Ok(Self { lock, edit: edit.into_iter().collect() })
+    }
+
+    fn write(self, world: &World) -> Result<(), OpError> {
+        let meta = CheckpointMeta {
+            at: world.clock.now,
+            change: "archive".to_owned(),
+            step: None,
+            history_limit: world.project.config.limits.history,
+            backup: Vec::new(),
+        };
+        if !self.edit.is_empty() {
+            store::commit(&self.lock, &self.edit, &meta)?;
+        }
+        Ok(())
     }
 }

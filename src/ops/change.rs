@@ -239,7 +239,7 @@ impl<'a> Desk<'a> {
             already: None,
             message: String::new(),
         };
-        let change = match engine::admit(run, &standings, change, guard).map_err(OpError::Refused)? {
+        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
             Admitted::Change(change) => change,
             Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
@@ -308,12 +308,24 @@ impl<'a> Desk<'a> {
     pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
         for path in files {
+            self.check_readable(path)?;
             if let Some(Content::Bytes(before)) = self.opened.files.files.get(path).map(|entry| &entry.content) {
                 edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
         self.commit_as("archive", None, &edits)
+    }
+
+    /// Refuses what needs the bytes of a file that is there and cannot be read.
+    pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
+        match self.opened.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Problem(problem)) => Err(OpError::Store(store::StoreError::Unreadable {
+                path: path.under(&self.opened.files.root),
+                problem: problem.clone(),
+            })),
+            Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
+        }
     }
 
     /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.

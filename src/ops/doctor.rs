@@ -7,6 +7,7 @@ use super::report::DoctorReport;
 use super::report::Report;
 use super::world::Request;
 use super::world::World;
+use super::world::open_up;
 use crate::model::FindingCode;
 use crate::model::Owner;
 use crate::store;
@@ -57,7 +58,8 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
     checks.push(good("runs", format!("{} found", spots.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
-        checks.push(warning("file", format!("{file}{}", finding.message), "nothing, if it is not yours to resume"));
+        let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");
+        checks.push(warning("file", format!("{file}{}", finding.message), fix));
     }
     for spot in spots {
         let name = format!("run {}", spot.candidate.name);
@@ -79,11 +81,15 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
-                checks.push(match unreadable {
-                    Some(finding) => {
+                let denied = store::denied(&spot.candidate.own.under(&spot.root));
+                checks.push(match (unreadable, denied) {
+                    (Some(finding), _) => {
                         problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
                     }
-                    None => good(&name, format!("{}{live}", spot.candidate.state)),
+                    (None, Some(path)) => {
+                        problem(&name, format!("{path}: nothing can be recorded: permission denied"), &open_up(&path))
+                    }
+                    (None, None) => good(&name, format!("{}{live}", spot.candidate.state)),
                 });
             }
         }

@@ -2,11 +2,14 @@
 
 use super::exit::Exit;
 use super::report::ListedRun;
+use super::world::open_up;
 use crate::dialect::EditError;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::engine::quoted;
 use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
 use crate::model::RelPathError;
 use crate::model::human_age;
 use crate::store::StoreError;
@@ -68,15 +71,18 @@ fn mistakes(count: usize) -> String {
 }
 
 /// Returns the exit code of an error.
-pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
+pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
+        // Where a folder of runs is closed, nobody knows that there is none.
+        OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } => Exit::Ambiguous,
-        OpError::Unreadable { .. } | OpError::Edit(EditError::Unreadable { .. } | EditError::Missing { .. }) => {
+        OpError::Unreadable { .. }
+        | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
             Exit::Unreadable
         }
         OpError::Refused(refusal) => match refusal.kind {
@@ -94,6 +100,11 @@ pub(crate) const fn exit_of_error(error: &OpError) -> Exit {
         OpError::NeedsConsent { .. } => Exit::Person,
         OpError::SelfCheck { .. } => Exit::Bug,
     }
+}
+
+/// Tells whether a finding says that runs may be where nobody could look.
+pub(super) fn is_closed(finding: &Finding) -> bool {
+    finding.code == FindingCode::FolderClosed
 }
 
 const fn exit_of_store(error: &StoreError) -> Exit {
@@ -117,16 +128,19 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
         OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
-        OpError::Store(StoreError::Permission { .. } | StoreError::ReadOnly { .. } | StoreError::NoSpace { .. }) => {
-            one("piton doctor".to_owned())
-        }
+        OpError::Store(
+            StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
+        ) => vec![open_up(path), "piton doctor".to_owned()],
         OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
         OpError::Store(StoreError::HistoryCorrupt { .. }) => {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
-        OpError::Store(StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. }) => {
-            one("piton doctor".to_owned())
-        }
+        OpError::Store(
+            StoreError::LockTimeout { .. }
+            | StoreError::UnsafePath { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::NoSpace { .. },
+        ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
         | OpError::Path(_) => Vec::new(),
@@ -153,6 +167,9 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Refused(refusal) => refusal.hints.clone(),
         OpError::Edit(EditError::Unreadable { .. }) => {
             one("piton validate, then mend the file or piton restore".to_owned())
+        }
+        OpError::Edit(EditError::Register { file, .. }) => {
+            one(format!("correct {} or move it away, then: piton archive", quoted(file)))
         }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
         OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {

@@ -36,6 +36,7 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     let spot = select::spot(world)?;
     let desk = Desk::open(world, &spot)?;
     desk.drive_check()?;
+    desk.check_readable(&spot.candidate.state)?;
     let version = match to {
         Some(id) => named(&desk.opened, &spot, id)?,
         None => newest_readable(&desk.opened, &spot)?,
@@ -50,6 +51,7 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
             hints: vec![format!("piton restore {run} --to {} --yes", engine::quoted(&version.name))],
         });
     }
+    version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(world, &desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(changes_something).collect();

@@ -1,6 +1,7 @@
 //! Which run is meant: by id, by number, by path, or the only one there is. Nothing is guessed.
 
 use super::OpError;
+use super::error::is_closed;
 use super::list;
 use super::report::ListedRun;
 use super::world::Opened;
@@ -22,13 +23,20 @@ pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
         return only(world, close_by);
     }
     let (spots, findings) = world.spots();
+    let searched = world.project.root.as_str().to_owned();
     if let Some(wanted) = &world.run {
-        return named(world, spots, wanted);
+        return match named(world, spots, wanted) {
+            // It may be where nobody could look.
+            Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
+                Err(OpError::NoRun { searched, findings })
+            }
+            found => found,
+        };
     }
     let meant = meant(world, &spots);
     let spots = if meant.is_empty() && world.run_path.is_none() { spots } else { meant };
     if spots.is_empty() {
-        return Err(OpError::NoRun { searched: world.project.root.as_str().to_owned(), findings });
+        return Err(OpError::NoRun { searched, findings });
     }
     only(world, spots)
 }

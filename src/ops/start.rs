@@ -197,7 +197,8 @@ fn spot_of(world: &World, dialect: &dyn Dialect, edits: &[Edit]) -> Result<Spot,
     });
     let mut entries: Vec<ListingEntry> = entries.collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
-    let listing = Listing { root: world.project.root.clone(), entries, config: Arc::clone(&world.project.config) };
+    let config = Arc::clone(&world.project.config);
+    let listing = Listing { root: world.project.root.clone(), entries, config, ..Listing::default() };
     let candidate = dialect.probe(&listing).candidates.into_iter().next();
     let candidate = candidate.ok_or_else(|| OpError::SelfCheck {
         file: edits.first().map(|edit| edit.path.as_str().to_owned()).unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! The project a verb works in, opened once per process.
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
@@ -9,6 +10,7 @@ use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
+use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
@@ -16,6 +18,7 @@ use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::Mode;
 use crate::model::ReadProblem;
@@ -109,8 +112,19 @@ impl World {
         let mut findings = Vec::new();
         for listing in &listings {
             probe(listing, &mut spots, &mut findings);
+            findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }
         (spots, findings)
+    }
+
+    /// Says that a folder in which runs would be could not be looked into.
+    fn closed(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
+        let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
+        keeps_state.then(|| {
+            let message = format!("{folder} cannot be looked into: permission denied; runs in it are not seen");
+            let fix = open_up(&folder.under(&listing.root));
+            Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
+        })
     }
 
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
@@ -188,7 +202,17 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
 impl Opened {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
-        let loaded = dialect.load(&files);
+        let mut loaded = dialect.load(&files);
+        for finding in &mut loaded.findings {
+            // A file that may not be read is none to restore, and none to correct by hand.
+            let path = finding
+                .file
+                .as_ref()
+                .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
+            if let Some(path) = path {
+                finding.fix = Some(open_up(&path.under(&files.root)));
+            }
+        }
         Self { dialect, candidate, files, loaded }
     }
 
@@ -251,6 +275,12 @@ impl Opened {
             revision,
         }
     }
+}
+
+/// Returns the command that gives this user the permission that a path lacks.
+pub(crate) fn open_up(path: &Utf8Path) -> String {
+    let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
+    format!("chmod u+rwX {}", engine::quoted(denied.as_str()))
 }
 
 /// Says what a finding says, with the file, line and column that it is about.

@@ -10,7 +10,6 @@ use std::io;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::archive;
 use super::error::StoreError;
 use super::history::Keeper;
 use super::history::Label;
@@ -89,22 +88,20 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
     commit_with(lock, edits, meta, &mut |_| Ok(()))
 }
 
-/// Moves the folder of a run, durably, and returns where it is now: a counter is added where the name is taken. Its own data
-/// moves with it.
+/// Moves the folder of a run, durably, to a name that is free. Its own data moves with it.
 ///
 /// # Errors
 ///
 /// When a path may not be written, or the system refuses. Nothing has moved then.
-pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<RelPath, StoreError> {
+pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<(), StoreError> {
     let real_from = lock.root().target(from)?;
-    let to = archive::free_folder(&lock, to)?;
-    let real_to = lock.root().target(&to)?;
+    let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
         fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         stage::sync_dirs([old_parent, new_parent].into_iter())?;
     }
-    Ok(to)
+    Ok(())
 }
 
 pub(super) fn commit_with(

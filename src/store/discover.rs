@@ -1,5 +1,6 @@
 //! What lies in a project, by name. Links are never followed, other repositories never entered, and the work is bounded.
 
+use std::io;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::model::RelPath;
 
 const DEPTH_LIMIT: usize = 12;
 const ENTRY_LIMIT: usize = 200_000;
+const CLOSED_LIMIT: usize = 100;
 const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Holds no state of anybody, and often very many files.
@@ -75,8 +77,8 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .filter(|root| scope.enters(root.as_std_path()))
         .map(|root| Listing {
             root: root.clone(),
-            entries: entries(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT),
             config: Arc::clone(&project.config),
+            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT)
         })
         .collect()
 }
@@ -97,34 +99,45 @@ struct Ground<'a> {
 
 /// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
 /// the answer does not depend on the order in which the file system tells its names.
-fn entries(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Vec<ListingEntry> {
+fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Listing {
     let mut depth = DEPTH_LIMIT;
-    let mut entries = loop {
+    let mut listing = loop {
         match walk(ground, depth, entry_limit) {
-            Some(entries) => break entries,
-            None if depth == 1 => return Vec::new(),
+            Some(listing) => break listing,
+            None if depth == 1 => return Listing::default(),
             None => depth = depth * 2 / 3,
         }
     };
+    let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     if let Ok(root) = Root::open(ground.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
             entry.look = look(&root, &entry.path);
         }
     }
-    entries
+    listing.closed.sort_unstable();
+    listing
 }
 
 /// Returns `None` when there are more entries than allowed.
-fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Vec<ListingEntry>> {
+fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
     let Ground { root, worktrees, scope } = ground;
     let mut entries: Vec<ListingEntry> = Vec::new();
+    let mut closed: Vec<RelPath> = Vec::new();
     // For each folder on the way down: how many entries there were before its content.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
         WalkDir::new(root).follow_links(false).same_file_system(true).max_depth(depth).min_depth(1).into_iter();
     while let Some(next) = walk.next() {
-        let Ok(found) = next else { continue };
+        let found = match next {
+            Ok(found) => found,
+            Err(error) => {
+                if closed.len() < CLOSED_LIMIT {
+                    closed.extend(closed_folder(&error, root));
+                }
+                continue;
+            }
+        };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
         if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, worktrees) {
@@ -136,7 +149,7 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Vec<List
             entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
-        let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(&found, root));
+        let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
             if is_dir {
                 walk.skip_current_dir();
@@ -157,7 +170,12 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Vec<List
             }
         }
     }
-    Some(entries)
+    Some(Listing { entries, closed, ..Listing::default() })
+}
+
+fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
+    let is_closed = error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    relative(error.path().filter(|_| is_closed)?, root)
 }
 
 fn is_own_worktree(dot_git: &DirEntry, worktrees: &[Utf8PathBuf]) -> bool {
@@ -170,8 +188,8 @@ fn is_special(found: &DirEntry) -> bool {
     !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
 }
 
-fn relative(found: &DirEntry, root: &Utf8Path) -> Option<RelPath> {
-    let path = found.path().to_str()?.strip_prefix(root.as_str())?;
+fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
+    let path = found.to_str()?.strip_prefix(root.as_str())?;
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 

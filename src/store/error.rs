@@ -23,16 +23,16 @@ pub(crate) enum StoreError {
     #[error("{path} cannot be read: {problem}")]
     Unreadable { path: Utf8PathBuf, problem: ReadProblem },
     #[error("{path}: permission denied")]
-    Permission { path: Utf8PathBuf, source: io::Error },
+    Permission { path: Utf8PathBuf, cause: io::Error },
     #[error("{path}: no space is left on the device; the old state is intact")]
-    NoSpace { path: Utf8PathBuf, source: io::Error },
+    NoSpace { path: Utf8PathBuf, cause: io::Error },
     #[error("{path}: the file system is read-only")]
-    ReadOnly { path: Utf8PathBuf, source: io::Error },
+    ReadOnly { path: Utf8PathBuf, cause: io::Error },
     /// The path leaves its root, or leads to where nothing is ever written.
     #[error("{path} is refused: {problem}")]
     UnsafePath { path: Utf8PathBuf, problem: &'static str },
-    #[error("{path}: {source}")]
-    Io { path: Utf8PathBuf, source: io::Error },
+    #[error("{path}: {cause}")]
+    Io { path: Utf8PathBuf, cause: io::Error },
     /// `file` is the configuration file, or the name of an environment variable.
     #[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
     Config { file: String, line: Option<u32>, message: String },
@@ -46,13 +46,13 @@ pub(crate) enum StoreError {
 
 impl StoreError {
     /// Sorts an error of the operating system by what a person can do about it.
-    pub(super) fn io(path: impl AsRef<Utf8Path>, source: io::Error) -> Self {
+    pub(super) fn io(path: impl AsRef<Utf8Path>, cause: io::Error) -> Self {
         let path = path.as_ref().to_owned();
-        match source.kind() {
-            io::ErrorKind::PermissionDenied => Self::Permission { path, source },
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path, source },
-            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
-            _ => Self::Io { path, source },
+        match cause.kind() {
+            io::ErrorKind::PermissionDenied => Self::Permission { path, cause },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path, cause },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause },
+            _ => Self::Io { path, cause },
         }
     }
 

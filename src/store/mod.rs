@@ -46,6 +46,7 @@ pub(crate) use evidence::record;
 pub(crate) use evidence::records;
 pub(crate) use lock::RunLock;
 pub(crate) use lock::try_lock;
+pub(crate) use platform::denied;
 pub(crate) use process::Caller;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;

@@ -148,6 +148,29 @@ pub(super) fn is_unlinked(_file: &File) -> bool {
     false
 }
 
+/// Returns what keeps this user from working with a path: the first folder on the way that may not be entered, the path itself, or,
+/// where it is to be made, the folder that it would be in. `None` when nothing does.
+#[cfg(unix)]
+pub(crate) fn denied(path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+    use rustix::fs::Access;
+    let may = |path: &camino::Utf8Path, access| {
+        !matches!(rustix::fs::access(path.as_std_path(), access), Err(rustix::io::Errno::ACCESS))
+    };
+    let mut way: Vec<&camino::Utf8Path> = path.ancestors().collect();
+    way.reverse();
+    let exists = |path: &camino::Utf8Path| path.symlink_metadata().is_ok();
+    let closed = way.iter().find(|step| step.is_dir() && !may(step, Access::EXEC_OK));
+    let last = || way.iter().rev().find(|step| exists(step));
+    let denied = closed.or_else(|| last().filter(|last| !may(last, Access::READ_OK | Access::WRITE_OK)));
+    let parent = || path.parent().filter(|parent| exists(parent) && !may(parent, Access::WRITE_OK));
+    denied.copied().or_else(parent).map(camino::Utf8Path::to_owned)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn denied(_path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+    None
+}
+
 /// Returns a token that no other process and no other call has.
 pub(super) fn unique() -> String {
     use std::hash::BuildHasher as _;

@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -120,17 +119,6 @@ fn a_folder_that_leaves_the_root_is_noted_under_its_path() {
     let set = read(&scratch, vec![ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" }]);
     assert_eq!(set.problem(&rel("run/.task")).as_deref(), Some(&ReadProblem::LinkLeavesRoot));
     assert_eq!(set.files.len(), 1);
-}
-
-#[test]
-fn a_file_nobody_may_read_is_a_value_too() {
-    if rustix::process::geteuid().is_root() {
-        return;
-    }
-    let scratch = Scratch::new();
-    scratch.write("run/state.json", "s");
-    fs::set_permissions(scratch.root.join("run/state.json"), fs::Permissions::from_mode(0o000)).unwrap();
-    assert_eq!(read_file(&scratch.root, &rel("run/state.json")), Content::Problem(ReadProblem::Permission));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod list;
 mod modes;
 mod nine_step;
 mod own_workflow;
+mod permissions;
 pub(crate) mod projects;
 mod schema;
 mod select;

@@ -202,7 +202,7 @@ fn an_output_that_violates_its_schema_is_no_proof() {
     let sandbox = started(flow);
     piton(&sandbox, &["begin", "a"]).expect_code(0);
     sandbox.file("a.json", "{\"n\": \"x\"}");
-    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--force"]).expect_code(0);
     let plan = piton(&sandbox, &["plan"]);
     let expected = "the output a.json of a does not satisfy its schema: /n is text, a whole number is needed";
     assert_eq!(plan.at("/findings/0/code"), "output-invalid", "{plan}");
@@ -211,6 +211,44 @@ fn an_output_that_violates_its_schema_is_no_proof() {
     sandbox.file("a.json", "{\"n\": 1}");
     piton(&sandbox, &["finish", "a"]).expect_code(0);
     assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
+}
+
+/// What the next plan would not believe is not recorded; a failure, a part and a person's word are.
+#[test]
+fn a_step_without_what_it_declares_is_not_finished() {
+    let flow = "steps:\n- id: a\n  parts: [x]\n  outputs: [out/a.txt, {path: a.json, schema: {type: object, required: [n]}}]\n- id: b\n";
+    let sandbox = started(flow);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--part", "x"]).expect_code(0);
+    for (path, text, problems) in [
+        ("note", "", "out/a.txt is missing; a.json is missing"),
+        ("out/a.txt", "", "out/a.txt is empty; a.json is missing"),
+        ("out/a.txt", "text", "a.json is missing"),
+        ("a.json", "{\"n\"", "a.json does not parse"),
+        ("a.json", "{}", "a.json does not satisfy its schema: the top level lacks the field `n`"),
+    ] {
+        sandbox.file(path, text);
+        let before = sandbox.tree();
+        let refused = piton(&sandbox, &["finish", "a"]).expect_code(1);
+        assert_eq!(refused.at("/error/message"), format!("a declares what it leaves behind: {problems}"));
+        let hints = [
+            "put that right, then: piton finish a --run demo --status completed",
+            "piton finish a --run demo --status failed --error ...",
+            "piton finish a --run demo --force",
+        ];
+        assert_eq!(refused.at("/error/hints"), serde_json::json!(hints), "{problems}");
+        assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{problems}");
+    }
+    sandbox.file("a.json", "{\"n\": 1}");
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
+    let sandbox = started(flow);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--status", "failed", "--error", "no idea"]).expect_code(0);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--force"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]);
+    assert_eq!(plan.at("/data/steps/invalid"), serde_json::json!(["a"]), "forced is not proved\n{plan}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
@@ -14,6 +15,9 @@ use camino::Utf8PathBuf;
 use super::Output;
 use super::Sandbox;
 
+/// Is a user who owns nothing and may do nothing.
+const NOBODY: u32 = 65_534;
+
 /// Is a call that is being prepared. Nothing of the environment of the tests reaches it.
 #[must_use = "nothing runs before `run` or `spawn`"]
 pub(crate) struct Program<'a> {
@@ -24,12 +28,22 @@ pub(crate) struct Program<'a> {
     folder: Utf8PathBuf,
     variables: BTreeMap<String, String>,
     stdin: Option<Vec<u8>>,
+    user: Option<u32>,
 }
 
 impl<'a> Program<'a> {
     pub(super) fn new(sandbox: &'a Sandbox, program: PathBuf) -> Self {
         let variables = sandbox.environment().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { sandbox, program, now: None, arguments: Vec::new(), folder: sandbox.root(), variables, stdin: None }
+        Self {
+            sandbox,
+            program,
+            now: None,
+            arguments: Vec::new(),
+            folder: sandbox.root(),
+            variables,
+            stdin: None,
+            user: None,
+        }
     }
 
     /// Appends arguments.
@@ -57,6 +71,15 @@ impl<'a> Program<'a> {
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs it as a user whom permissions bind. The sandbox is theirs from then on, when the tests are the superuser's.
+    pub(crate) fn unprivileged(mut self) -> Self {
+        if rustix::process::geteuid().is_root() {
+            self.program = self.sandbox.give_to(NOBODY, &self.program);
+            self.user = Some(NOBODY);
+        }
         self
     }
 
@@ -129,6 +152,9 @@ impl<'a> Program<'a> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
     }
 }

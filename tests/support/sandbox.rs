@@ -1,6 +1,7 @@
 //! A project of its own in a temporary folder, with its own home and an environment that is the same everywhere.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -168,6 +169,25 @@ impl Sandbox {
     /// Prepares a call of another program of the machine, such as `/bin/sh`, in the project.
     pub(crate) fn tool<'a>(&'a self, program: &str, arguments: impl IntoIterator<Item = &'a str>) -> Program<'a> {
         Program::new(self, program.into()).arguments(arguments)
+    }
+
+    /// Gives everything in the sandbox to a user, and returns where in it that user finds a program: its own folder may be closed.
+    pub(super) fn give_to(&self, user: u32, program: &Path) -> PathBuf {
+        let here = self.top.join("bin").join(program.file_name().and_then(|name| name.to_str()).expect("a program"));
+        if !here.exists() && std::fs::hard_link(program, &here).is_err() {
+            std::fs::copy(program, &here).expect("room for a program");
+        }
+        let mut open = vec![self.top.clone()];
+        while let Some(path) = open.pop() {
+            if path != here {
+                std::os::unix::fs::lchown(&path, Some(user), Some(user)).expect("the superuser may");
+            }
+            if !path.is_symlink() && path.is_dir() {
+                let entries = path.read_dir_utf8().expect("the superuser may");
+                open.extend(entries.map(|entry| entry.expect("a readable folder").into_path()));
+            }
+        }
+        here.into()
     }
 
     /// Returns the whole environment of everything that runs in the sandbox.

@@ -1,9 +1,12 @@
-//! Putting a session away the way the system does since era F: its folder goes to `.workflow/archives` (ccw.md B7.9). Unlike
-//! there, no task is marked as completed on the way: an archive is no evidence of completion (ccw.md B6).
+//! Putting a session away the way the system does since era F: its folder goes to `.workflow/archives`, and the list there says
+//! so (ccw.md B7.9). Unlike there, no task is marked as completed on the way: an archive is no evidence of completion (ccw.md B6).
 
 use serde_json::Value;
 
+use super::layout::ARCHIVES;
 use super::layout::Layout;
+use super::layout::below;
+use super::manifest;
 use crate::dialect::Archival;
 use crate::dialect::Moved;
 use crate::dialect::json::Document;
@@ -20,13 +23,15 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
     let layout = Layout::of(&files.state);
     let from = layout.dir.clone();
     if layout.is_archived() {
-        return Some(Archival { to: from.clone(), moved: Moved::Folder(from), edits: Vec::new() });
+        return Some(Archival { to: from.clone(), moved: Moved::Folder(from), edits: Vec::new(), register: None });
     }
     let above = from.parent()?;
     let workflow = if layout.is_legacy() { above } else { above.parent()? };
-    let to = workflow.join(&format!("archives/{}", from.name())).ok()?;
+    let archives = below(&workflow, ARCHIVES);
+    let to = archives.join(from.name()).ok()?;
+    let register = Some(manifest::register(files, &layout, &archives, run, at));
     let edits = stamp(files, &layout.session, run, at).into_iter().collect();
-    Some(Archival { moved: Moved::Folder(from), to, edits })
+    Some(Archival { moved: Moved::Folder(from), to, edits, register })
 }
 
 fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {

@@ -14,6 +14,7 @@ use super::task::Task;
 use super::todo::Mark;
 use super::todo::Mention;
 use super::todo::Todo;
+use crate::dialect::json::Tape;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -24,9 +25,9 @@ use crate::model::StepId;
 pub(super) struct Book<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) session: Session,
+    pub(super) session: Session<'a>,
     /// In natural order of their ids.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<Task<'a>>,
     pub(super) index: Index,
     pub(super) has_todo: bool,
     /// What the checklist says about each task.
@@ -102,7 +103,7 @@ impl<'a> Book<'a> {
     }
 }
 
-fn index(tasks: &[Task]) -> Index {
+fn index(tasks: &[Task<'_>]) -> Index {
     let mut index = Index::default();
     for (at, task) in tasks.iter().enumerate() {
         index.add(task.id.as_str(), at);
@@ -126,7 +127,7 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
 
 /// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing. Without any task
 /// with an id, each box at the margin is a task.
-fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task>, findings: &mut Vec<Finding>) {
+fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task<'_>>, findings: &mut Vec<Finding>) {
     let had_tasks = !tasks.is_empty();
     let known = index(tasks);
     let groups: BTreeSet<String> = tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect();
@@ -154,7 +155,7 @@ fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task>, find
 }
 
 /// Makes a task of a checklist line; its box is its status, since nothing else records one.
-fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task {
+fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task<'static> {
     let status = match mark {
         Mark::Open => "pending",
         Mark::Done => "completed",
@@ -162,8 +163,8 @@ fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task {
         Mark::Blocked => "blocked",
         Mark::Cancelled => "cancelled",
     };
-    let value = serde_json::json!({"title": title, "status": status});
-    Task { id: StepId::new(id), aliases: Vec::new(), place, value }
+    let tape = Tape::of(&serde_json::json!({"title": title, "status": status}));
+    Task { id: StepId::new(id), aliases: Vec::new(), place, tape }
 }
 
 /// Gives each summary to the one task that its name begins with.

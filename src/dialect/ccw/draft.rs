@@ -13,6 +13,8 @@ use super::todo;
 use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
+use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::dialect::json::escape;
 use crate::model::Content;
 use crate::model::Edit;
@@ -34,8 +36,7 @@ pub(super) struct Draft<'a> {
 pub(super) struct TaskDraft<'a> {
     document: &'a mut Document,
     base: String,
-    /// The task as it was.
-    pub(super) value: Value,
+    tape: Tape<'a>,
 }
 
 impl<'a> Draft<'a> {
@@ -53,9 +54,9 @@ impl<'a> Draft<'a> {
             Place::File { path, pointer } => (path.clone(), pointer.clone()),
             Place::Unreadable { path } => (path.clone(), String::new()),
         };
-        let value = self.book.tasks[at].value.clone();
+        let tape = self.book.tasks[at].tape.clone();
         let document = self.document(&path)?;
-        Ok(Some(TaskDraft { document, base, value }))
+        Ok(Some(TaskDraft { document, base, tape }))
     }
 
     /// Opens the session file.
@@ -66,7 +67,7 @@ impl<'a> Draft<'a> {
 
     /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
     pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
-        if !self.book.session.value.is_null()
+        if !self.book.session.value().is_null()
             && let Ok(session) = self.session()
         {
             change(session);
@@ -131,6 +132,11 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 }
 
 impl TaskDraft<'_> {
+    /// Returns the task as it was.
+    pub(super) fn value(&self) -> Json<'_> {
+        self.tape.root()
+    }
+
     /// Sets a value below the task.
     pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         if self.document.set(&format!("{}{pointer}", self.base), value) {
@@ -142,11 +148,11 @@ impl TaskDraft<'_> {
 
     /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
-        if self.value.get("status").and_then(Value::as_str) == Some(word) {
+        if self.value().get("status").is_some_and(|status| status.is(word)) {
             return Ok(());
         }
         let mut entry = json!({
-            "from": self.value.get("status").cloned().unwrap_or(Value::Null),
+            "from": self.value().get("status").map_or(Value::Null, Json::to_value),
             "to": word,
             "changed_at": at,
         });
@@ -155,11 +161,11 @@ impl TaskDraft<'_> {
         }
         self.set("/status", &json!(word))?;
         let history = format!("{}/status_history", self.base);
-        match self.value.get("status_history") {
-            Some(Value::Array(_)) | None => self.document.push(&history, &entry),
-            Some(Value::Null) => self.document.set(&history, &json!([entry])),
+        match self.value().get("status_history") {
+            Some(recorded) if recorded.is_null() => self.document.set(&history, &json!([entry])),
             // Somebody's own use of the name is left alone.
-            Some(_) => true,
+            Some(recorded) if !recorded.is_array() => true,
+            Some(_) | None => self.document.push(&history, &entry),
         };
         Ok(())
     }
@@ -172,7 +178,7 @@ impl TaskDraft<'_> {
     pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
         let pointer = format!("{}/{object}", self.base);
         let field = format!("{pointer}/{}", escape(key));
-        if !self.document.set(&field, value) && self.value.get(object).is_some_and(Value::is_null) {
+        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Json::is_null) {
             self.document.set(&pointer, &json!({key: value}));
         }
     }
@@ -200,10 +206,10 @@ impl TaskDraft<'_> {
 
     /// Writes down which flow-control steps were taken as done, before what that was read from changes.
     fn list_completed(&mut self) {
-        if self.value.pointer("/execution/completed_flow_steps").is_some() {
+        if self.value().pointer("/execution/completed_flow_steps").is_some() {
             return;
         }
-        let parts = parts::read(&self.value, Status::InProgress, |_| false);
+        let parts = parts::read(self.value(), Status::InProgress, |_| false);
         let done = parts.into_iter().filter(|part| part.status == Status::Completed).map(|part| part.name);
         let done: Vec<String> = done.filter(|name| self.subtask(name).is_none()).collect();
         self.set_execution("completed_flow_steps", &json!(done));
@@ -213,20 +219,20 @@ impl TaskDraft<'_> {
     pub(super) fn leave_flow_step(&mut self, part: &str, list: &str) {
         self.list_completed();
         let pointer = format!("/execution/{list}");
-        let known = raw::list(self.value.pointer(&pointer));
+        let known = raw::list(self.value().pointer(&pointer));
         if !known.iter().any(|name| name == part) {
             let absolute = format!("{}{pointer}", self.base);
             if !self.document.push(&absolute, &json!(part)) {
                 self.set_execution(list, &json!([part]));
             }
         }
-        if raw::first_text(&self.value, &["/execution/flow_step"]).as_deref() == Some(part) {
+        if raw::first_text(self.value(), &["/execution/flow_step"]).as_deref() == Some(part) {
             self.drop_execution("flow_step");
         }
     }
 
     /// Returns the pointer of a subtask that stands in this file.
     pub(super) fn subtask(&self, name: &str) -> Option<String> {
-        write::subtask_pointer(&self.value, name)
+        write::subtask_pointer(self.value(), name)
     }
 }

@@ -1,9 +1,8 @@
 //! What a task file tells about its past: `status_history` (format G on) and `execution` (the seed) (ccw.md B4).
 
-use serde_json::Value;
-
 use super::raw;
 use super::rules;
+use crate::dialect::json::Json;
 use crate::model::FileSet;
 use crate::model::Status;
 use crate::model::Timestamp;
@@ -32,10 +31,10 @@ struct Entry {
 }
 
 /// Reads the past of a task that stands at `status` now.
-pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
+pub(super) fn read(files: &FileSet, task: Json<'_>, status: Status) -> History {
     let time = |pointer: &str| raw::text(raw::at(task, pointer)).and_then(|text| files.time(&text));
     let entries: Vec<Entry> =
-        raw::items(raw::at(task, "/status_history")).iter().map(|entry| read_entry(files, entry)).collect();
+        raw::items(raw::at(task, "/status_history")).map(|entry| read_entry(files, entry)).collect();
     let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
     let starts = u32::try_from(starts).unwrap_or(u32::MAX);
     let recorded = raw::count(raw::at(task, "/execution/attempts"));
@@ -65,7 +64,7 @@ pub(super) fn read(files: &FileSet, task: &Value, status: Status) -> History {
     }
 }
 
-fn read_entry(files: &FileSet, entry: &Value) -> Entry {
+fn read_entry(files: &FileSet, entry: Json<'_>) -> Entry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
         rules::status(&word).or_else(|| rules::meant(&word))
@@ -102,7 +101,7 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u3
     })
 }
 
-fn error(task: &Value, entries: &[Entry], status: Status) -> Option<String> {
+fn error(task: Json<'_>, entries: &[Entry], status: Status) -> Option<String> {
     let told = ["/execution/error", "/result/error", "/error", "/execution/interruption_reason"];
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed));
     let result = || raw::text(raw::at(task, "/result")).filter(|_| status == Status::Failed);

@@ -7,6 +7,7 @@ pub(super) const WORKFLOW: &str = ".workflow";
 pub(super) const SESSION_FILE: &str = "workflow-session.json";
 pub(super) const TASK_DIR: &str = ".task";
 pub(super) const MARKER: &str = ".active-";
+pub(super) const ARCHIVES: &str = "archives";
 pub(super) const OWN_DIR: &str = ".piton";
 
 /// Names the files of one session folder.
@@ -41,7 +42,7 @@ impl Layout {
 
     /// Tells whether the session lies in the archive, which says nothing about what is done (ccw.md B6).
     pub(super) fn is_archived(&self) -> bool {
-        self.dir.parent().is_some_and(|parent| parent.name() == "archives")
+        self.dir.parent().is_some_and(|parent| parent.name() == ARCHIVES)
     }
 
     /// Tells whether the session lies where the first formats (A to E) put it: right below `.workflow`.

@@ -10,6 +10,7 @@ mod draft;
 mod history;
 mod ids;
 mod layout;
+mod manifest;
 mod native;
 mod notices;
 mod parts;
@@ -30,8 +31,11 @@ use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
+use crate::dialect::Register;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::Config;
+use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -54,6 +58,10 @@ impl Dialect for Ccw {
 
     fn marks(&self, path: &str) -> bool {
         probe::is_session_file(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        probe::keeps_state_in(folder)
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -79,6 +87,10 @@ impl Dialect for Ccw {
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         Ok(run.and_then(|run| archive::archive(files, run, at)))
+    }
+
+    fn enter(&self, register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
+        manifest::enter(register, file, to)
     }
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {

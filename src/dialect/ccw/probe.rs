@@ -13,7 +13,7 @@ use super::layout::below;
 use super::notices;
 use super::raw;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Tape;
 use crate::model::Candidate;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -30,6 +30,11 @@ const LOOK_ALIKES: usize = 20;
 /// Tells whether a path is that of a session file in a place where sessions are.
 pub(super) fn is_session_file(path: &str) -> bool {
     Place::of(path).is_some_and(|place| place.rest == SESSION_FILE && place.area.is_some())
+}
+
+/// Tells whether a folder is a workflow folder, one of its areas or a session: what a session file in it would say.
+pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
+    ["", "WFS-x/", "active/WFS-x/"].iter().any(|tail| is_session_file(&format!("{folder}/{tail}{SESSION_FILE}")))
 }
 
 /// Is the kind of folder a session lies in, in the order of discovery (ccw.md B7.2).
@@ -137,7 +142,8 @@ impl<'a> Survey<'a> {
             seen.has_tasks |= is_task;
             seen.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.look) {
-                seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
+                seen.session_id =
+                    Tape::parse(look).ok().and_then(|tape| raw::first_text(tape.root(), &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && place.rest == "state.json" {
             self.look_alikes.insert(path);

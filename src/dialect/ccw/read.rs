@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use serde_json::Map;
 use serde_json::Value;
 
 use super::book::Book;
@@ -19,6 +20,7 @@ use super::task::Place;
 use super::task::Task;
 use super::todo::Mark;
 use crate::dialect::Loaded;
+use crate::dialect::json::Json;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::DialectId;
@@ -54,7 +56,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut interruption = None;
     for (at, task) in book.tasks.iter().enumerate() {
         let (status, kind) = standing(&book, at, &kinship, &mut findings);
-        let history = history::read(files, &task.value, status);
+        let history = history::read(files, task.value(), status);
         stamp = stamp.max(history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status, &history));
         steps.push(step(&book, at, (status, kind), &kinship, history, &mut findings));
@@ -106,7 +108,7 @@ impl Kinship {
         let mut kin =
             Self { children: vec![Vec::new(); count], parent: vec![None; count], missing: vec![Vec::new(); count] };
         for (at, task) in book.tasks.iter().enumerate() {
-            for (number, subtask) in task::subtasks(&task.value).1.iter().enumerate() {
+            for (number, subtask) in task::subtasks(task.value()).1.enumerate() {
                 let name = task::subtask_name(subtask, number);
                 match book.index.find(&name) {
                     Some(child) => kin.adopt(at, child),
@@ -117,7 +119,7 @@ impl Kinship {
         }
         for (at, task) in book.tasks.iter().enumerate() {
             let above = ids::ancestors(task.id.as_str());
-            let declared = task::parent(&task.value).and_then(|parent| book.index.find(&parent));
+            let declared = task::parent(task.value()).and_then(|parent| book.index.find(&parent));
             if let Some(parent) = declared
                 && (is_group(&book.tasks[parent]) || above.contains(&ids::loose(book.tasks[parent].id.as_str())))
             {
@@ -153,8 +155,8 @@ impl Kinship {
 }
 
 /// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
-fn is_group(task: &Task) -> bool {
-    rules::word(&task.value) == Word::Container || matches!(task.place, Place::Checklist { .. })
+fn is_group(task: &Task<'_>) -> bool {
+    rules::word(task.value()) == Word::Container || matches!(task.place, Place::Checklist { .. })
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
@@ -173,19 +175,19 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
             Place::Checklist { number, .. } => finding.at(&book.layout.todo).line(*number, None),
         });
     };
-    match rules::word(&task.value) {
+    match rules::word(task.value()) {
         Word::Known(status) => (status, kind),
         Word::Container if is_container => (Status::Pending, kind),
         Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if task::subtasks(&task.value).1.is_empty() => {
+        Word::Container if task::subtasks(task.value()).1.next().is_none() => {
             let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container => (status_of_subtasks(&task.value), StepKind::Work),
+        Word::Container => (status_of_subtasks(task.value()), StepKind::Work),
         Word::Missing => {
             if !is_container {
                 report(
@@ -208,7 +210,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
 }
 
 /// Derives the status of a container whose subtasks stand in its own file.
-fn status_of_subtasks(value: &Value) -> Status {
+fn status_of_subtasks(value: Json<'_>) -> Status {
     let parts = parts::read(value, Status::Pending, |_| false);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
@@ -231,7 +233,7 @@ fn step(
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &book.tasks[at];
-    let value = &task.value;
+    let value = task.value();
     let legacy = book.layout.is_legacy();
     let agent = rules::agent(value, legacy);
     let is_believable =
@@ -260,19 +262,26 @@ fn step(
         } else {
             parts::read(value, status, |name| book.index.find(name).is_some_and(|child| child != at))
         },
-        variables: value.pointer("/execution/variables").and_then(Value::as_object).cloned().unwrap_or_default(),
+        variables: variables(value),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at,
         commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
-        definition: task::definition(value),
+        definition: task::defined_as(book.files, task),
         focus: task::focus(value),
         targets: task::targets(value),
         summaries: book.summaries[at].clone(),
         requirements: task::requirements(value),
         acceptance: task::acceptance(value),
         ..Step::new(task.id.clone(), task::title(value, &task.id))
+    }
+}
+
+fn variables(task: Json<'_>) -> Map<String, Value> {
+    match raw::at(task, "/execution/variables").map(Json::to_value) {
+        Some(Value::Object(variables)) => variables,
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => Map::new(),
     }
 }
 
@@ -283,7 +292,7 @@ fn is_commit(text: &str) -> bool {
 /// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
 fn dependencies(book: &Book<'_>, at: usize, findings: &mut Vec<Finding>) -> (Vec<StepId>, Vec<String>) {
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
-    for dependency in task::dependencies(&book.tasks[at].value) {
+    for dependency in task::dependencies(book.tasks[at].value()) {
         let found = book.index.find_leading(&dependency.text).or_else(|| subtask_owner(book, &dependency.text));
         match found.map(|found| book.tasks[found].id.clone()) {
             Some(id) if depends_on.contains(&id) => {}
@@ -303,7 +312,7 @@ fn dependencies(book: &Book<'_>, at: usize, findings: &mut Vec<Finding>) -> (Vec
 
 fn subtask_owner(book: &Book<'_>, name: &str) -> Option<usize> {
     book.tasks.iter().position(|task| {
-        let subtasks = task::subtasks(&task.value).1.iter().take(raw::LIST_LIMIT);
+        let subtasks = task::subtasks(task.value()).1.take(raw::LIST_LIMIT);
         subtasks
             .filter_map(|subtask| raw::first_text(subtask, &["/id", "/task_id"]))
             .any(|id| id.eq_ignore_ascii_case(name))
@@ -333,7 +342,11 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
 }
 
 /// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
-fn recorded_interruption(task: &Task, status: Status, history: &History) -> Option<(Interruption, Option<Timestamp>)> {
+fn recorded_interruption(
+    task: &Task<'_>,
+    status: Status,
+    history: &History,
+) -> Option<(Interruption, Option<Timestamp>)> {
     let reason = history.interruption_reason.as_ref()?;
     let fallback = match status {
         Status::InProgress => InterruptionKind::AgentInterruption,
@@ -363,7 +376,7 @@ fn newer(
 /// Returns the last entry of `interruption_history` while nothing has been resumed or ended since: entries are written when
 /// a session is resumed (ccw.md B7.7), so most tell of the past.
 fn session_interruption(book: &Book<'_>, steps: &[Step]) -> Option<Interruption> {
-    let entry = raw::items(book.session.value.get("interruption_history")).last()?;
+    let entry = raw::items(book.session.value().get("interruption_history")).last()?;
     let at = book.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
     let since = ["/last_execute_run", "/resumed_at", "/completed_at"];
     if since.iter().filter_map(|pointer| book.session.time(book.files, pointer)).any(|time| time >= at) {
@@ -417,7 +430,8 @@ fn report_session(
     if book.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
     }
-    let word = book.session.value.get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
+    let word =
+        book.session.value().get("status").and_then(Json::as_str).map(|word| rules::fold(&word)).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));
@@ -449,7 +463,7 @@ fn state_files(book: &Book<'_>) -> Vec<RelPath> {
 fn position(book: &Book<'_>, steps: &[Step]) -> Option<StepId> {
     let running = steps.iter().find(|step| step.status == Status::InProgress && step.kind == StepKind::Work);
     running.map(|step| step.id.clone()).or_else(|| {
-        let named = raw::first_text(&book.session.value, &["/progress/current_tasks/0", "/current_task"])?;
+        let named = raw::first_text(book.session.value(), &["/progress/current_tasks/0", "/current_task"])?;
         book.index.find(&named).map(|at| book.tasks[at].id.clone())
     })
 }
@@ -467,7 +481,7 @@ fn after(status: RunStatus) -> Option<After> {
 }
 
 fn workspace(book: &Book<'_>) -> WorkspaceRecord {
-    let session = &book.session.value;
+    let session = book.session.value();
     let line = |pointers: &[&str]| raw::first_text(session, pointers).map(|text| raw::line(&text));
     let worktree = line(&["/worktree", "/worktree/path", "/worktree_path"]);
     WorkspaceRecord {

@@ -1,8 +1,8 @@
 //! The words of CCW: statuses, agents, interruptions, strategies (ccw.md B4, B7.4, B7.6, B8.2).
 
-use serde_json::Value;
-
 use super::raw;
+use crate::dialect::json::Json;
+use crate::dialect::json::Kind;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
@@ -22,19 +22,22 @@ pub(super) enum Word {
 }
 
 /// Reads the status of a task or subtask.
-pub(super) fn word(task: &Value) -> Word {
-    match task.get("status") {
-        None | Some(Value::Null) => Word::Missing,
-        Some(Value::String(text)) if text.trim().is_empty() => Word::Missing,
-        Some(Value::String(text)) => match status(text) {
+pub(super) fn word(task: Json<'_>) -> Word {
+    let Some(said) = task.get("status") else { return Word::Missing };
+    match said.kind() {
+        Kind::Null => Word::Missing,
+        Kind::String(text) if text.trim().is_empty() => Word::Missing,
+        Kind::String(text) => match status(&text) {
             Some(status) => Word::Known(status),
-            None if fold(text) == "container" => Word::Container,
-            None => match meant(text) {
-                Some(status) => Word::Alias { word: raw::line(text), status },
-                None => Word::Unknown(raw::line(text)),
+            None if fold(&text) == "container" => Word::Container,
+            None => match meant(&text) {
+                Some(status) => Word::Alias { word: raw::line(&text), status },
+                None => Word::Unknown(raw::line(&text)),
             },
         },
-        Some(other) => Word::Unknown(raw::line(&other.to_string())),
+        Kind::Bool(_) | Kind::Number(_) | Kind::Array | Kind::Object => {
+            Word::Unknown(raw::line(&said.to_value().to_string()))
+        }
     }
 }
 
@@ -69,7 +72,7 @@ pub(super) fn fold(text: &str) -> String {
 }
 
 /// Chooses who runs a task: `meta.agent`, else by `meta.type` in the words of the time (ccw.md B7.6).
-pub(super) fn agent(task: &Value, legacy: bool) -> Option<String> {
+pub(super) fn agent(task: Json<'_>, legacy: bool) -> Option<String> {
     let named = raw::first_text(task, &["/meta/agent", "/agent"]);
     let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
     named.or_else(|| {

@@ -1,3 +1,4 @@
+use serde_json::Value;
 use serde_json::json;
 
 use super::Word;
@@ -5,8 +6,13 @@ use super::agent;
 use super::interruption_kind;
 use super::interruption_word;
 use super::word;
+use crate::dialect::json::Tape;
 use crate::model::InterruptionKind;
 use crate::model::Status;
+
+fn word_of(task: &Value) -> Word {
+    word(Tape::of(task).root())
+}
 
 #[test]
 fn the_union_of_all_statuses_is_read() {
@@ -21,18 +27,18 @@ fn the_union_of_all_statuses_is_read() {
         ("skipped", Status::Skipped),
         ("cancelled", Status::Cancelled),
     ] {
-        assert_eq!(word(&json!({"status": text})), Word::Known(status), "{text}");
+        assert_eq!(word_of(&json!({"status": text})), Word::Known(status), "{text}");
     }
-    assert_eq!(word(&json!({"status": "container"})), Word::Container);
-    assert_eq!(word(&json!({"status": null})), Word::Missing);
-    assert_eq!(word(&json!({"status": " "})), Word::Missing);
-    assert_eq!(word(&json!({})), Word::Missing);
+    assert_eq!(word_of(&json!({"status": "container"})), Word::Container);
+    assert_eq!(word_of(&json!({"status": null})), Word::Missing);
+    assert_eq!(word_of(&json!({"status": " "})), Word::Missing);
+    assert_eq!(word_of(&json!({})), Word::Missing);
     let alias = |word: &str, status| Word::Alias { word: word.to_owned(), status };
-    assert_eq!(word(&json!({"status": "Not Started"})), alias("Not Started", Status::Pending));
-    assert_eq!(word(&json!({"status": "WIP"})), alias("WIP", Status::InProgress));
-    assert_eq!(word(&json!({"status": "done"})), alias("done", Status::Completed));
-    assert_eq!(word(&json!({"status": "almost done"})), Word::Unknown("almost done".to_owned()));
-    assert_eq!(word(&json!({"status": true})), Word::Unknown("true".to_owned()));
+    assert_eq!(word_of(&json!({"status": "Not Started"})), alias("Not Started", Status::Pending));
+    assert_eq!(word_of(&json!({"status": "WIP"})), alias("WIP", Status::InProgress));
+    assert_eq!(word_of(&json!({"status": "done"})), alias("done", Status::Completed));
+    assert_eq!(word_of(&json!({"status": "almost done"})), Word::Unknown("almost done".to_owned()));
+    assert_eq!(word_of(&json!({"status": true})), Word::Unknown("true".to_owned()));
 }
 
 #[test]
@@ -52,7 +58,7 @@ fn agents_are_named_or_follow_from_the_type_and_the_time() {
         (json!({"meta": {"agent": "@"}}), false, None),
         (json!({"meta": 3}), false, None),
     ] {
-        assert_eq!(agent(&task, legacy).as_deref(), expected, "{task}");
+        assert_eq!(agent(Tape::of(&task).root(), legacy).as_deref(), expected, "{task}");
     }
 }
 

@@ -1,11 +1,10 @@
 //! The session file, of which only `session_id` is ever needed (ccw.md B3).
 
-use serde_json::Value;
-
 use super::layout::Layout;
 use super::raw;
 use super::rules;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -13,10 +12,10 @@ use crate::model::RunStatus;
 use crate::model::Timestamp;
 
 /// Is what the session file says; without one, everything is empty.
-#[derive(Debug, Default)]
-pub(super) struct Session {
+#[derive(Debug)]
+pub(super) struct Session<'a> {
     /// An object, or null when there is no readable file.
-    pub(super) value: Value,
+    tape: Tape<'a>,
     pub(super) is_unreadable: bool,
     pub(super) findings: Vec<Finding>,
 }
@@ -51,21 +50,21 @@ const LATER: [&str; 8] = [
     "/meta/updated",
 ];
 
-impl Session {
-    pub(super) fn read(files: &FileSet, layout: &Layout) -> Self {
+impl<'a> Session<'a> {
+    pub(super) fn read(files: &'a FileSet, layout: &Layout) -> Self {
         let path = &layout.session;
         let Some(bytes) = files.bytes(path) else {
             let problem = files.problem(path).map(|problem| problem.to_string()).unwrap_or_default();
             let missing = !files.files.contains_key(path);
             let code = if missing { FindingCode::FileMissing } else { FindingCode::SessionUnreadable };
             let finding = Finding::new(code, format!("the session file cannot be read: {problem}")).at(path);
-            return Self { is_unreadable: !missing, findings: vec![finding], ..Self::default() };
+            return Self { tape: Tape::null(), is_unreadable: !missing, findings: vec![finding] };
         };
-        match parse_value(bytes) {
-            Ok(value @ Value::Object(_)) => Self { value, ..Self::default() },
+        match Tape::parse(bytes) {
+            Ok(tape) if tape.root().is_object() => Self { tape, is_unreadable: false, findings: Vec::new() },
             Ok(_) => {
                 let finding = Finding::new(FindingCode::SessionUnreadable, "the session file holds no JSON object");
-                Self { is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))], ..Self::default() }
+                Self { tape: Tape::null(), is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
             }
             Err(error) => {
                 let message = format!("the session file does not parse: {}", error.message);
@@ -73,34 +72,38 @@ impl Session {
                 let finding = finding.line(error.line, Some(error.column)).fix(
                     "correct the file by hand, or `piton restore` an earlier checkpoint; the tasks are planned without it",
                 );
-                Self { is_unreadable: true, findings: vec![finding], ..Self::default() }
+                Self { tape: Tape::null(), is_unreadable: true, findings: vec![finding] }
             }
         }
     }
 
+    pub(super) fn value(&self) -> Json<'_> {
+        self.tape.root()
+    }
+
     pub(super) fn id(&self) -> Option<String> {
-        raw::first_text(&self.value, &["/session_id", "/id"]).map(|id| raw::line(&id))
+        raw::first_text(self.value(), &["/session_id", "/id"]).map(|id| raw::line(&id))
     }
 
     /// Returns what the session is for; tools disagree about where that stands.
     pub(super) fn goal(&self) -> Option<String> {
         let fields = ["project", "description", "goal", "topic", "task_description"];
-        fields.iter().find_map(|field| match self.value.get(*field)? {
-            object @ Value::Object(_) => raw::first_text(
-                object,
-                &["/goal", "/description", "/title", "/name", "/summary", "/objective", "/text", "/topic"],
-            )
-            .or_else(|| raw::item(object)),
-            other => raw::text(Some(other)),
+        fields.iter().find_map(|field| {
+            let told = self.value().get(field)?;
+            if !told.is_object() {
+                return raw::text(Some(told));
+            }
+            let inside = ["/goal", "/description", "/title", "/name", "/summary", "/objective", "/text", "/topic"];
+            raw::first_text(told, &inside).or_else(|| raw::item(told))
         })
     }
 
     /// Returns the status and, for a word that nobody knows, the word.
     pub(super) fn status(&self) -> (RunStatus, Option<String>) {
-        let Some(text) = self.value.get("status").filter(|status| !status.is_null()) else {
+        let Some(text) = self.value().get("status").filter(|status| !status.is_null()) else {
             return (RunStatus::Active, None);
         };
-        let word = text.as_str().map(rules::fold).unwrap_or_default();
+        let word = text.as_str().map(|text| rules::fold(&text)).unwrap_or_default();
         match word.as_str() {
             "paused" => (RunStatus::Paused, None),
             "completed" => (RunStatus::Completed, None),
@@ -113,7 +116,7 @@ impl Session {
 
     /// Tells whether the file itself says that the session was archived.
     pub(super) fn is_stamped_archived(&self) -> bool {
-        raw::first_text(&self.value, &["/archived_at"]).is_some()
+        raw::first_text(self.value(), &["/archived_at"]).is_some()
     }
 
     pub(super) fn started_at(&self, files: &FileSet) -> Option<Timestamp> {
@@ -123,16 +126,16 @@ impl Session {
     /// Returns the newest stamp of the session file.
     pub(super) fn stamp(&self, files: &FileSet) -> Option<Timestamp> {
         let fields = CREATED.iter().chain(&LATER).filter_map(|pointer| self.time(files, pointer));
-        let history = raw::items(self.value.get("interruption_history")).iter();
+        let history = raw::items(self.value().get("interruption_history"));
         let interruptions = history.filter_map(|entry| files.time(&raw::first_text(entry, &["/timestamp"])?));
         fields.chain(interruptions).max()
     }
 
     pub(super) fn time(&self, files: &FileSet, pointer: &str) -> Option<Timestamp> {
-        files.time(&raw::text(raw::at(&self.value, pointer))?)
+        files.time(&raw::text(raw::at(self.value(), pointer))?)
     }
 
     pub(super) fn resumes(&self) -> u32 {
-        raw::count(self.value.get("resume_count")).unwrap_or(0)
+        raw::count(self.value().get("resume_count")).unwrap_or(0)
     }
 }

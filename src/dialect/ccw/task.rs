@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -9,8 +10,11 @@ use super::ids;
 use super::layout::Layout;
 use super::raw;
 use super::session::Session;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Json;
+use crate::dialect::json::Kind;
+use crate::dialect::json::Tape;
 use crate::model::Content;
+use crate::model::DefinedAs;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -20,13 +24,13 @@ use crate::model::StepId;
 
 /// Is one task as found.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct Task<'a> {
     pub(super) id: StepId,
     /// Other names under which dependencies and checklists may speak of it.
     pub(super) aliases: Vec<String>,
     pub(super) place: Place,
     /// The object that defines it; null when it could not be read or there is none.
-    pub(super) value: Value,
+    pub(super) tape: Tape<'a>,
 }
 
 /// Says where a task is recorded.
@@ -42,15 +46,15 @@ pub(super) enum Place {
 
 /// Is every task of a session and what was wrong with them.
 #[derive(Debug, Default)]
-pub(super) struct Tasks {
-    pub(super) list: Vec<Task>,
+pub(super) struct Tasks<'a> {
+    pub(super) list: Vec<Task<'a>>,
     pub(super) findings: Vec<Finding>,
     /// Some file could not be read.
     pub(super) is_degraded: bool,
 }
 
 /// Reads the task files, else the tasks inside the session file, in natural order.
-pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
+pub(super) fn read<'a>(files: &'a FileSet, layout: &Layout, session: &Session<'_>) -> Tasks<'a> {
     let mut tasks = Tasks::default();
     let mut found: Vec<(RelPath, &FileEntry)> = Vec::new();
     for (path, entry) in files.in_dir(&layout.tasks) {
@@ -73,22 +77,22 @@ fn stem(path: &RelPath) -> &str {
     path.name().strip_suffix(".json").unwrap_or_else(|| path.name())
 }
 
-impl Tasks {
-    fn read_file(&mut self, path: &RelPath, entry: &FileEntry) {
+impl<'a> Tasks<'a> {
+    fn read_file(&mut self, path: &RelPath, entry: &'a FileEntry) {
         let bytes = match &entry.content {
             Content::Bytes(bytes) => bytes,
             Content::NameOnly => return self.unreadable(path, "its content was not read", None),
             Content::Problem(problem) => return self.unreadable(path, &problem.to_string(), None),
         };
-        match parse_value(bytes) {
-            Ok(value @ Value::Object(_)) => {
-                if is_index(&value) {
+        match Tape::parse(bytes) {
+            Ok(tape) if tape.root().is_object() => {
+                if is_index(tape.root()) {
                     let message = "the file lists tasks and is none itself; it was left out";
                     self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
                     return;
                 }
                 let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, value);
+                self.add(path, stem(path), place, tape);
             }
             Ok(_) => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
             Err(error) => {
@@ -101,18 +105,18 @@ impl Tasks {
         }
     }
 
-    fn read_embedded(&mut self, layout: &Layout, session: &Session) {
-        for (at, value) in raw::items(session.value.get("tasks")).iter().enumerate() {
+    fn read_embedded(&mut self, layout: &Layout, session: &Session<'_>) {
+        for (at, value) in raw::items(session.value().get("tasks")).enumerate() {
             if !value.is_object() || own_id(value).is_none() {
                 continue;
             }
             let place = Place::File { path: layout.session.clone(), pointer: format!("/tasks/{at}") };
-            self.add(&layout.session, &format!("task-{}", at + 1), place, value.clone());
+            self.add(&layout.session, &format!("task-{}", at + 1), place, Tape::of(&value.to_value()));
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, value: Value) {
-        let own = own_id(&value);
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, tape: Tape<'a>) {
+        let own = own_id(tape.root());
         let id = match &own {
             Some(id) if ids::is_safe(id) => id.as_str(),
             Some(id) => {
@@ -128,7 +132,7 @@ impl Tasks {
             self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
         }
         let aliases = own.iter().cloned().chain([stem.to_owned()]).collect();
-        self.list.push(Task { id: StepId::new(id), aliases, place, value });
+        self.list.push(Task { id: StepId::new(id), aliases, place, tape });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -143,7 +147,7 @@ impl Tasks {
         });
         self.is_degraded = true;
         let place = Place::Unreadable { path: path.clone() };
-        self.list.push(Task { id, aliases: Vec::new(), place, value: Value::Null });
+        self.list.push(Task { id, aliases: Vec::new(), place, tape: Tape::null() });
     }
 
     /// Keeps, of tasks with one id, the one whose file has that name, else the first.
@@ -180,6 +184,12 @@ impl Tasks {
     }
 }
 
+impl Task<'_> {
+    pub(super) fn value(&self) -> Json<'_> {
+        self.tape.root()
+    }
+}
+
 impl Place {
     pub(super) fn path(&self) -> Option<&RelPath> {
         match self {
@@ -189,18 +199,18 @@ impl Place {
     }
 }
 
-fn own_id(value: &Value) -> Option<String> {
-    match ["id", "task_id"].iter().find_map(|key| value.get(*key).filter(|id| !id.is_null()))? {
-        Value::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
-        Value::Number(id) => Some(id.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+fn own_id(value: Json<'_>) -> Option<String> {
+    match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))?.kind() {
+        Kind::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
+        Kind::Number(id) => Some(id.to_string()),
+        Kind::Null | Kind::Bool(_) | Kind::Array | Kind::Object => None,
     }
 }
 
 /// Tells whether an object among the task files is a list of tasks.
-fn is_index(value: &Value) -> bool {
+fn is_index(value: Json<'_>) -> bool {
     let has = |key: &str| value.get(key).is_some();
-    value.get("tasks").is_some_and(Value::is_array) && !has("id") && !has("task_id") && !has("title")
+    value.get("tasks").is_some_and(Json::is_array) && !has("id") && !has("task_id") && !has("title")
 }
 
 /// Is a dependency as written.
@@ -212,14 +222,14 @@ pub(super) struct Dependency {
 }
 
 /// Collects the dependencies from all the places where they are written (ccw.md B4).
-pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
+pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
     let mut found = Vec::new();
     for pointer in ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"] {
         collect(raw::at(task, pointer), false, &mut found);
     }
     for pointer in ["/dependencies", "/relations/dependencies", "/context/dependencies"] {
         match raw::at(task, pointer) {
-            Some(Value::Object(object)) => {
+            Some(object) if object.is_object() => {
                 for key in ["depends_on", "upstream", "requires", "blocked_by", "tasks"] {
                     collect(object.get(key), false, &mut found);
                 }
@@ -236,7 +246,7 @@ pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     unique
 }
 
-fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
+fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>) {
     let mut add = |text: &str| {
         let text = raw::line(text);
         let is_none = ["", "none", "null", "n/a", "-", "无"].contains(&text.to_lowercase().as_str());
@@ -244,10 +254,11 @@ fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
             found.push(Dependency { text, is_vague });
         }
     };
-    match value {
-        Some(Value::String(text)) => text.split([',', ';', '\n']).for_each(add),
-        Some(Value::Array(items)) => {
-            for item in items.iter().take(raw::LIST_LIMIT) {
+    let Some(value) = value else { return };
+    match value.kind() {
+        Kind::String(text) => text.split([',', ';', '\n']).for_each(add),
+        Kind::Array => {
+            for item in value.items().take(raw::LIST_LIMIT) {
                 let named = ["/id", "/task_id", "/task", "/depends_on"];
                 let text = if item.is_object() { raw::first_text(item, &named) } else { raw::text(Some(item)) };
                 if let Some(text) = text {
@@ -255,36 +266,36 @@ fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
                 }
             }
         }
-        Some(number @ Value::Number(_)) => add(&number.to_string()),
-        Some(Value::Null | Value::Bool(_) | Value::Object(_)) | None => {}
+        Kind::Number(number) => add(&number.to_string()),
+        Kind::Null | Kind::Bool(_) | Kind::Object => {}
     }
 }
 
 /// Returns the task that this one says it belongs to.
-pub(super) fn parent(task: &Value) -> Option<String> {
+pub(super) fn parent(task: Json<'_>) -> Option<String> {
     raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
 }
 
 /// Returns the list of subtasks, wherever it is, with its pointer.
-pub(super) fn subtasks(task: &Value) -> (&'static str, &[Value]) {
+pub(super) fn subtasks<'t>(task: Json<'t>) -> (&'static str, impl Iterator<Item = Json<'t>>) {
     let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
-    let found = places.into_iter().find(|pointer| !raw::items(raw::at(task, pointer)).is_empty());
-    found.map_or(("/subtasks", &[]), |pointer| (pointer, raw::items(raw::at(task, pointer))))
+    let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
+    (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
 }
 
 /// Returns the name by which a subtask is addressed: its id, its text, else its number.
-pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
+pub(super) fn subtask_name(subtask: Json<'_>, at: usize) -> String {
     let told = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
     told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
 }
 
 /// Returns the first lines of what the task is about.
-pub(super) fn title(task: &Value, id: &StepId) -> String {
+pub(super) fn title(task: Json<'_>, id: &StepId) -> String {
     let told = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
     told.map_or_else(|| raw::line(id.as_str()), |title| raw::line(&title))
 }
 
-pub(super) fn focus(task: &Value) -> Vec<String> {
+pub(super) fn focus(task: Json<'_>) -> Vec<String> {
     let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
     if !listed.is_empty() {
         return listed.iter().flat_map(|path| split(path)).collect();
@@ -297,12 +308,12 @@ fn split(paths: &str) -> Vec<String> {
     paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
 }
 
-pub(super) fn targets(task: &Value) -> Vec<String> {
+pub(super) fn targets(task: Json<'_>) -> Vec<String> {
     let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
     raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
 }
 
-pub(super) fn requirements(task: &Value) -> Vec<String> {
+pub(super) fn requirements(task: Json<'_>) -> Vec<String> {
     let mut told = raw::first_list(task, &["/context/requirements", "/requirements"]);
     let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
     if let Some(description) = raw::first_text(task, &whole).filter(|text| !told.contains(text)) {
@@ -311,15 +322,34 @@ pub(super) fn requirements(task: &Value) -> Vec<String> {
     told
 }
 
-pub(super) fn acceptance(task: &Value) -> Vec<String> {
+pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
     let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
     let mut told = raw::first_list(task, &places);
     told.extend(raw::text(raw::at(task, "/convergence/verification")));
     told
 }
 
+/// Says where the definition of a task is found.
+pub(super) fn defined_as(files: &FileSet, task: &Task<'_>) -> DefinedAs {
+    let stored = |bytes: Arc<[u8]>| DefinedAs::Stored { bytes, read: read_definition };
+    match &task.place {
+        Place::File { path, pointer } if pointer.is_empty() => {
+            match files.files.get(path).map(|entry| &entry.content) {
+                Some(Content::Bytes(bytes)) => stored(Arc::clone(bytes)),
+                Some(Content::NameOnly | Content::Problem(_)) | None => DefinedAs::Workflow,
+            }
+        }
+        Place::File { .. } | Place::Checklist { .. } => stored(task.value().literal().as_bytes().into()),
+        Place::Unreadable { .. } => DefinedAs::Workflow,
+    }
+}
+
+fn read_definition(bytes: &[u8]) -> Value {
+    Tape::parse(bytes).map_or(Value::Null, |tape| definition(tape.root()))
+}
+
 /// Returns the definition: the task without what changes while it runs.
-pub(super) fn definition(task: &Value) -> Value {
+fn definition(task: Json<'_>) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",
         "status_history",
@@ -334,9 +364,8 @@ pub(super) fn definition(task: &Value) -> Value {
         "cli_execution",
         "context_package_path",
     ];
-    let Value::Object(fields) = task else { return Value::Null };
-    let kept = fields.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str()));
-    let mut kept: serde_json::Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let Value::Object(mut kept) = task.to_value() else { return Value::Null };
+    kept.retain(|key, _| !VOLATILE.contains(&key.as_str()));
     if let Some(Value::Array(subtasks)) = kept.get_mut("subtasks") {
         for subtask in subtasks.iter_mut().filter_map(Value::as_object_mut) {
             subtask.remove("status");

@@ -14,6 +14,7 @@ use super::rules::Word;
 use super::task;
 use super::task::Place;
 use crate::dialect::EditError;
+use crate::dialect::json::Json;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -60,7 +61,7 @@ impl Writer<'_> {
         let at = self.at.to_string();
         let running = self.running_word();
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
-        let was = rules::word(&task.value);
+        let was = rules::word(task.value());
         if let Some(part) = part
             && let Some(subtask) = task.subtask(part)
         {
@@ -71,9 +72,9 @@ impl Writer<'_> {
         if part.is_some() && was == Word::Known(Status::InProgress) {
             return Ok(());
         }
-        let note = raw::first_text(&task.value, &["/execution/interruption_reason"]);
+        let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         task.set_status(running, &at, note.as_deref())?;
-        let recorded = raw::count(task.value.pointer("/execution/attempts"));
+        let recorded = raw::count(task.value().pointer("/execution/attempts"));
         let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
         task.set_execution("attempts", &json!(attempts));
         task.set_execution("last_attempt", &json!(at));
@@ -127,15 +128,15 @@ impl Writer<'_> {
             };
         };
         let error = outcome.error.as_deref().map(|error| mask_secrets(error).into_owned());
-        let interrupted = raw::first_text(&task.value, &["/execution/interruption_reason"]);
+        let interrupted = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
         task.set_status(word, &at, note.as_deref())?;
         // Without an attempt nothing ran: the result was only verified.
-        let recorded = raw::count(task.value.pointer("/execution/attempts")).unwrap_or(0);
+        let recorded = raw::count(task.value().pointer("/execution/attempts")).unwrap_or(0);
         if outcome.attempt > recorded {
             task.set_execution("attempts", &json!(outcome.attempt));
         }
-        if outcome.attempt > 0 && task.value.pointer("/execution/last_attempt").is_none() {
+        if outcome.attempt > 0 && task.value().pointer("/execution/last_attempt").is_none() {
             task.set_execution("last_attempt", &json!(at));
         }
         if outcome.status == Status::Completed {
@@ -252,11 +253,12 @@ impl Writer<'_> {
     fn running_word(&self) -> &'static str {
         let speaks = |word: &str| {
             self.draft.book.tasks.iter().filter(|task| matches!(task.place, Place::File { .. })).any(|task| {
-                let says =
-                    |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(|text| rules::fold(text) == word);
-                let history = raw::items(task.value.get("status_history"));
-                says(task.value.get("status"))
-                    || history.iter().any(|entry| says(entry.get("to")) || says(entry.get("from")))
+                let says = |value: Option<Json<'_>>| {
+                    value.and_then(Json::as_str).is_some_and(|text| rules::fold(&text) == word)
+                };
+                let mut history = raw::items(task.value().get("status_history"));
+                says(task.value().get("status"))
+                    || history.any(|entry| says(entry.get("to")) || says(entry.get("from")))
             })
         };
         if speaks("active") && !speaks("in_progress") { "active" } else { "in_progress" }
@@ -313,9 +315,9 @@ fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
 
 /// Fills in `result` where the format has one (format H), as its agents do.
 fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
-    let has_result = task.value.get("result").is_some_and(Value::is_object);
+    let has_result = task.value().get("result").is_some_and(Json::is_object);
     if !has_result
-        && (task.value.get("convergence").is_none() || task.value.get("result").is_some_and(|old| !old.is_null()))
+        && (task.value().get("convergence").is_none() || task.value().get("result").is_some_and(|old| !old.is_null()))
     {
         return;
     }
@@ -336,10 +338,10 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
 }
 
 /// Finds the pointer of a subtask that has no file of its own.
-pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
+pub(super) fn subtask_pointer(value: Json<'_>, name: &str) -> Option<String> {
     let (pointer, subtasks) = task::subtasks(value);
-    let mut named = subtasks.iter().enumerate().filter(|(_, subtask)| subtask.is_object());
-    let (at, _) = named.find(|(at, subtask)| task::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
+    let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
+    let (at, _) = named.find(|(at, subtask)| task::subtask_name(*subtask, *at).eq_ignore_ascii_case(name))?;
     Some(format!("{pointer}/{at}"))
 }
 

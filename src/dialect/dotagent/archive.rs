@@ -28,7 +28,7 @@ pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>
     let to = layout.archive_dir().join(&format!("{id}_{}", at.compact()));
     let to = to.map_err(|error| EditError::Unsupported(error.to_string()))?;
     let moved = Moved::Files { files: vec![layout.execution, layout.phase], series: id.to_owned() };
-    Ok(Some(Archival { edits: Vec::new(), to, moved }))
+    Ok(Some(Archival { edits: Vec::new(), to, moved, register: None }))
 }
 
 /// Says why an id cannot name an archive; `None` when it can.

@@ -31,6 +31,7 @@ use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -53,6 +54,10 @@ impl Dialect for Dotagent {
 
     fn marks(&self, path: &str) -> bool {
         probe::is_marked(path) || place::is_phase_file(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        ["", "run/", "state/"].iter().any(|tail| place::is_phase_file(&format!("{folder}/{tail}phase.json")))
     }
 
     fn probe(&self, listing: &Listing) -> Probed {

@@ -37,8 +37,9 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         "completed_phases": completed,
     });
     let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
-    if let Some(step) = implementation.filter(|step| step.kind == StepKind::Container && !step.definition.is_null()) {
-        native["proposed_execution"] = step.definition.clone();
+    let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| step.definition.value());
+    if let Some(definition) = definition.filter(|definition| !definition.is_null()) {
+        native["proposed_execution"] = definition.into_owned();
     }
     native
 }

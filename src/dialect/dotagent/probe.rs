@@ -33,7 +33,9 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(own) = own::candidate(entry).filter(|_| place::is_phase_file(entry.path.as_str())) {
+        if place::is_phase_file(entry.path.as_str())
+            && let Some(own) = own::candidate(entry)
+        {
             probed.candidates.push(own);
             continue;
         }

@@ -203,7 +203,7 @@ fn implementation(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let children = tasks::build(book, findings);
     step.children = children.iter().map(|child| child.id.clone()).collect();
     if !book.execution.is_read() {
-        step.definition = book.execution.proposal(&book.state);
+        step.definition = book.execution.proposal(&book.state).into();
     }
     std::iter::once(step).chain(children).collect()
 }

@@ -45,6 +45,10 @@ impl Dialect for NineStep {
         probe::is_marked(path)
     }
 
+    fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool {
+        probe::keeps_state_in(folder, &config.nine_step)
+    }
+
     fn probe(&self, listing: &Listing) -> Probed {
         probe::probe(listing)
     }

@@ -5,7 +5,8 @@ use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::model::Candidate;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -21,6 +22,13 @@ use crate::model::clean_line;
 pub(super) fn is_marked(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
+}
+
+/// Tells whether a folder is a worktree, or holds the worktrees or the early states.
+pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {
+    let worktrees = RelPath::parse(&config.worktree_dir).ok();
+    worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
+        || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +97,10 @@ impl Prober<'_> {
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
         let Some(bytes) = &entry.look else { return Ok(self.candidate(entry, place, None)) };
-        match parse_value(bytes) {
-            Ok(value) if is_ours(&value) => {
-                let name = value.get("feature_name").and_then(serde_json::Value::as_str);
-                Ok(self.candidate(entry, place, name.map(|name| clean_line(name, 200))))
+        match Tape::parse(bytes) {
+            Ok(tape) if is_ours(tape.root()) => {
+                let name = tape.root().get("feature_name").and_then(Json::as_str);
+                Ok(self.candidate(entry, place, name.map(|name| clean_line(&name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
             Err(_) if self.is_suspect(entry, place, bytes) => Ok(self.candidate(entry, place, None)),

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Map;
-use serde_json::Value;
-
 use super::ledger::Ledger;
 use super::raw::Entry;
 use super::raw::Field;
@@ -18,8 +15,7 @@ use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
 use crate::dialect::Loaded;
-use crate::dialect::json::LazyDocument;
-use crate::dialect::json::parse_value;
+use crate::dialect::json::Tape;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Content;
@@ -44,12 +40,11 @@ use crate::model::clean_line;
 /// The suffix of the one copy that the plugin keeps (nine-step.md A1).
 pub(super) const BACKUP: &str = ".backup";
 
-/// Is a file that parses, as text with places and as a value.
-pub(super) struct Opened {
+/// Is a file that parses and holds an object.
+pub(super) struct Opened<'a> {
     pub(super) file: RelPath,
-    pub(super) bytes: Arc<[u8]>,
-    pub(super) document: LazyDocument,
-    pub(super) value: Map<String, Value>,
+    pub(super) bytes: &'a Arc<[u8]>,
+    pub(super) tape: Tape<'a>,
 }
 
 /// Opens one file of the set.
@@ -57,29 +52,25 @@ pub(super) struct Opened {
 /// # Errors
 ///
 /// With a finding that says why nothing can be read from it.
-pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Opened, Box<Finding>> {
+pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Opened<'a>, Box<Finding>> {
     let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
     let load_failed = |problem: &ReadProblem| unreadable(format!("State file load failed: {problem}. File: {file}"));
     let bytes = match files.files.get(file).map(|entry| &entry.content) {
-        Some(Content::Bytes(bytes)) => Arc::clone(bytes),
+        Some(Content::Bytes(bytes)) => bytes,
         Some(Content::Problem(problem)) => return Err(Box::new(load_failed(problem))),
         None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
     };
-    let value = parse_value(&bytes).map_err(|error| {
+    let tape = Tape::parse(bytes).map_err(|error| {
         let message =
             format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
-    match value {
-        Value::Object(value) => {
-            Ok(Opened { file: file.clone(), document: LazyDocument::new(Arc::clone(&bytes)), bytes, value })
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
-            let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
-            Err(Box::new(finding.line(1, Some(1))))
-        }
+    if tape.root().is_object() {
+        return Ok(Opened { file: file.clone(), bytes, tape });
     }
+    let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
+    let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
+    Err(Box::new(finding.line(1, Some(1))))
 }
 
 /// Returns the path of the backup beside a state file.
@@ -124,12 +115,12 @@ pub(super) fn shell_word(text: &str) -> String {
     }
 }
 
-fn interpret(files: &FileSet, opened: &Opened, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
-    let source = Source { files, file: &opened.file, document: &opened.document };
-    let state = State::read(&opened.value, &source, &mut findings);
+fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
+    let source = Source { files, file: &opened.file, tape: &opened.tape };
+    let state = State::read(&source, &mut findings);
     if let Some(version) = state.newer {
         let message = format!("the state has version {version}; this piton writes version {SCHEMA_VERSION}");
-        let pointer = if opened.value.contains_key("schema_version") { "/schema_version" } else { "/format" };
+        let pointer = if opened.tape.root().get("schema_version").is_some() { "/schema_version" } else { "/format" };
         findings.push(source.finding(FindingCode::FormatNewer, pointer, message).fix("update piton"));
     }
     require(&state, &source, &mut findings);

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::ledger::Ledger;
 use super::ledger::is_recorded;
+use super::raw;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::Source;
@@ -22,6 +23,8 @@ use super::start;
 use super::workspace;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
+use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -71,7 +74,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         return start::edit(files, spec, change.at);
     }
     let opened = open(files)?;
-    let before = Arc::clone(&opened.bytes);
+    let before = Arc::clone(opened.bytes);
     let mut writer = Writer::new(files, opened, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
@@ -97,7 +100,7 @@ fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec
     [create, remove].into_iter().chain(stale).collect()
 }
 
-fn open(files: &FileSet) -> Result<Opened, EditError> {
+fn open(files: &FileSet) -> Result<Opened<'_>, EditError> {
     let file = files.state.as_str().to_owned();
     read::open(files, &files.state).map_err(|finding| match files.problem(&files.state).as_deref() {
         Some(ReadProblem::Missing) => EditError::Missing { file },
@@ -122,7 +125,8 @@ fn destination(files: &FileSet, state: &State) -> Option<RelPath> {
 struct Writer<'a> {
     files: &'a FileSet,
     document: Document,
-    value: Map<String, Value>,
+    /// The file as it was.
+    tape: Tape<'a>,
     state: State,
     ledger: Ledger,
     at: Value,
@@ -130,19 +134,16 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(files: &'a FileSet, opened: Opened, change: &Change) -> Result<Self, EditError> {
-        let source = Source { files, file: &opened.file, document: &opened.document };
-        let state = State::read(&opened.value, &source, &mut Vec::new());
+    fn new(files: &'a FileSet, opened: Opened<'a>, change: &Change) -> Result<Self, EditError> {
+        let source = Source { files, file: &opened.file, tape: &opened.tape };
+        let state = State::read(&source, &mut Vec::new());
         if let Some(version) = state.newer {
             let message = format!("{} has version {version}, newer than this piton; it is left as it is", opened.file);
             return Err(EditError::Unsupported(message));
         }
         let ledger = Ledger::of(&state);
-        let document = opened.document.into_document().map_err(|error| EditError::Unreadable {
-            file: opened.file.as_str().to_owned(),
-            problem: format!("line {}: {}", error.line, error.message),
-        })?;
-        Ok(Self { files, document, value: opened.value, state, ledger, at: json!(change.at), is_imported: false })
+        let document = Document::of(&opened.tape, opened.bytes.starts_with("\u{feff}".as_bytes()));
+        Ok(Self { files, document, tape: opened.tape, state, ledger, at: json!(change.at), is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -399,11 +400,13 @@ impl<'a> Writer<'a> {
         if last.status.get().and_then(|status| Word::parse(status)).is_none_or(|word| word == Word::Pending) {
             return Ok(());
         }
-        let Some(Value::Object(recorded)) = self.value.get("last_execution") else { return Ok(()) };
+        let Some(recorded) = self.tape.root().get("last_execution").filter(|last| last.is_object()) else {
+            return Ok(());
+        };
         let mut entry = Map::new();
         for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
-                entry.insert(key.to_owned(), value.clone());
+                entry.insert(key.to_owned(), value.to_value());
             }
         }
         if let Some(tally) = self.ledger.get(place) {
@@ -439,9 +442,7 @@ impl<'a> Writer<'a> {
 
     /// Sets a value, unless the file says the same already in its own spelling.
     fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        let mut keys = pointer.split('/').skip(1);
-        let first = keys.next().and_then(|key| self.value.get(key));
-        let old = keys.fold(first, |value, key| value.and_then(|value| value.get(key)));
+        let old = pointer.split('/').skip(1).try_fold(self.tape.root(), Json::get);
         if (self.document.has(pointer) && old.is_some_and(|old| is_same_value(pointer, old, value)))
             || self.document.set(pointer, value)
         {
@@ -451,7 +452,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, pointer: &str, value: Value) -> Result<(), EditError> {
-        let is_null = self.value.get(&pointer[1..]).is_some_and(Value::is_null) && self.document.has(pointer);
+        let is_null = self.tape.root().get(&pointer[1..]).is_some_and(Json::is_null) && self.document.has(pointer);
         let is_first = is_null && !self.document.has(&format!("{pointer}/0"));
         let done =
             if is_first { self.document.set(pointer, &json!([value])) } else { self.document.push(pointer, &value) };
@@ -463,14 +464,16 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn is_same_value(pointer: &str, old: &Value, new: &Value) -> bool {
-    let same_step =
-        || StepNumber::from_value(old).is_some() && StepNumber::from_value(old) == StepNumber::from_value(new);
-    let same_phase = || super::raw::phase(old).is_some() && super::raw::phase(old) == super::raw::phase(new);
+fn is_same_value(pointer: &str, old: Json<'_>, new: &Value) -> bool {
+    let written = || Tape::of(new);
     match pointer {
-        "/current_step" | "/last_execution/step" => same_step(),
-        "/current_phase" | "/last_execution/phase" => same_phase(),
-        _ => old == new,
+        "/current_step" | "/last_execution/step" => {
+            StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(written().root()))
+        }
+        "/current_phase" | "/last_execution/phase" => {
+            raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(written().root()))
+        }
+        _ => old.to_value() == *new,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sessions of Claude-Code-Workflow through the program: exit code, document, and the bytes left on disk.
 
+mod archive;
 mod brief;
 mod decisions;
 mod discovery;

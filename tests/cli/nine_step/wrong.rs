@@ -202,19 +202,6 @@ fn a_folder_a_pipe_and_a_link_in_place_of_the_file_are_survived() {
 }
 
 #[test]
-fn a_file_without_permission_is_named() {
-    let sandbox = project();
-    sandbox.file(STATE, &state(LAST)).mode(STATE, 0o000);
-    if std::fs::read(sandbox.root().join(STATE)).is_ok() {
-        // The superuser may read everything.
-        return;
-    }
-    let output = piton(&sandbox, 4, ["plan"]);
-    let message = output.at("/error/message");
-    assert!(message.as_str().unwrap().starts_with("State file load failed: "), "{message}");
-}
-
-#[test]
 fn a_newer_version_is_read_and_never_written() {
     let sandbox = project();
     sandbox.file(STATE, &with_fields(LAST, r#""total_phases": 3, "schema_version": 9"#));

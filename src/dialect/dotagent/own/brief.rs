@@ -40,10 +40,11 @@ pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
 /// Writes the hand-over for one step.
 pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
-    let instructions = step.definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
+    let definition = step.definition.value();
+    let instructions = definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
     let instructions = mask_secrets(&clean(instructions)).into_owned();
-    let gate = step.definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
-    let outputs = step.definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
+    let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
+    let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
     let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(&phase.value, &files.state));
     let reading = source.map(|path| path.reading("workflow definition"));
     Brief {

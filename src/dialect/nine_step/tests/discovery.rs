@@ -28,7 +28,8 @@ fn probe_with(config: Config, entries: &[(&str, Option<&str>)]) -> Probed {
         is_dir: false,
         look: look.map(|text| Arc::from(text.as_bytes())),
     });
-    NineStep.probe(&Listing { root: "/project".into(), entries: entries.collect(), config: Arc::new(config) })
+    let (entries, config) = (entries.collect(), Arc::new(config));
+    NineStep.probe(&Listing { root: "/project".into(), entries, config, ..Listing::default() })
 }
 
 fn found(probed: &Probed) -> Vec<(&str, &str, &str)> {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Document;
-use super::parse_value;
+use crate::dialect::json::parse_value;
 
 fn edited(text: &str, edit: impl FnOnce(&mut Document)) -> String {
     let mut document = Document::parse(text.as_bytes()).unwrap();

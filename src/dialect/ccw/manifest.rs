@@ -1,0 +1,100 @@
+//! The list of archived sessions, `.workflow/archives/manifest.json` (ccw.md B2): a list of entries, or an object that has one
+//! under `sessions`.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::layout::Layout;
+use super::layout::OWN_DIR;
+use super::layout::WORKFLOW;
+use super::layout::below;
+use super::session::Session;
+use crate::dialect::EditError;
+use crate::dialect::Register;
+use crate::dialect::json::Document;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+
+const FILE: &str = "manifest.json";
+
+/// Says what the list is to say about a session. What only a person can tell, tags and lessons, stays empty. Sessions of the first
+/// formats know no list: one that is there is kept up, none is made for them.
+pub(super) fn register(files: &FileSet, layout: &Layout, archives: &RelPath, run: &Run, at: Timestamp) -> Register {
+    let session = Session::read(files, layout);
+    let is_done = |step: &&Step| step.kind != StepKind::Container && step.status == Status::Completed;
+    let summaries =
+        layout.summaries.iter().flat_map(|dir| files.in_dir(dir)).filter(|(path, _)| is_summary(path)).count();
+    let mut entry = json!({
+        "session_id": session.id().unwrap_or_else(|| layout.dir.name().to_owned()),
+        "description": session.goal().unwrap_or_default(),
+        "archived_at": at.to_string(),
+        "archive_path": "",
+        "metrics": {
+            "tasks_completed": run.steps.iter().filter(is_done).count(),
+            "summaries_generated": summaries,
+        },
+        "tags": [],
+        "lessons": {"successes": [], "challenges": [], "watch_patterns": []},
+    });
+    if let Some(started) = session.started_at(files) {
+        entry["metrics"]["duration_hours"] = json!(hours(at.seconds_since(started)));
+    }
+    Register { file: below(archives, FILE), own: below(archives, OWN_DIR), is_made: !layout.is_legacy(), entry }
+}
+
+fn is_summary(path: &RelPath) -> bool {
+    path.as_str().ends_with(".md")
+}
+
+/// Returns hours with two decimals.
+fn hours(seconds: i64) -> f64 {
+    let hundredths = i32::try_from(seconds.max(0) / 36).unwrap_or(i32::MAX);
+    f64::from(hundredths) / 100.0
+}
+
+/// Adds the entry of a session that goes to `to`. One for the same session and place is there when an archive was cut off, or when
+/// the session was taken out again: its stamp is renewed.
+///
+/// # Errors
+///
+/// When the file is no list that an entry can be added to.
+pub(super) fn enter(register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
+    let refused = |problem: String| EditError::Register { file: register.file.as_str().to_owned(), problem };
+    let mut entry = register.entry.clone();
+    entry["archive_path"] = Value::String(format!("{WORKFLOW}/archives/{}", to.name()));
+    let before = match file {
+        Content::Bytes(before) => before,
+        Content::Problem(ReadProblem::Missing) if !register.is_made => return Ok(None),
+        Content::Problem(ReadProblem::Missing) => {
+            let text = serde_json::to_string_pretty(&json!([entry])).expect("an entry is plain data");
+            let kind = EditKind::Create { after: format!("{text}\n").into_bytes() };
+            return Ok(Some(Edit { path: register.file.clone(), kind }));
+        }
+        Content::Problem(problem) => return Err(refused(format!("cannot be read: {problem}"))),
+        Content::NameOnly => return Err(refused("was not read".to_owned())),
+    };
+    let mut document = Document::parse(before).map_err(|error| {
+        refused(format!("does not parse: {} (line {}, column {})", error.message, error.line, error.column))
+    })?;
+    let value = document.value();
+    let list = if value.is_array() { "" } else { "/sessions" };
+    let Some(entries) = value.pointer(list).and_then(Value::as_array) else {
+        return Err(refused("is neither a list of sessions nor an object with one under `sessions`".to_owned()));
+    };
+    let is_same = |known: &Value| ["session_id", "archive_path"].iter().all(|key| known.get(key) == entry.get(key));
+    match entries.iter().position(is_same) {
+        Some(at) => document.set(&format!("{list}/{at}/archived_at"), &entry["archived_at"]),
+        None => document.push(list, &entry),
+    };
+    let kind = EditKind::Replace { before: before.clone(), after: document.into_bytes() };
+    Ok(Some(Edit { path: register.file.clone(), kind }))
+}

@@ -1,0 +1,141 @@
+//! What a user meets who may not read or write: the file, the cause, the command that helps, and nothing written.
+
+use super::projects;
+use super::projects::NINE_STEP;
+use super::projects::SESSION;
+use super::projects::document;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+const WORKTREE: &str = ".worktree/user-auth";
+/// Every verb that records something, in a state where it would be admitted.
+const WRITES: [&str; 5] = ["begin 2:3", "pause", "resume --yes", "abort", "archive --yes"];
+const READS: [&str; 5] = ["plan", "status", "context", "list", "validate"];
+
+/// Runs a call that has to be refused for want of a permission, and checks that nothing of the project has changed.
+#[track_caller]
+fn refused(sandbox: &Sandbox, line: &str, code: i32, path: &str) -> Output {
+    let before = sandbox.tree();
+    let output = sandbox.piton(line.split_whitespace()).unprivileged().run().expect_code(code);
+    let text = document(&output).to_string();
+    assert!(text.contains("permission denied"), "{line}: the cause\n{output}");
+    assert!(!text.contains("os error"), "{line}: the cause once\n{output}");
+    let fix = format!("chmod u+rwX $ROOT/{path}");
+    assert!(text.contains(&fix), "{line}: {fix}\n{output}");
+    assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{line}");
+    output
+}
+
+fn first_hint(output: &Output) -> String {
+    output.at("/error/hints/0").as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_state_that_may_not_be_read_is_named_and_left_alone() {
+    let sandbox = projects::nine_step();
+    sandbox.mode(NINE_STEP, 0o000);
+    // Taking the lock makes Piton's own folder; of the state nothing may change.
+    sandbox.piton(["begin", "2:3"]).unprivileged().run().expect_code(4);
+    for line in WRITES.iter().chain(&["plan", "status", "context", "restore --yes"]) {
+        let output = refused(&sandbox, line, 4, NINE_STEP);
+        assert!(output.at("/error/message").as_str().unwrap().contains(NINE_STEP), "{line}\n{output}");
+    }
+    refused(&sandbox, "validate", 4, NINE_STEP);
+    refused(&sandbox, "doctor", 1, NINE_STEP);
+    sandbox.mode(NINE_STEP, 0o644);
+    sandbox.piton(["begin", "2:3"]).unprivileged().run().expect_code(0);
+}
+
+#[test]
+fn a_task_that_may_not_be_read_is_held_and_named() {
+    let sandbox = projects::ccw();
+    let task = format!("{SESSION}/.task/IMPL-002.json");
+    sandbox.mode(&task, 0o000);
+    let plan = refused(&sandbox, "plan", 9, &task);
+    assert!(plan.findings().contains(&"part-unreadable".to_owned()), "{plan}");
+    sandbox.piton(["begin", "IMPL-002"]).unprivileged().run().expect_code(9);
+    sandbox.mode(&task, 0o644);
+    sandbox.piton(["begin", "IMPL-002"]).unprivileged().run().expect_code(0);
+}
+
+/// Where nobody could look, nobody knows that there is no run.
+#[test]
+fn a_folder_that_may_not_be_entered_is_not_an_empty_one() {
+    let session: &[&str] = &[SESSION, ".workflow/active", ".workflow"];
+    let worktree: &[&str] = &[WORKTREE, ".worktree"];
+    for (make, folders) in [(projects::ccw as fn() -> Sandbox, session), (projects::nine_step, worktree)] {
+        for folder in folders {
+            let sandbox = make();
+            sandbox.mode(folder, 0o000);
+            for line in READS.iter().chain(&["plan user-auth", "pause", "archive --yes", "restore"]) {
+                let output = refused(&sandbox, line, 4, folder);
+                assert_eq!(
+                    output.at("/error/message"),
+                    format!("{folder} cannot be looked into: permission denied; runs in it are not seen"),
+                    "{line}"
+                );
+                assert_eq!(first_hint(&output), format!("chmod u+rwX $ROOT/{folder}"), "{line}");
+            }
+            sandbox.mode(folder, 0o755);
+            sandbox.piton(["pause"]).unprivileged().run().expect_code(0);
+        }
+    }
+}
+
+/// A folder of something else, such as the files of a database, is nobody's run.
+#[test]
+fn a_closed_folder_where_no_run_would_be_is_not_mentioned() {
+    let sandbox = Sandbox::new();
+    sandbox.dir("data/pg").mode("data/pg", 0o000);
+    let output = sandbox.piton(["list"]).unprivileged().run().expect_code(3);
+    assert!(!output.stdout.contains("data/pg"), "{output}");
+    sandbox.mode("data/pg", 0o755);
+}
+
+#[test]
+fn a_state_folder_that_may_not_be_written_is_read_and_never_half_written() {
+    for line in WRITES {
+        for has_history in [false, true] {
+            let sandbox = projects::nine_step();
+            if has_history {
+                sandbox.piton(["pause"]).run().expect_code(0);
+                sandbox.piton(["resume", "--yes"]).run().expect_code(0);
+            }
+            sandbox.mode(WORKTREE, 0o555);
+            sandbox.piton(["list"]).unprivileged().run().expect_code(0);
+            let tree = sandbox.tree().without(".piton");
+            if has_history {
+                let output = sandbox.piton(line.split_whitespace()).unprivileged().run().expect_code(4);
+                assert_eq!(first_hint(&output), format!("chmod u+rwX $ROOT/{WORKTREE}"), "{output}");
+            } else {
+                refused(&sandbox, line, 4, WORKTREE);
+                refused(&sandbox, "doctor", 1, WORKTREE);
+            }
+            assert_eq!(tree.changes(&sandbox.tree().without(".piton")), [""; 0], "{line}");
+            sandbox.mode(WORKTREE, 0o755);
+            sandbox.piton(line.split_whitespace()).unprivileged().run().expect_code(0);
+        }
+    }
+}
+
+#[test]
+fn an_own_folder_that_may_not_be_written_or_entered_is_named() {
+    let own = format!("{WORKTREE}/.piton");
+    for mode in [0o555, 0o000] {
+        let sandbox = projects::nine_step();
+        sandbox.dir(&own).mode(&own, mode);
+        sandbox.piton(["list"]).unprivileged().run().expect_code(0);
+        for line in WRITES {
+            let output = refused(&sandbox, line, 4, &own);
+            assert!(output.at("/error/message").as_str().unwrap().contains(&own), "{output}");
+        }
+        refused(&sandbox, "doctor", 1, &own);
+        sandbox.mode(&own, 0o755);
+    }
+    let sandbox = projects::nine_step();
+    sandbox.piton(["pause"]).run().expect_code(0);
+    let history = format!("{own}/history");
+    sandbox.mode(&history, 0o555);
+    refused(&sandbox, "resume --yes", 4, &history);
+    sandbox.mode(&history, 0o755);
+}
