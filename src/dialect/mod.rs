@@ -78,6 +78,11 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
+    /// Returns where the state of a run lay before its system moved it; its history of that time stayed there.
+    fn formerly(&self, _candidate: &Candidate, _config: &Config) -> Option<Former> {
+        None
+    }
+
     /// Returns the patterns of state files that git should not see, when the system keeps its state out of git.
     fn unversioned(&self, _config: &Config) -> Vec<String> {
         Vec::new()
@@ -117,6 +122,13 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Is where the state of a run lay once.
+#[derive(Debug)]
+pub(crate) struct Former {
+    pub(crate) state: RelPath,
+    pub(crate) own: RelPath,
 }
 
 /// Says how a run is put away.
