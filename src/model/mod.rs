@@ -15,6 +15,8 @@ mod options;
 mod plan;
 mod run;
 mod status;
+#[cfg(test)]
+pub(crate) mod testing;
 mod text;
 mod time;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::place::base_of;
+use super::super::place::base_of_run;
 use super::super::place::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
@@ -269,7 +269,7 @@ impl Reader<'_> {
 
     /// Puts a path of the definition below the folder that holds `memory/state`.
     fn path(&self, path: &RelPath) -> Option<RelPath> {
-        match base_of(self.files.state.as_str()) {
+        match base_of_run(self.files.state.as_str()) {
             Some("") | None => Some(path.clone()),
             Some(base) => RelPath::parse(&format!("{base}{path}")).ok(),
         }
