@@ -37,7 +37,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["cli"]),
     ("jsonschema", &["schema"]),
     ("rustix", &["store", "runner", "cli"]),
-    ("serde_saphyr", &["dialect"]),
+    ("granit_parser", &["dialect"]),
     ("signal_hook", &["runner"]),
     ("tempfile", &["store"]),
     ("toml", &["store"]),

@@ -141,15 +141,15 @@ pub(super) struct RunArg {
 
 #[derive(Debug, Default, Args)]
 pub(super) struct PlanFlags {
-    /// Go on at these steps instead of the first open one; what they depend on must be done
-    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    /// Go on at these steps instead of the first open one; what they depend on must be done (a list with commas, or repeated)
+    #[arg(long, value_name = "ID[,ID]")]
     pub(super) from: Vec<String>,
     /// Retry a failed step itself (default: the first that failed), even where it would return to an earlier one
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from")]
     #[expect(clippy::option_option, reason = "given, and given with a value, are two things")]
     pub(super) retry: Option<Option<String>>,
-    /// Leave these steps out; what depends on them goes on without them
-    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    /// Leave these steps out; what depends on them goes on without them (a list with commas, or repeated)
+    #[arg(long, value_name = "ID[,ID]")]
     pub(super) skip: Vec<String>,
     /// Send a failed review back to this step instead of its usual one
     #[arg(long, value_name = "ID")]
@@ -249,7 +249,7 @@ pub(super) struct Target {
     /// Take the change as JSON from standard input (schema: `piton schema change`); the other flags are left out
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
-    /// Go on over unmet dependencies and attempt limits (never over a gate)
+    /// Go on over unmet dependencies, attempt limits, the wrong branch and missing outputs (never over an open gate or review)
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -371,7 +371,7 @@ pub(super) struct Complete {
     /// A last word
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
-    /// Even though steps are open
+    /// Even though steps are open; never over an open gate or review
     #[arg(long)]
     pub(super) force: bool,
 }

@@ -3,6 +3,7 @@
 //! What a system's own rules say (where a rejected review returns to, which steps are gates) leaves here as data on the steps.
 //! Adding a dialect means one folder and one line in [`DIALECTS`].
 
+mod aios;
 mod ccw;
 mod dotagent;
 mod fields;
@@ -47,6 +48,11 @@ pub(crate) trait Dialect: Sync {
     /// content. `path` is relative to the root.
     fn marks(&self, path: &str) -> bool;
 
+    /// Names files that deserve a first look because of what the first looks said: a setting names the folder they lie in.
+    fn further(&self, _listing: &Listing) -> Vec<RelPath> {
+        Vec::new()
+    }
+
     /// Tells whether runs would be in a folder that could not be looked into. `folder` is relative to the root.
     fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool;
 
@@ -73,6 +79,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns where the system expects the previous version of a state file.
     fn backup_of(&self, _path: &RelPath) -> Option<RelPath> {
+        None
+    }
+
+    /// Returns where the state of a run lay before its system moved it; its history of that time stayed there.
+    fn formerly(&self, _candidate: &Candidate, _config: &Config) -> Option<Former> {
         None
     }
 
@@ -115,6 +126,13 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Is where the state of a run lay once.
+#[derive(Debug)]
+pub(crate) struct Former {
+    pub(crate) state: RelPath,
+    pub(crate) own: RelPath,
 }
 
 /// Says how a run is put away.
@@ -189,7 +207,7 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent];
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

@@ -11,7 +11,6 @@ use crate::model::RelPath;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::RunHeader;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Severity;
@@ -21,6 +20,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::WorkspaceRecord;
+use crate::model::testing::header_of;
 
 /// Builds a run of pending steps, each given with what it depends on.
 pub(crate) fn run_of(steps: &[(&str, &[&str])]) -> Run {
@@ -67,24 +67,6 @@ pub(crate) fn line_of(steps: &[(&str, Status)]) -> Run {
         run.steps.push(step);
     }
     run
-}
-
-/// Builds the header of a run for a plan.
-pub(crate) fn header_of(run: &Run) -> RunHeader {
-    RunHeader {
-        id: run.id.clone(),
-        dialect: run.dialect,
-        title: run.title.clone(),
-        workflow: run.workflow.clone(),
-        root: "/project".to_owned(),
-        state_files: run.state_files.clone(),
-        branch: None,
-        base_branch: None,
-        worktree: None,
-        plan_reference: None,
-        resumes: run.resumes,
-        revision: "r".to_owned(),
-    }
 }
 
 /// Gives each step the status that stands at its place.

@@ -280,9 +280,8 @@ fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
 /// Returns the options that lead to the same plan again, for the command that acts on it.
 pub(super) fn flags(options: &Options) -> String {
     let mut flags = String::new();
-    if !options.from.is_empty() {
-        let ids: Vec<&str> = options.from.iter().map(StepId::as_str).collect();
-        flags.push_str(&command::option("from", &ids.join(",")));
+    for id in &options.from {
+        flags.push_str(&command::option("from", id.as_str()));
     }
     match &options.retry {
         None => {}

@@ -540,7 +540,7 @@ fn the_resume_command_leads_to_the_same_plan() {
     assert_eq!(
         plan_of(&run, &options).plan.commands.resume.as_deref(),
         Some(
-            "piton resume R --from B,C --skip D --force --refresh-analysis --from-step p B --retry-step 'q r' B --skip-step s B"
+            "piton resume R --from B --from C --skip D --force --refresh-analysis --from-step p B --retry-step 'q r' B --skip-step s B"
         )
     );
 }

@@ -173,7 +173,7 @@ fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
     let guard = Guard { force: force || is_unproved, attempt_limit: 3 };
-    matches!(admit(run, &standings, evidence, change, guard), Ok(Admitted::Change(_)))
+    matches!(admit(run, &standings, evidence, change, guard), Ok(Admitted::Change { .. }))
 }
 
 /// Says in a few lines what a failing run looks like.

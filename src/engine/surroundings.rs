@@ -10,6 +10,7 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Severity;
 use crate::model::Workspace;
 use crate::model::quoted;
 
@@ -21,6 +22,12 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings.extend(plan_document(run, evidence));
     findings.extend(given_up(run, options));
     findings
+}
+
+/// Returns what is wrong with the place where the work would happen: another branch, or no worktree at all.
+pub(super) fn wrong_place(run: &Run, evidence: &Evidence) -> Option<Finding> {
+    let findings = evidence.workspace.iter().flat_map(|found| workspace(run, found));
+    findings.into_iter().find(|finding| finding.severity == Severity::Blocking)
 }
 
 fn owner(evidence: &Evidence) -> Option<Finding> {

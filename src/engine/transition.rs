@@ -9,9 +9,12 @@ use super::ground::Limit;
 use super::settle::Standing;
 use super::settle::count;
 use super::settle::unproved;
+use super::surroundings::wrong_place;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Outcome;
 use crate::model::Part;
 use crate::model::ReviewVerdict;
@@ -57,7 +60,11 @@ pub(crate) struct Guard {
 /// Is an admitted change.
 #[derive(Clone, Debug)]
 pub(crate) enum Admitted {
-    Change(Change),
+    Change {
+        change: Change,
+        /// What the caller's force went over.
+        findings: Vec<Finding>,
+    },
     /// The state says so already; nothing has to be written.
     Already(String),
 }
@@ -94,7 +101,10 @@ pub(crate) fn admit(
         ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
     };
     Ok(match verdict? {
-        Verdict::Admit(kind) => Admitted::Change(Change { at, kind }),
+        Verdict::Admit(kind) => {
+            let findings = judge.forced(&kind).into_iter().collect();
+            Admitted::Change { change: Change { at, kind }, findings }
+        }
         Verdict::Already(message) => Admitted::Already(message),
     })
 }
@@ -170,6 +180,7 @@ impl Judge<'_> {
             }
             Standing::Held | Standing::OpenContainer => return Err(self.held(step)),
         };
+        self.place(id)?;
         self.gates(at)?;
         if !redo {
             self.dependencies(at, &self.command("begin", id, " --force"))?;
@@ -178,6 +189,23 @@ impl Judge<'_> {
         // The first part begins the step; later ones belong to the same attempt.
         let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
         Ok(Verdict::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
+    }
+
+    /// Rule 12: nothing is begun in the wrong place.
+    fn place(&self, id: &StepId) -> Result<(), Refusal> {
+        let run = self.ground.run;
+        let Some(wrong) = wrong_place(run, self.evidence).filter(|_| !self.guard.force) else { return Ok(()) };
+        let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
+        Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
+    }
+
+    /// Says what a caller began over by force.
+    fn forced(&self, kind: &ChangeKind) -> Option<Finding> {
+        let ChangeKind::Begin { step, .. } = kind else { return None };
+        let wrong = wrong_place(self.ground.run, self.evidence)?;
+        let message = format!("{step} is begun by force in the wrong place: {}", wrong.message);
+        let finding = Finding::new(FindingCode::OverrideForced, message).on(step);
+        Some(wrong.fix.into_iter().fold(finding, Finding::fix))
     }
 
     fn has_work(&self, at: usize) -> Result<(), Refusal> {

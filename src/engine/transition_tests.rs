@@ -51,7 +51,7 @@ const USAGE: &str = "usage";
 
 pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
     match result {
-        Ok(Admitted::Change(_)) => YES,
+        Ok(Admitted::Change { .. }) => YES,
         Ok(Admitted::Already(_)) => ALREADY,
         Err(refusal) => match refusal.kind {
             RefusalKind::NotFound => "not found",
@@ -69,7 +69,7 @@ pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Gu
 
 pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {
     match ask(run, standings, kind, guard).unwrap() {
-        Admitted::Change(change) => {
+        Admitted::Change { change, .. } => {
             assert_eq!(change.at, at(0));
             change.kind
         }

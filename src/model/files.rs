@@ -188,8 +188,35 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<ReadSpec>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
+    pub(crate) claim: Claim,
     /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
     pub(crate) may_be_replaced: bool,
+}
+
+/// Says what a candidate rests on, for a choice that nobody made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// A saved state; of several a person chooses.
+    #[default]
+    Stated,
+    /// A saved state of a system whose autopilot takes the one that was updated last, on a tie the lowest priority.
+    StatedAmong { priority: u8 },
+    /// Signs of work, and no saved state: never taken by itself beside one that is saved.
+    Implied { priority: u8 },
+}
+
+impl Claim {
+    pub(crate) const fn is_implied(self) -> bool {
+        matches!(self, Self::Implied { .. })
+    }
+
+    /// Returns the priority where autopilot may choose by time.
+    pub(crate) const fn priority(self) -> Option<u8> {
+        match self {
+            Self::Stated => None,
+            Self::StatedAmong { priority } | Self::Implied { priority } => Some(priority),
+        }
+    }
 }
 
 /// Says how a system itself chooses between runs when nobody names one.

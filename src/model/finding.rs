@@ -140,6 +140,11 @@ finding_codes! {
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
     FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
+    KindNotResumed "kind-not-resumed" Info false "A saved state of a kind that Piton recognises and does not resume yet.";
+    RunEnded "run-ended" Info false "A saved state says that its run is over or was given up: it is evidence, and no run.";
+    StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.";
+    StoryMissing "story-missing" Blocking true "The file of a story is not there.";
+    StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }
 

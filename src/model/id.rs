@@ -14,6 +14,7 @@ pub(crate) enum DialectId {
     NineStep,
     Ccw,
     Dotagent,
+    Aios,
 }
 
 impl DialectId {
@@ -23,6 +24,7 @@ impl DialectId {
             Self::NineStep => "nine-step",
             Self::Ccw => "ccw",
             Self::Dotagent => "dotagent",
+            Self::Aios => "aios",
         }
     }
 }

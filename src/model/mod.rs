@@ -15,6 +15,8 @@ mod options;
 mod plan;
 mod run;
 mod status;
+#[cfg(test)]
+pub(crate) mod testing;
 mod text;
 mod time;
 
@@ -26,7 +28,7 @@ pub(crate) use evidence::{
     CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
+    Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError,
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};
@@ -40,5 +42,5 @@ pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex};
+pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

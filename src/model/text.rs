@@ -77,7 +77,14 @@ pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
 
 /// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+    sha256_hex_of([bytes])
+}
+
+/// Returns the same of pieces, as if they were one after the other.
+pub(crate) fn sha256_hex_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut digest = Sha256::new();
+    pieces.into_iter().for_each(|piece| digest.update(piece));
+    digest.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -146,6 +146,8 @@ pub(crate) struct Written {
     /// Says that the state said so already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
+    /// What the caller's force went over.
+    findings: Vec<Finding>,
 }
 
 impl Written {
@@ -225,7 +227,10 @@ impl<'a> Desk<'a> {
     /// Admits, edits, checks and commits one change.
     pub(crate) fn apply(&self, kind: ChangeKind, force: bool) -> Result<Written, OpError> {
         let run = self.opened.run()?;
-        let evidence = self.world.evidence(&self.opened, false);
+        let mut evidence = self.world.evidence(&self.opened, false);
+        if matches!(kind, ChangeKind::Begin { .. }) {
+            self.world.look_at_workspace(&self.opened, &mut evidence);
+        }
         let standings = engine::standings(run, &evidence, &self.opened.loaded.findings);
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
         let change = Change { at: self.world.clock.now, kind };
@@ -238,9 +243,13 @@ impl<'a> Desk<'a> {
             edits: Vec::new(),
             already: None,
             message: String::new(),
+            findings: Vec::new(),
         };
         let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
-            Admitted::Change(change) => change,
+            Admitted::Change { change, findings } => {
+                written.findings = findings;
+                change
+            }
             Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         check_change(&change)?;
@@ -521,7 +530,7 @@ fn checkpoint(written: Written, revision: String, next: Option<String>) -> Repor
         files: written.files,
         next,
     });
-    Report::ok(body)
+    Report { findings: written.findings, ..Report::ok(body) }
 }
 
 fn after_begin(written: &Written) -> Option<String> {

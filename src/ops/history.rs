@@ -1,6 +1,7 @@
 //! `history`: the checkpoints that can be gone back to.
 
 use super::OpError;
+use super::past::Past;
 use super::report::Body;
 use super::report::HistoryItem;
 use super::report::HistoryReport;
@@ -8,12 +9,11 @@ use super::report::Report;
 use super::select;
 use super::world::World;
 use crate::model::RunId;
-use crate::store;
 
 /// Lists the earlier checkpoints of a run, newest first.
 pub(crate) fn history(world: &World) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
-    let entries = store::history::list(&spot.root, &spot.candidate.own)?;
+    let entries = Past::of(&spot.root, &spot.candidate, &world.project.config).entries()?;
     let checkpoints = entries.into_iter().map(|entry| HistoryItem {
         id: entry.id,
         at: Some(entry.at),

@@ -9,6 +9,7 @@ mod error;
 mod exit;
 mod history;
 mod list;
+mod past;
 mod plan;
 mod report;
 mod restore;

@@ -94,7 +94,7 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
         let step = resolve(run, id)?;
         Ok(Some(PartRef { part: resolve_part(run, &step, part)?, step }))
     };
-    let steps = |texts: &[String]| texts.iter().map(step).collect::<Result<Vec<StepId>, OpError>>();
+    let steps = |texts: &[String]| named(run, texts).map(|text| resolve(run, text)).collect::<Result<Vec<_>, _>>();
     let mut from = steps(&request.from)?;
     let (from_part, retry_part, skip_part) =
         (part(&request.from_part)?, part(&request.retry_part)?, part(&request.skip_part)?);
@@ -133,6 +133,14 @@ pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
         run: run.id.as_str().to_owned(),
         wanted: text.to_owned(),
         known: run.steps.iter().take(12).map(|step| step.id.as_str().to_owned()).collect(),
+    })
+}
+
+/// Takes lists of ids apart at their commas; a text that is the id of a step is that step, whatever it has in it.
+pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = &'a str> {
+    texts.iter().flat_map(|text| {
+        let is_id = run.steps.iter().any(|step| step.id.as_str() == text);
+        if is_id { vec![text.as_str()] } else { text.split(',').collect() }
     })
 }
 

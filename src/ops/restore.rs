@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::OpError;
 use super::change::Desk;
+use super::past::Past;
 use super::report::Body;
 use super::report::Report;
 use super::report::RestoreReport;
 use super::select;
 use super::world::Opened;
-use super::world::Spot;
 use super::world::World;
 use crate::dialect;
 use crate::engine;
@@ -38,8 +38,8 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     desk.drive_check()?;
     desk.check_readable(&spot.candidate.state)?;
     let version = match to {
-        Some(id) => named(&desk.opened, &spot, id)?,
-        None => newest_readable(&desk.opened, &spot)?,
+        Some(id) => named(&desk.opened, id)?,
+        None => newest_readable(&desk.opened)?,
     };
     let restored = with_files(&desk.opened, &version);
     let repeats = repeats(world, &desk.opened, &restored);
@@ -82,34 +82,35 @@ fn changes_something(edit: &Edit) -> bool {
     !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..])
 }
 
-fn named(opened: &Opened, spot: &Spot, id: &str) -> Result<Version, OpError> {
+fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
         return Ok(version);
     }
-    let files = store::history::read(&spot.root, &spot.candidate.own, id)?;
+    let files = past(opened).read(id)?;
     Ok(Version { name: id.to_owned(), files })
 }
 
 /// Names the copy that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
-fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
-    for entry in store::history::list(&spot.root, &spot.candidate.own)? {
-        let Ok(files) = store::history::read(&spot.root, &spot.candidate.own, &entry.id) else { continue };
+fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
+    let past = past(opened);
+    for entry in past.entries()? {
+        let Ok(files) = past.read(&entry.id) else { continue };
         let version = Version { name: entry.id, files };
         if is_sound(&with_files(opened, &version)) {
             return Ok(version);
         }
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
-        let path = engine::quoted(spot.candidate.state.as_str());
+        let path = engine::quoted(opened.candidate.state.as_str());
         let instead = format!("correct the file by hand, or put it away: `piton archive {path} --yes`");
         // What is wrong with the file itself says to restore it, which is what just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
-            message: format!("{} has no earlier checkpoint that can be read", spot.candidate.state),
+            message: format!("{} has no earlier checkpoint that can be read", opened.candidate.state),
             findings: findings.collect(),
         }
     })
@@ -118,9 +119,9 @@ fn newest_readable(opened: &Opened, spot: &Spot) -> Result<Version, OpError> {
 /// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
 /// blocked, and a person sees what `restore` would bring back.
 pub(super) fn shown_from_history(opened: Opened) -> Opened {
-    let (root, own) = (opened.files.root.clone(), opened.files.own.clone());
-    for entry in store::history::list(&root, &own).unwrap_or_default() {
-        let Ok(files) = store::history::read(&root, &own, &entry.id) else { continue };
+    let past = past(&opened);
+    for entry in past.entries().unwrap_or_default() {
+        let Ok(files) = past.read(&entry.id) else { continue };
         let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
         let Some(run) = shown.loaded.run.as_mut().filter(|run| !run.degraded) else { continue };
         run.degraded = true;
@@ -135,6 +136,10 @@ pub(super) fn shown_from_history(opened: Opened) -> Opened {
         return shown;
     }
     opened
+}
+
+fn past(opened: &Opened) -> Past<'_> {
+    Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 
 fn is_sound(opened: &Opened) -> bool {

@@ -116,7 +116,7 @@ fn take(
 /// Returns the changes that one resume records: what the caller skips, then the resume itself.
 fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<ChangeKind> {
     let mut kinds: Vec<ChangeKind> = Vec::new();
-    for text in &request.plan.skip {
+    for text in plan::named(run, &request.plan.skip) {
         if let Some(step) = run.resolve(text)
             && step.status != Status::Skipped
         {

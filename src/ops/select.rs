@@ -7,6 +7,7 @@ use super::report::ListedRun;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use crate::model::Mode;
 use crate::model::Verdict;
 use crate::store::Scope;
 
@@ -125,6 +126,13 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
         ranked(entry)
             .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
     });
+    let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
+    open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
+    if world.mode == Mode::Autopilot
+        && let Some(newest) = newest(&open)
+    {
+        return Ok(newest.spot.clone());
+    }
     match open.as_slice() {
         [one] => Ok(one.spot.clone()),
         [] => match listed.as_slice() {
@@ -136,6 +144,20 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
         },
         many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
     }
+}
+
+fn is_implied(entry: &list::Entry) -> bool {
+    entry.spot.candidate.claim.is_implied()
+}
+
+/// Returns the run that was updated last, where the system of every one of them lets autopilot choose so.
+fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
+    let mut ranked = Vec::new();
+    for entry in open {
+        let age = entry.row.age_seconds.unwrap_or(i64::MAX);
+        ranked.push(((age, entry.spot.candidate.claim.priority()?, entry.row.state.as_str()), *entry));
+    }
+    ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, entry)| entry)
 }
 
 fn ambiguous(rows: impl Iterator<Item = ListedRun>) -> OpError {

@@ -26,7 +26,7 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::Wanted;
-use crate::model::sha256_hex;
+use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
@@ -107,10 +107,12 @@ impl World {
 
     fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
-        let listings = store::listings(&self.project, scope, &marks);
+        let mut listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
-        for listing in &listings {
+        for listing in &mut listings {
+            let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
+            store::look_further(listing, &further);
             probe(listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }
@@ -157,19 +159,32 @@ impl World {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
-            let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
-            if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
-                && found.is_git
-                && found.branch.as_deref() != Some(branch)
-            {
-                found.branch_exists = store::git::branch_exists(&self.project.root, branch);
-            }
+            self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
         let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence
+    }
+
+    /// Adds to evidence gathered without git where the work would happen now; that takes files only.
+    pub(crate) fn look_at_workspace(&self, opened: &Opened, evidence: &mut Evidence) {
+        if self.project.git.is_some() {
+            evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
+            self.look_for_branch(opened, evidence);
+        }
+    }
+
+    /// Finds out whether the branch that the run wants exists, where another one is checked out.
+    fn look_for_branch(&self, opened: &Opened, evidence: &mut Evidence) {
+        let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
+        if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
+            && found.is_git
+            && found.branch.as_deref() != Some(branch)
+        {
+            found.branch_exists = store::git::branch_exists(&self.project.root, branch);
+        }
     }
 }
 
@@ -241,15 +256,12 @@ impl Opened {
     /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
-        let mut all = Vec::new();
-        for path in state_files {
+        let pieces = state_files.iter().flat_map(|path| {
             let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            all.extend_from_slice(path.as_str().as_bytes());
-            all.push(0);
-            all.extend_from_slice(after.or_else(|| self.files.bytes(path)).unwrap_or_default());
-            all.push(0);
-        }
-        let mut digest = sha256_hex(&all);
+            let content = after.or_else(|| self.files.bytes(path)).unwrap_or_default();
+            [path.as_str().as_bytes(), &[0], content, &[0]]
+        });
+        let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
     }

@@ -83,6 +83,22 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .collect()
 }
 
+/// Takes a first look into more files of a listing.
+pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
+    if paths.is_empty() {
+        return;
+    }
+    let Ok(root) = Root::open(&listing.root) else { return };
+    for path in paths {
+        if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
+            let entry = &mut listing.entries[at];
+            if !entry.is_dir && entry.look.is_none() {
+                entry.look = look(&root, path);
+            }
+        }
+    }
+}
+
 fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
     worktree.strip_prefix(root).is_ok_and(|below| {
         below.components().count() < DEPTH_LIMIT && !below.components().any(|part| PRUNED.contains(&part.as_str()))

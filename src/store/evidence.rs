@@ -104,17 +104,21 @@ fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) ->
 }
 
 fn look_at_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evidence: &mut Evidence) {
-    if wanted.workspace.is_none() {
-        return;
+    evidence.workspace = workspace(files, wanted);
+    if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
+        found.dirty = git::dirty(&workspace_folder(&files.root, wanted));
     }
+}
+
+/// Looks where the work happens, if a run wants that looked at, without starting git: uncommitted changes are not counted.
+pub(crate) fn workspace(files: &FileSet, wanted: &Wanted) -> Option<Workspace> {
+    wanted.workspace.as_ref()?;
     let top = workspace_folder(&files.root, wanted);
     let exists = top.is_dir();
     let head = if exists { repository::head_above(&top) } else { None };
-    let dirty = if may_start_git && head.is_some() { git::dirty(&top) } else { None };
     let is_git = head.is_some();
     let head = head.unwrap_or_default();
-    evidence.workspace =
-        Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty });
+    Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty: None })
 }
 
 /// Returns when the state was changed on disk: its file, or the newest file where the state is a folder.

@@ -178,8 +178,13 @@ impl Keeper {
 
     /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
     pub(super) fn keep(&mut self, label: &Label<'_>, replaced: &[Replaced<'_>]) -> Result<(), StoreError> {
+        let folder = &self.folder;
         let stale = self.kept.last_entry().filter(|newest| {
-            let is_current = |one: &Kept| replaced.iter().any(|now| now.sha256 == one.sha256);
+            // A backup that goes with its state has the bytes of the version before, and is another file.
+            let is_current = |one: &Kept| {
+                let same = |now: &&Replaced<'_>| now.sha256 == one.sha256;
+                replaced.iter().filter(same).any(|now| path_of(folder, one).as_ref() == Some(now.path))
+            };
             newest.get().iter().all(is_current)
         });
         let mut is_linked_already = false;

@@ -51,6 +51,19 @@ fn long_paths_and_long_step_ids_are_kept() {
     assert_eq!(list(&scratch.root, &own()).unwrap()[0].step, Some(StepId::new("-".repeat(20))));
 }
 
+/// A backup has the bytes of the version before its state: when both go at once, the entry of that version stays.
+#[test]
+fn the_same_bytes_in_another_file_are_another_version() {
+    let scratch = Scratch::new();
+    scratch.write("run/state", "old");
+    let lock = scratch.lock();
+    commit(&lock, &[replace("run/state", "old", "new")], &meta()).unwrap();
+    scratch.write("run/state.backup", "old");
+    commit(&lock, &[replace("run/state", "new", "newer"), replace("run/state.backup", "old", "new")], &meta()).unwrap();
+    assert_eq!(read(&scratch.root, &own(), "000001").unwrap(), [(rel("run/state"), b"old".to_vec())]);
+    assert_eq!(list(&scratch.root, &own()).unwrap().len(), 2);
+}
+
 #[test]
 fn only_the_newest_are_kept() {
     let scratch = Scratch::new();

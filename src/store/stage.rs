@@ -73,19 +73,18 @@ pub(super) fn write(
 
 /// Makes the content of all files durable. Several are flushed side by side: the file system does it in one go.
 pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
-    let sync = |one: &Staged| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source));
-    match staged {
-        [] => Ok(()),
-        [one] => sync(one),
-        _ => thread::scope(|scope| {
-            let chunk = staged.len().div_ceil(SYNC_THREADS);
-            let threads: Vec<_> = staged
-                .chunks(chunk)
-                .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|one| sync(one))))
-                .collect();
-            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(lost_thread())))
-        }),
-    }
+    let sync = |files: &[&Staged]| {
+        let mut files = files.iter();
+        files.try_for_each(|one| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source)))
+    };
+    let mut chunks = staged.chunks(staged.len().div_ceil(SYNC_THREADS).max(1));
+    // This thread would only wait for the others.
+    let own = chunks.next().unwrap_or_default();
+    thread::scope(|scope| {
+        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || sync(chunk))).collect();
+        let first = sync(own);
+        threads.into_iter().fold(first, |done, thread| done.and(thread.join().unwrap_or_else(|_| Err(lost_thread()))))
+    })
 }
 
 fn lost_thread() -> StoreError {

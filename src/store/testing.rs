@@ -12,6 +12,7 @@ use super::commit::CheckpointMeta;
 use super::lock::RunLock;
 use super::project::Project;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::Clock;
 use crate::model::Config;
 use crate::model::DialectId;
@@ -124,6 +125,7 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         own: own(),
         reads,
         rank: None,
+        claim: Claim::Stated,
         may_be_replaced: false,
     }
 }

@@ -1,5 +1,6 @@
 //! Black-box tests, one file per verb.
 
+mod aios;
 mod ccw;
 mod demo;
 mod doctor;

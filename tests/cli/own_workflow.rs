@@ -310,6 +310,9 @@ fn parts_pause_abort_and_complete_are_recorded() {
     piton(&sandbox, &["begin", "g"]).expect_code(9);
     piton(&sandbox, &["skip", "g", "--reason", "no"]).expect_code(9);
     piton(&sandbox, &["complete"]).expect_code(1);
+    piton(&sandbox, &["complete", "--force"]).expect_code(9);
+    let help = piton(&sandbox, &["complete", "--help"]).expect_code(0);
+    assert!(help.stdout.contains("never over an open gate or review"), "{help}");
     piton(&sandbox, &["approve", "g", "--by", "Ann"]).expect_code(0);
     assert_eq!(sandbox.read_json("memory/state/phase.json")["user_checkpoints"][0]["by"], "Ann");
     piton(&sandbox, &["complete"]).expect_code(0);

@@ -45,10 +45,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Document(document) => {
             page.text.plain(document);
         }
-        Body::Checkpoint(checkpoint) => {
-            page.checkpoint(checkpoint);
-            tell = false;
-        }
+        Body::Checkpoint(checkpoint) => page.checkpoint(checkpoint),
         Body::Resume(resume) => {
             plan::resumed(&mut page, &resume.plan);
             if let Some(context) = &resume.context {

@@ -47,10 +47,12 @@ impl<'a> Book<'a> {
         findings.extend(read.findings);
         let mut tasks = read.list;
         let todo = read_todo(files, &layout, &mut findings);
-        if let Some(todo) = &todo {
-            add_checklist_tasks(todo, &layout, &mut tasks, &mut findings);
+        let mut index = index_of(&tasks);
+        if let Some(todo) = &todo
+            && add_checklist_tasks(todo, &layout, &index, &mut tasks, &mut findings)
+        {
+            index = index_of(&tasks);
         }
-        let index = index(&tasks);
         let mentions = todo.as_ref().map_or_else(|| vec![None; tasks.len()], |todo| todo.mentions(&index, tasks.len()));
         let summaries = match_summaries(files, &layout, &index, tasks.len());
         let is_degraded = read.is_degraded || session.is_unreadable;
@@ -103,7 +105,7 @@ impl<'a> Book<'a> {
     }
 }
 
-fn index(tasks: &[Task<'_>]) -> Index {
+fn index_of(tasks: &[Task<'_>]) -> Index {
     let mut index = Index::default();
     for (at, task) in tasks.iter().enumerate() {
         index.add(task.id.as_str(), at);
@@ -125,21 +127,26 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
     None
 }
 
-/// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing. Without any task
-/// with an id, each box at the margin is a task.
-fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task<'_>>, findings: &mut Vec<Finding>) {
-    let had_tasks = !tasks.is_empty();
-    let known = index(tasks);
+/// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing, and tells whether
+/// there were any. Without any task with an id, each box at the margin is a task.
+fn add_checklist_tasks(
+    todo: &Todo,
+    layout: &Layout,
+    known: &Index,
+    tasks: &mut Vec<Task<'_>>,
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let count = tasks.len();
     let groups: BTreeSet<String> = tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect();
     let mut added: Vec<String> = Vec::new();
-    for (id, title, line) in todo.strangers(&known) {
+    for (id, title, line) in todo.strangers(known) {
         // A group line over tasks with files (`IMPL-1` over `IMPL-1.1`) stands for no work of its own.
         if !groups.contains(&ids::loose(&id)) && ids::is_safe(&id) {
             added.push(id.clone());
             tasks.push(from_line(&id, &title, line.mark, Place::Checklist { number: line.number, at: line.at }));
         }
     }
-    if had_tasks && !added.is_empty() {
+    if count > 0 && !added.is_empty() {
         let shown: Vec<&str> = added.iter().map(String::as_str).collect();
         let message = format!("{} stands in the checklist and has no file in {TASK_DIR}", some_of(&shown));
         findings.push(Finding::new(FindingCode::TodoMismatch, message).at(&layout.todo));
@@ -151,7 +158,10 @@ fn add_checklist_tasks(todo: &Todo, layout: &Layout, tasks: &mut Vec<Task<'_>>, 
             tasks.push(from_line(&format!("TODO-{}", at + 1), &line.title(""), line.mark, place));
         }
     }
-    tasks.sort_by(|left, right| left.id.cmp(&right.id));
+    if tasks.len() > count {
+        tasks.sort_by(|left, right| left.id.cmp(&right.id));
+    }
+    tasks.len() > count
 }
 
 /// Makes a task of a checklist line; its box is its status, since nothing else records one.

@@ -3,8 +3,6 @@ use serde_json::json;
 use super::brief;
 use crate::dialect::ccw::testing::SESSION;
 use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::next;
-use crate::dialect::ccw::testing::plan;
 use crate::dialect::ccw::testing::run;
 use crate::model::Action;
 use crate::model::Brief;
@@ -12,6 +10,8 @@ use crate::model::FileSet;
 use crate::model::StepId;
 use crate::model::Strategy;
 use crate::model::Verdict;
+use crate::model::testing::next_of;
+use crate::model::testing::plan_of;
 
 fn session() -> FileSet {
     files(&[
@@ -34,9 +34,9 @@ fn session() -> FileSet {
 fn handed_over(action: Action) -> Brief {
     let set = session();
     let run = run(&set);
-    let mut plan = plan(&run, Verdict::Resume);
+    let mut plan = plan_of(&run, Verdict::Resume);
     plan.steps.completed = vec![StepId::new("IMPL-1")];
-    let mut step = next("IMPL-2", action);
+    let mut step = next_of("IMPL-2", action);
     step.strategy = Some(Strategy::RetryWithEnhancedContext);
     step.title = run.steps[1].title.clone();
     brief(&set, &run, &plan, &step)
@@ -103,7 +103,7 @@ fn what_to_read_begins_with_the_task() {
 fn without_a_recorded_flow_step_none_is_named() {
     let set = files(&[(".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"pending","pre_analysis":[{"step":"a"}]}"#)]);
     let run = run(&set);
-    let brief = brief(&set, &run, &plan(&run, Verdict::Resume), &next("IMPL-1", Action::Run));
+    let brief = brief(&set, &run, &plan_of(&run, Verdict::Resume), &next_of("IMPL-1", Action::Run));
     assert_eq!(brief.agent_context["interrupted_flow_step"], json!(null));
     assert!(brief.prompt.contains("- Interrupted at Flow Step: null\n"));
     assert!(brief.prompt.contains("Resume from step: a\n"));

@@ -1,5 +1,7 @@
 //! The plan in the words of the seed: what `/workflow:resume` calls its analysis (ccw.md B7.4).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -89,9 +91,11 @@ pub(super) fn point_type(plan: &Plan) -> String {
 
 /// Returns what the task waits for; when nothing can start, what everything waits for.
 fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<String> {
-    let is_given_up = |id: &StepId| run.step(id).is_some_and(|step| step.status == Status::Cancelled);
-    let is_done =
-        |id: &StepId| plan.steps.completed.contains(id) || (plan.steps.skipped.contains(id) && !is_given_up(id));
+    let given_up: BTreeSet<&str> =
+        run.steps.iter().filter(|step| step.status == Status::Cancelled).map(|step| step.id.as_str()).collect();
+    let skipped = plan.steps.skipped.iter().map(StepId::as_str).filter(|id| !given_up.contains(id));
+    let done: BTreeSet<&str> = plan.steps.completed.iter().map(StepId::as_str).chain(skipped).collect();
+    let is_done = |id: &StepId| done.contains(id.as_str());
     let waits = |id: &StepId| match task {
         Some(task) if !plan.next.is_empty() => id == task,
         Some(_) | None => !is_done(id),
@@ -100,10 +104,11 @@ fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<St
         return Vec::new();
     }
     let mut found: Vec<String> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
     for step in run.steps.iter().filter(|step| waits(&step.id)) {
         let open = step.depends_on.iter().filter(|id| !is_done(id)).map(StepId::as_str);
         for id in open.chain(step.dangling.iter().map(String::as_str)) {
-            if !found.iter().any(|known| known == id) {
+            if known.insert(id) {
                 found.push(id.to_owned());
             }
         }

@@ -3,8 +3,6 @@ use serde_json::json;
 use super::native;
 use crate::dialect::ccw::testing::SESSION;
 use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::next;
-use crate::dialect::ccw::testing::plan;
 use crate::dialect::ccw::testing::run;
 use crate::dialect::ccw::testing::time;
 use crate::model::Action;
@@ -14,6 +12,8 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Strategy;
 use crate::model::Verdict;
+use crate::model::testing::next_of;
+use crate::model::testing::plan_of;
 
 fn ids(names: &[&str]) -> Vec<StepId> {
     names.iter().map(|name| StepId::new(*name)).collect()
@@ -38,7 +38,7 @@ fn seed() -> Run {
 #[test]
 fn the_analysis_is_that_of_the_seed() {
     let run = seed();
-    let mut plan = plan(&run, Verdict::Resume);
+    let mut plan = plan_of(&run, Verdict::Resume);
     plan.steps.completed = ids(&["impl-1.1"]);
     plan.steps.in_progress = ids(&["impl-1.2"]);
     plan.steps.pending = ids(&["impl-1.3"]);
@@ -51,7 +51,7 @@ fn the_analysis_is_that_of_the_seed() {
         strategy: Some(Strategy::RetryWithEnhancedContext),
         alternatives: Vec::new(),
     });
-    let mut retry = next("impl-1.2", Action::Retry);
+    let mut retry = next_of("impl-1.2", Action::Retry);
     retry.strategy = Some(Strategy::RetryWithEnhancedContext);
     plan.next = vec![retry];
     let expected = json!({
@@ -86,8 +86,8 @@ fn the_interruption_point_has_a_type_for_every_end() {
         (Verdict::Blocked, None, json!(null), "dependency_block"),
         (Verdict::Complete, Some(Action::Archive), json!(null), "workflow_complete"),
     ] {
-        let mut plan = plan(&run, verdict);
-        plan.next = action.map(|action| next("impl-1.3", action)).into_iter().collect();
+        let mut plan = plan_of(&run, verdict);
+        plan.next = action.map(|action| next_of("impl-1.3", action)).into_iter().collect();
         let point = &native(&run, &plan)["interruption_point"];
         assert_eq!(*point, json!({"task": task, "type": kind}));
     }
@@ -96,7 +96,7 @@ fn the_interruption_point_has_a_type_for_every_end() {
 #[test]
 fn a_block_names_everything_that_is_waited_for() {
     let run = seed();
-    let mut plan = plan(&run, Verdict::Blocked);
+    let mut plan = plan_of(&run, Verdict::Blocked);
     plan.steps.completed = ids(&["impl-1.1"]);
     plan.steps.pending = ids(&["impl-1.3"]);
     plan.steps.blocked = ids(&["impl-1.2"]);

@@ -15,6 +15,7 @@ use super::raw;
 use crate::dialect::Probed;
 use crate::dialect::json::Tape;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -226,6 +227,7 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         state: dir,
         reads,
         rank,
+        claim: Claim::Stated,
         may_be_replaced: false,
     }
 }

@@ -21,6 +21,7 @@ use super::task::Task;
 use super::todo::Mark;
 use crate::dialect::Loaded;
 use crate::dialect::json::Json;
+use crate::dialect::json::Tape;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::DialectId;
@@ -48,18 +49,21 @@ const TASK_LIMIT: usize = 10;
 
 /// Reads a run from whatever of its folder can be read.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let book = Book::read(files);
-    let mut findings = book.findings.clone();
+    let mut book = Book::read(files);
+    let mut findings = std::mem::take(&mut book.findings);
     let kinship = Kinship::of(&book, &mut findings);
     let mut steps = Vec::with_capacity(book.tasks.len());
     let mut stamp = book.session.stamp(files);
     let mut interruption = None;
-    for (at, task) in book.tasks.iter().enumerate() {
+    for at in 0..book.tasks.len() {
+        let task = &book.tasks[at];
         let (status, kind) = standing(&book, at, &kinship, &mut findings);
         let history = history::read(files, task.value(), status);
         stamp = stamp.max(history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status, &history));
         steps.push(step(&book, at, (status, kind), &kinship, history, &mut findings));
+        // Of a session of thousands, tasks and steps are not held side by side.
+        book.tasks[at].tape = Tape::null();
     }
     report_lost_summaries(&steps, &mut findings);
     let (status, unknown) = book.session.status();
@@ -100,15 +104,25 @@ struct Kinship {
     parent: Vec<Option<usize>>,
     /// Children that are named and have no file.
     missing: Vec<Vec<String>>,
+    /// The task that each subtask stands in, by the id of the subtask in small letters.
+    owners: BTreeMap<String, usize>,
 }
 
 impl Kinship {
     fn of(book: &Book<'_>, findings: &mut Vec<Finding>) -> Self {
         let count = book.tasks.len();
-        let mut kin =
-            Self { children: vec![Vec::new(); count], parent: vec![None; count], missing: vec![Vec::new(); count] };
+        let mut kin = Self {
+            children: vec![Vec::new(); count],
+            parent: vec![None; count],
+            missing: vec![Vec::new(); count],
+            owners: BTreeMap::new(),
+        };
         for (at, task) in book.tasks.iter().enumerate() {
             for (number, subtask) in task::subtasks(task.value()).1.enumerate() {
+                let id = raw::first_text(subtask, &["/id", "/task_id"]).filter(|_| number < raw::LIST_LIMIT);
+                if let Some(id) = id {
+                    kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
+                }
                 let name = task::subtask_name(subtask, number);
                 match book.index.find(&name) {
                     Some(child) => kin.adopt(at, child),
@@ -238,7 +252,7 @@ fn step(
     let agent = rules::agent(value, legacy);
     let is_believable =
         !matches!(task.place, Place::Unreadable { .. }) && !matches!(rules::word(value), Word::Unknown(_));
-    let (depends_on, mut dangling) = dependencies(book, at, findings);
+    let (depends_on, mut dangling) = dependencies(book, at, kinship, findings);
     if kind == StepKind::Container || rules::word(value) == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
@@ -290,10 +304,16 @@ fn is_commit(text: &str) -> bool {
 }
 
 /// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
-fn dependencies(book: &Book<'_>, at: usize, findings: &mut Vec<Finding>) -> (Vec<StepId>, Vec<String>) {
+fn dependencies(
+    book: &Book<'_>,
+    at: usize,
+    kinship: &Kinship,
+    findings: &mut Vec<Finding>,
+) -> (Vec<StepId>, Vec<String>) {
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     for dependency in task::dependencies(book.tasks[at].value()) {
-        let found = book.index.find_leading(&dependency.text).or_else(|| subtask_owner(book, &dependency.text));
+        let owner = || kinship.owners.get(&dependency.text.to_ascii_lowercase()).copied();
+        let found = book.index.find_leading(&dependency.text).or_else(owner);
         match found.map(|found| book.tasks[found].id.clone()) {
             Some(id) if depends_on.contains(&id) => {}
             Some(id) => depends_on.push(id),
@@ -308,15 +328,6 @@ fn dependencies(book: &Book<'_>, at: usize, findings: &mut Vec<Finding>) -> (Vec
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
     (depends_on, dangling)
-}
-
-fn subtask_owner(book: &Book<'_>, name: &str) -> Option<usize> {
-    book.tasks.iter().position(|task| {
-        let subtasks = task::subtasks(task.value()).1.take(raw::LIST_LIMIT);
-        subtasks
-            .filter_map(|subtask| raw::first_text(subtask, &["/id", "/task_id"]))
-            .any(|id| id.eq_ignore_ascii_case(name))
-    })
 }
 
 /// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.

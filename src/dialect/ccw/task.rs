@@ -56,13 +56,13 @@ pub(super) struct Tasks<'a> {
 /// Reads the task files, else the tasks inside the session file, in natural order.
 pub(super) fn read<'a>(files: &'a FileSet, layout: &Layout, session: &Session<'_>) -> Tasks<'a> {
     let mut tasks = Tasks::default();
-    let mut found: Vec<(RelPath, &FileEntry)> = Vec::new();
+    let mut found: Vec<(&RelPath, &FileEntry)> = Vec::new();
     for (path, entry) in files.in_dir(&layout.tasks) {
         if path.name().ends_with(".json") && !path.name().starts_with('.') {
-            found.push((path.clone(), entry));
+            found.push((path, entry));
         }
     }
-    found.sort_by_key(|(path, _)| StepId::new(stem(path)));
+    found.sort_by_cached_key(|(path, _)| StepId::new(stem(path)));
     for (path, entry) in &found {
         tasks.read_file(path, entry);
     }
@@ -131,8 +131,10 @@ impl<'a> Tasks<'a> {
             let message = format!("the file {} describes the task {}", raw::line(path.name()), raw::line(id));
             self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
         }
-        let aliases = own.iter().cloned().chain([stem.to_owned()]).collect();
-        self.list.push(Task { id: StepId::new(id), aliases, place, tape });
+        let id = StepId::new(id);
+        let names = own.as_deref().into_iter().chain([stem]);
+        let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
+        self.list.push(Task { id, aliases, place, tape });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {

@@ -8,32 +8,22 @@ use camino::Utf8PathBuf;
 use crate::dialect::Dialect as _;
 use crate::dialect::Loaded;
 use crate::dialect::ccw::Ccw;
-use crate::model::Action;
-use crate::model::Age;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Clock;
-use crate::model::Commands;
 use crate::model::Config;
 use crate::model::Content;
-use crate::model::Cost;
 use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Outcome;
-use crate::model::Plan;
-use crate::model::Progress;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunHeader;
 use crate::model::Status;
 use crate::model::Step;
-use crate::model::StepGroups;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::Verdict;
+use crate::model::testing::outcome_of;
 
 pub(super) const DIR: &str = ".workflow/active/WFS-x";
 pub(super) const NOW: &str = "2025-09-15T15:45:00Z";
@@ -109,27 +99,8 @@ pub(super) fn begin(id: &str) -> ChangeKind {
     ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 0 }
 }
 
-pub(super) fn outcome(id: &str, status: Status) -> Outcome {
-    Outcome {
-        step: StepId::new(id),
-        part: None,
-        status,
-        agent: None,
-        verdict: None,
-        conditions: Vec::new(),
-        summary: None,
-        error: None,
-        outputs: Vec::new(),
-        commit: None,
-        set: BTreeMap::new(),
-        attempt: 0,
-        failures: 0,
-        from: None,
-    }
-}
-
 pub(super) fn finish(id: &str, status: Status) -> ChangeKind {
-    ChangeKind::Finish(Box::new(outcome(id, status)))
+    ChangeKind::Finish(Box::new(outcome_of(id, status)))
 }
 
 pub(super) fn edit(set: &FileSet, kind: ChangeKind) -> Vec<Edit> {
@@ -150,52 +121,4 @@ pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
         set.files.insert(edit.path.clone(), FileEntry { content, modified: None });
     }
     set
-}
-
-/// Returns an empty plan for a run.
-pub(super) fn plan(run: &Run, verdict: Verdict) -> Plan {
-    Plan {
-        run: RunHeader {
-            id: run.id.clone(),
-            dialect: run.dialect,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
-            root: "/project".to_owned(),
-            state_files: run.state_files.clone(),
-            branch: None,
-            base_branch: None,
-            worktree: None,
-            plan_reference: None,
-            resumes: 0,
-            revision: String::new(),
-        },
-        verdict,
-        next: Vec::new(),
-        steps: StepGroups::default(),
-        interruption: None,
-        age: Age { seconds: None, band: None, source: "unknown".to_owned() },
-        progress: Progress::default(),
-        question: None,
-        commands: Commands::default(),
-        degraded: false,
-        native: serde_json::Value::Null,
-    }
-}
-
-pub(super) fn next(id: &str, action: Action) -> Next {
-    Next {
-        step: StepId::new(id),
-        title: id.to_owned(),
-        action,
-        agent: None,
-        agent_candidates: Vec::new(),
-        attempt: 1,
-        reason: String::new(),
-        rule: String::new(),
-        evidence: Vec::new(),
-        strategy: None,
-        alternatives: Vec::new(),
-        parts: Vec::new(),
-        cost: Cost::default(),
-    }
 }

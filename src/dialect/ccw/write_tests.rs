@@ -14,7 +14,6 @@ use crate::dialect::ccw::testing::edit;
 use crate::dialect::ccw::testing::files;
 use crate::dialect::ccw::testing::files_in;
 use crate::dialect::ccw::testing::finish;
-use crate::dialect::ccw::testing::outcome;
 use crate::dialect::ccw::testing::run;
 use crate::dialect::ccw::testing::step;
 use crate::dialect::ccw::testing::texts;
@@ -25,6 +24,7 @@ use crate::model::InterruptionKind;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::testing::outcome_of;
 
 fn names(edits: &[(String, String)]) -> Vec<&str> {
     edits.iter().map(|(name, _)| name.as_str()).collect()
@@ -60,7 +60,7 @@ fn finishing_writes_task_then_checklist_then_session() {
             r#"{"id":"IMPL-1","status":"in_progress","execution":{"attempts":1,"last_attempt":"2025-09-15T14:30:00Z","interruption_reason":"agent_timeout"}}"#,
         ),
     ]);
-    let mut done = outcome("IMPL-1", Status::Completed);
+    let mut done = outcome_of("IMPL-1", Status::Completed);
     done.attempt = 2;
     let after = edit(&set, ChangeKind::Finish(Box::new(done)));
     let edits = texts(&after);
@@ -85,7 +85,7 @@ fn a_failure_leaves_the_box_and_says_why() {
         ("TODO_LIST.md", "- [ ] **IMPL-1**: a\n"),
         (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"in_progress","convergence":{}}"#),
     ]);
-    let mut failed = outcome("IMPL-1", Status::Failed);
+    let mut failed = outcome_of("IMPL-1", Status::Failed);
     failed.error = Some("tests fail with ghp_0123456789abcdef".to_owned());
     failed.attempt = 1;
     let edits = edit(&set, ChangeKind::Finish(Box::new(failed)));
@@ -127,7 +127,7 @@ fn parts_are_recorded_one_by_one() {
     let statuses =
         |set: &crate::model::FileSet| run(set).steps[0].parts.iter().map(|part| part.status).collect::<Vec<_>>();
     assert_eq!(statuses(&set), [Status::Completed, Status::InProgress, Status::Pending]);
-    let mut done = outcome("IMPL-1", Status::Completed);
+    let mut done = outcome_of("IMPL-1", Status::Completed);
     done.part = Some("b".to_owned());
     done.set.insert("v".to_owned(), json!({"n": 1}));
     set = applied(&set, &edit(&set, ChangeKind::Finish(Box::new(done))));

@@ -1,5 +1,6 @@
 //! Where a project keeps its files (dotagent-and-aios.md 1.1).
 
+use super::place::base_of;
 use super::rules;
 use crate::model::FileSet;
 use crate::model::RelPath;
@@ -89,12 +90,6 @@ impl Layout {
         let other = path(&rules::other_spelling(id)).filter(|other| files.files.contains_key(other));
         Some(if files.files.contains_key(&usual) { usual } else { other.unwrap_or(usual) })
     }
-}
-
-/// Returns what stands before one of the two state files in a path.
-pub(super) fn base_of<'a>(path: &'a str, file: &str) -> Option<&'a str> {
-    let base = path.strip_suffix(file)?;
-    (base.is_empty() || base.ends_with('/')).then_some(base)
 }
 
 /// Tells whether a text can be one part of a path.

@@ -78,9 +78,9 @@ impl Dialect for Dotagent {
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let path = path.as_str();
-        if layout::base_of(path, layout::PHASE_FILE).is_some() {
+        if place::base_of(path, layout::PHASE_FILE).is_some() {
             Some("dotagent-phase")
-        } else if layout::base_of(path, layout::EXECUTION_FILE).is_some() {
+        } else if place::base_of(path, layout::EXECUTION_FILE).is_some() {
             Some("dotagent-execution")
         } else {
             let in_tasks = path.starts_with("memory/tasks/") || path.contains("/memory/tasks/");

@@ -2,21 +2,26 @@
 
 use crate::model::RelPath;
 
+const STATE_DIR: &str = "memory/state";
+
 /// Tells whether a path may be the phase checkpoint of a run.
 pub(super) fn is_phase_file(path: &str) -> bool {
-    base_of(path).is_some()
+    base_of_run(path).is_some()
 }
 
-/// Returns what stands before `memory/state`: the folder that outputs are relative to, with a closing slash or empty.
-pub(super) fn base_of(path: &str) -> Option<&str> {
-    let folder = path.strip_suffix("/phase.json")?;
-    let is_state = |folder: &str| folder == "memory/state" || folder.ends_with("/memory/state");
-    let folder =
-        if is_state(folder) { folder } else { folder.rsplit_once('/').filter(|(_, run)| *run != ".archive")?.0 };
-    if !is_state(folder) || path.split('/').any(|part| part == ".archive") {
+/// Returns what stands before a file or folder of a project in a path: with a closing slash, or empty.
+pub(super) fn base_of<'a>(path: &'a str, tail: &str) -> Option<&'a str> {
+    let base = path.strip_suffix(tail)?;
+    (base.is_empty() || base.ends_with('/')).then_some(base)
+}
+
+/// Returns the folder that the outputs of a run are relative to, which holds `memory/state`.
+pub(super) fn base_of_run(phase: &str) -> Option<&str> {
+    if phase.split('/').any(|part| part == ".archive") {
         return None;
     }
-    folder.strip_suffix("memory/state")
+    let folder = phase.strip_suffix("/phase.json")?;
+    base_of(folder, STATE_DIR).or_else(|| base_of(folder.rsplit_once('/')?.0, STATE_DIR))
 }
 
 /// Returns the path of a file that lies beside the phase checkpoint.
@@ -26,7 +31,7 @@ pub(super) fn beside(state: &RelPath, name: &str) -> Option<RelPath> {
 
 #[cfg(test)]
 mod tests {
-    use super::base_of;
+    use super::base_of_run;
 
     #[test]
     fn runs_lie_in_memory_state_or_one_below() {
@@ -42,7 +47,7 @@ mod tests {
             ("memory/phase.json", None),
             ("phase.json", None),
         ] {
-            assert_eq!(base_of(path), base, "{path}");
+            assert_eq!(base_of_run(path), base, "{path}");
         }
     }
 }

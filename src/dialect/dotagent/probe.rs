@@ -6,12 +6,13 @@ use super::execution;
 use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
 use super::layout::PHASE_FILE;
-use super::layout::base_of;
 use super::own;
 use super::place;
+use super::place::base_of;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -74,6 +75,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
         rank: None,
+        claim: Claim::Stated,
         may_be_replaced: false,
         own: layout.own(),
         state: layout.phase,

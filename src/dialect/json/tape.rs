@@ -141,6 +141,17 @@ impl<'t> Json<'t> {
         found
     }
 
+    /// Returns the values of several keys at once, each as [`Json::get`] would.
+    pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
+        let mut found = [None; N];
+        for (name, value) in self.members() {
+            if let Some(at) = keys.iter().position(|key| name.is(key)) {
+                found[at] = Some(value);
+            }
+        }
+        found
+    }
+
     /// Returns what a JSON pointer finds.
     pub(crate) fn pointer(self, pointer: &str) -> Option<Self> {
         let (mut value, mut rest) = (self, pointer);

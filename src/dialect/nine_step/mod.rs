@@ -19,9 +19,11 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Former;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
+use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::Config;
 use crate::model::DialectId;
@@ -51,6 +53,10 @@ impl Dialect for NineStep {
 
     fn probe(&self, listing: &Listing) -> Probed {
         probe::probe(listing)
+    }
+
+    fn formerly(&self, candidate: &Candidate, config: &Config) -> Option<Former> {
+        probe::formerly(candidate, &config.nine_step)
     }
 
     fn load(&self, files: &FileSet) -> Loaded {

@@ -4,10 +4,12 @@
 use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
+use crate::dialect::Former;
 use crate::dialect::Probed;
 use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -29,6 +31,19 @@ pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool 
     let worktrees = RelPath::parse(&config.worktree_dir).ok();
     worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
+}
+
+/// Returns where the state of a worktree was before there was one (nine-step.md A9.6).
+pub(super) fn formerly(candidate: &Candidate, config: &NineStepConfig) -> Option<Former> {
+    let worktrees = RelPath::parse(&config.worktree_dir).ok()?;
+    let is_in_worktree = candidate.state.parent()?.parent()? == worktrees;
+    let is_part = RelPath::parse(&candidate.name).is_ok_and(|name| name.as_str() == candidate.name);
+    if !is_in_worktree || !is_part || candidate.name.contains('/') {
+        return None;
+    }
+    let plans = RelPath::parse(&config.plan_dir).ok()?;
+    let state = plans.join(&format!("{}{EARLY_SUFFIX}", candidate.name)).ok()?;
+    Some(Former { state, own: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +161,7 @@ impl Prober<'_> {
             state,
             own,
             rank: None,
+            claim: Claim::Stated,
             may_be_replaced: place == Where::Early,
         }
     }

@@ -92,27 +92,41 @@ impl Entry {
     }
 
     fn read(value: Json<'_>, pointer: String, files: &FileSet) -> Self {
-        let text = |key: &str| value.get(key).and_then(Json::as_str);
-        let count = |key: &str| value.get(key).and_then(whole).and_then(|n| u32::try_from(n).ok());
-        let stamp = ["timestamp", "at"].iter().find_map(|key| value.get(key).and_then(Json::as_str));
+        let [phase_said, step, agent, status, verdict, timestamp, at, commit] =
+            value.pick(["phase", "step", "agent", "status", "verdict", "timestamp", "at", "commit_sha"]);
+        let [message, findings, error, conditions, attempt, attempts, revisions, decision] = value.pick([
+            "error_message",
+            "findings",
+            "error",
+            "conditions",
+            "attempt",
+            "attempts",
+            "revision_count",
+            "decision",
+        ]);
+        let text = |value: Option<Json<'_>>| Field::read(value, |value| value.as_str().map(Cow::into_owned));
+        let count = |value: Option<Json<'_>>| value.and_then(whole).and_then(|n| u32::try_from(n).ok());
+        let stamp = timestamp.and_then(Json::as_str).or_else(|| at.and_then(Json::as_str));
+        let agent = agent.and_then(Json::as_str).map(|agent| clean_line(&agent, 100));
+        let commit = commit.and_then(Json::as_str).filter(|commit| is_commit(commit));
         Self {
             pointer,
-            phase: Field::read(value.get("phase"), phase),
-            step: Field::read(value.get("step"), StepNumber::read),
-            agent: text("agent").map(|agent| clean_line(&agent, 100)).filter(|agent| !agent.is_empty()),
-            status: Field::read(value.get("status"), |value| value.as_str().map(Cow::into_owned)),
-            verdict: Field::read(value.get("verdict"), |value| value.as_str().map(Cow::into_owned)),
+            phase: Field::read(phase_said, phase),
+            step: Field::read(step, StepNumber::read),
+            agent: agent.filter(|agent| !agent.is_empty()),
+            status: text(status),
+            verdict: text(verdict),
             timestamp: stamp.and_then(|stamp| files.time(&stamp)),
-            commit: text("commit_sha").filter(|commit| is_commit(commit)).map(Cow::into_owned),
-            findings: ["error_message", "findings", "error"]
-                .iter()
-                .map(|key| texts(value.get(key)))
+            commit: commit.map(Cow::into_owned),
+            findings: [message, findings, error]
+                .into_iter()
+                .map(texts)
                 .find(|texts| !texts.is_empty())
                 .unwrap_or_default(),
-            open_conditions: value.get("conditions").and_then(open_conditions),
-            attempt: count("attempt").or_else(|| count("attempts")),
-            failures: count("revision_count"),
-            has_decision: value.get("decision").is_some_and(|decision| !decision.is_null()),
+            open_conditions: conditions.and_then(open_conditions),
+            attempt: count(attempt).or_else(|| count(attempts)),
+            failures: count(revisions),
+            has_decision: decision.is_some_and(|decision| !decision.is_null()),
         }
     }
 }

@@ -158,3 +158,26 @@ fn an_unknown_id_is_named_with_those_there_are() {
     assert_eq!(unknown.at("/error/message"), "run WFS-x has no step `IMPL-9`");
     assert_eq!(unknown.at("/error/hints/0"), "there are IMPL-1, IMPL-2, IMPL-3, IMPL-4, IMPL-5");
 }
+
+/// An id is what it is: a comma in it parts nothing where a step has just that name.
+#[test]
+fn ids_with_a_comma_are_chosen_by_repeating_the_flag() {
+    let session = Session::new();
+    let ids = ["IMPL-1", "IMPL-1,IMPL-2", "IMPL-2", "IMPL-3,x"];
+    session.tasks(&ids.map(|id| (id, "pending", [].as_slice())));
+    for (flags, expected, again) in [
+        ("--from IMPL-1,IMPL-2", &["run IMPL-1,IMPL-2"][..], "--from IMPL-1,IMPL-2"),
+        ("--from IMPL-2,IMPL-1", &["run IMPL-1", "run IMPL-2"], "--from IMPL-2 --from IMPL-1"),
+        ("--from IMPL-1 --from IMPL-2", &["run IMPL-1", "run IMPL-2"], "--from IMPL-1 --from IMPL-2"),
+        ("--from IMPL-3,x --from IMPL-2", &["run IMPL-2", "run IMPL-3,x"], "--from IMPL-3,x --from IMPL-2"),
+    ] {
+        let plan = session.plan(flags).expect_code(0);
+        assert_eq!(next(&plan), expected, "{flags}");
+        assert_eq!(plan.at("/data/commands/resume"), format!("piton resume WFS-x {again}"), "{flags}");
+        assert_eq!(next(&session.plan(again).expect_code(0)), expected, "{again}");
+    }
+    session.plan("--from IMPL-1,x").expect_code(3);
+    session.ok("resume --yes --skip IMPL-1,IMPL-2 --skip IMPL-3,x --skip IMPL-1,IMPL-1");
+    let skipped = session.plan("").at("/data/steps/skipped");
+    assert_eq!(skipped, json!(["IMPL-1", "IMPL-1,IMPL-2", "IMPL-3,x"]));
+}

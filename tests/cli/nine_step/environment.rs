@@ -69,6 +69,31 @@ fn a_worktree_that_is_gone_blocks() {
     let plan = piton(&sandbox, 9, ["plan"]);
     assert_eq!(message(&plan, "worktree-missing"), "the worktree .worktree/quotes is not there");
     assert_eq!(plan.at("/data/verdict"), "blocked");
+    let refused = piton(&sandbox, 9, ["begin", "4"]);
+    assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes is not there");
+}
+
+/// As the plan blocks: whoever begins without having asked for it works in the wrong place.
+#[test]
+fn nothing_is_begun_in_the_wrong_place_unless_forced() {
+    let sandbox = recorded();
+    sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "-b", "other"]);
+    let before = sandbox.tree().without(".piton");
+    // Without git on the PATH: it takes no process to see it.
+    let refused = sandbox.piton(["begin", "4"]).without_git().run().expect_code(9);
+    let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
+    assert_eq!(refused.at("/error/message"), text);
+    let checkout = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses what is uncommitted; or `piton abort quotes`";
+    assert_eq!(refused.at("/error/hints"), json!([checkout, "piton begin 2:4 --run quotes --force"]));
+    assert_eq!(before.changes(&sandbox.tree().without(".piton")), [""; 0]);
+    let forced = sandbox.piton(["begin", "4", "--force"]).without_git().run().expect_code(0);
+    let expected = format!("2:4 is begun by force in the wrong place: {text}");
+    assert_eq!(message(&forced, "override-forced"), expected);
+    let shown = sandbox.piton(["begin", "4", "--force", "--format", "text"]).run().expect_code(0);
+    assert!(shown.stdout.contains(&expected), "{shown}");
+    sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "feature/quotes"]);
+    let begun = piton(&sandbox, 0, ["begin", "4"]);
+    assert_eq!(begun.findings(), [""; 0]);
 }
 
 #[test]

@@ -103,6 +103,53 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
 }
 
+/// The state moves into the worktree; what was recorded before it did is still the past of this run.
+#[test]
+fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
+    let sandbox = Sandbox::with_git();
+    sandbox.file(".plan/quotes_plan.md", "# Plan\n").commit("plan");
+    let clock = &mut Clock(0);
+    clock.piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--phases", "2"]);
+    pass(&sandbox, clock, &["1:1"]);
+    clock.piton(&sandbox, 0, ["begin", "1:2"]);
+    let before = sandbox.read(".plan/quotes.workflow-state.json");
+    clock.piton(&sandbox, 0, ["finish", "1:2", "--verdict", "Approved"]);
+    sandbox.worktree(".worktree/quotes", "feature/quotes");
+    clock.piton(&sandbox, 0, ["approve", "2.5"]);
+    clock.piton(&sandbox, 0, ["begin", "1:3"]);
+    let history = clock.piton(&sandbox, 0, ["history"]);
+    let listed: Vec<(String, String)> = (history.at("/data/checkpoints").as_array().unwrap().iter())
+        .map(|one| (one["id"].as_str().unwrap().to_owned(), one["replaced_by"].as_str().unwrap().to_owned()))
+        .collect();
+    let expected = [
+        ("000001", "begin"),
+        ("early-000005", "approve"),
+        ("early-000004", "finish"),
+        ("early-000003", "begin"),
+        ("early-000002", "finish"),
+        ("early-000001", "begin"),
+    ];
+    assert_eq!(listed, expected.map(|(id, change)| (id.to_owned(), change.to_owned())));
+    assert_eq!(history.at("/data/checkpoints/2/files"), json!([STATE]));
+
+    let asked = clock.piton(&sandbox, 9, ["restore", "--to", "early-000004"]);
+    assert_eq!(asked.at("/error/hints/0"), "piton restore quotes --to early-000004 --yes");
+    clock.piton(&sandbox, 0, ["restore", "--to", "early-000004", "--yes"]);
+    assert_eq!(sandbox.read(STATE), before);
+    assert!(!sandbox.exists(".plan/quotes.workflow-state.json"), "it is the state of the worktree that came back");
+    assert_eq!(clock.piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "1:2");
+    clock.piton(&sandbox, 3, ["restore", "--to", "early-000009", "--yes"]);
+
+    // Where the worktree has no checkpoint of its own yet, the newest from before it is the one to go back to.
+    std::fs::remove_dir_all(sandbox.root().join(".worktree/quotes/.piton/history")).unwrap();
+    sandbox.file(STATE, "{ torn").remove(&format!("{STATE}.backup"));
+    let shown = clock.piton(&sandbox, 4, ["plan"]);
+    assert!(shown.findings().contains(&"restored-from-history".to_owned()), "{shown}");
+    let restored = clock.piton(&sandbox, 0, ["restore", "--yes"]);
+    assert_eq!(restored.at("/data/from"), "early-000005");
+    assert_eq!(clock.piton(&sandbox, 9, ["plan"]).at("/data/next/0/step"), "1:2.5");
+}
+
 #[test]
 fn starting_records_nothing_over_an_unfinished_run_unless_it_is_archived() {
     let sandbox = Sandbox::with_git();

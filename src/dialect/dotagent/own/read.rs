@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::place::base_of;
+use super::super::place::base_of_run;
 use super::super::place::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
@@ -16,6 +16,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -51,6 +52,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let source = state::source_of(&phase, &state);
     Some(Candidate {
         rank: None,
+        claim: Claim::Stated,
         may_be_replaced: false,
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
@@ -267,7 +269,7 @@ impl Reader<'_> {
 
     /// Puts a path of the definition below the folder that holds `memory/state`.
     fn path(&self, path: &RelPath) -> Option<RelPath> {
-        match base_of(self.files.state.as_str()) {
+        match base_of_run(self.files.state.as_str()) {
             Some("") | None => Some(path.clone()),
             Some(base) => RelPath::parse(&format!("{base}{path}")).ok(),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::place::base_of;
+use super::super::place::base_of_run;
 use super::super::place::beside;
 use super::definition::Definition;
 use super::parse;
@@ -61,7 +61,7 @@ pub(super) fn open_execution(files: &FileSet) -> Result<Opened, Box<Finding>> {
 /// Returns the workflow file that a run was started from; it is recorded relative to the folder that holds `memory/`.
 pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
     let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
-    RelPath::parse(&format!("{}{path}", base_of(state.as_str()).unwrap_or_default())).ok()
+    RelPath::parse(&format!("{}{path}", base_of_run(state.as_str()).unwrap_or_default())).ok()
 }
 
 /// Is the definition that counts now, and how it differs from the one that is stored.

@@ -1,7 +1,5 @@
 //! What a change does to the bytes: what it names, and nothing else.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use serde_json::json;
 
@@ -26,28 +24,10 @@ use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
 use crate::model::StartSpec;
 use crate::model::Status;
+use crate::model::testing::outcome_of;
 
 fn begin(step: &str, agent: Option<&str>) -> ChangeKind {
     ChangeKind::Begin { step: step_id(step), part: None, agent: agent.map(str::to_owned), attempt: 0 }
-}
-
-fn finish(step: &str, status: Status) -> Outcome {
-    Outcome {
-        step: step_id(step),
-        part: None,
-        status,
-        agent: None,
-        verdict: None,
-        conditions: Vec::new(),
-        summary: None,
-        error: None,
-        outputs: Vec::new(),
-        commit: None,
-        set: BTreeMap::new(),
-        attempt: 0,
-        failures: 0,
-        from: None,
-    }
 }
 
 fn finished(outcome: Outcome) -> ChangeKind {
@@ -77,7 +57,7 @@ fn a_file_on_one_line_stays_on_one_line() {
 fn a_success_is_listed_with_its_commit_and_a_failure_is_not() {
     let before =
         state("{\"phase\": 1, \"step\": 9, \"agent\": \"g\", \"status\": \"in_progress\"}", "\"completed_steps\": []");
-    let mut outcome = finish("1:9", Status::Completed);
+    let mut outcome = outcome_of("1:9", Status::Completed);
     outcome.commit = Some("a1b2c3d4".to_owned());
     outcome.attempt = 2;
     let after = value(&edited(&files(&before), finished(outcome)));
@@ -87,7 +67,7 @@ fn a_success_is_listed_with_its_commit_and_a_failure_is_not() {
     assert_eq!(after["last_execution"], record);
     assert_eq!(after["history"][1]["attempt"], json!(2));
 
-    let mut outcome = finish("1:9", Status::Failed);
+    let mut outcome = outcome_of("1:9", Status::Failed);
     outcome.error = Some("hook refused".to_owned());
     let after = value(&edited(&files(&before), finished(outcome)));
     assert_eq!(after["completed_steps"], json!([]));
@@ -120,11 +100,11 @@ fn three_failed_reviews_are_counted_through_the_returns() {
         state("{\"phase\": 1, \"step\": 3, \"agent\": \"backend-developer\", \"status\": \"completed\"}", "");
     for _ in 0..3 {
         text = edited(&files(&text), begin("1:4", None));
-        let mut outcome = finish("1:4", Status::Failed);
+        let mut outcome = outcome_of("1:4", Status::Failed);
         outcome.verdict = Some(ReviewVerdict::NeedsRevision);
         text = edited(&files(&text), finished(outcome));
         text = edited(&files(&text), begin("1:3", None));
-        text = edited(&files(&text), finished(finish("1:3", Status::Completed)));
+        text = edited(&files(&text), finished(outcome_of("1:3", Status::Completed)));
     }
     let run = super::run(&text);
     assert_eq!((step(&run, "1:4").attempts, step(&run, "1:4").failures), (3, 3));

@@ -5,68 +5,23 @@ use serde_json::json;
 
 use super::files;
 use super::state;
-use super::step_id;
 use crate::dialect::Dialect as _;
 use crate::dialect::nine_step::NineStep;
 use crate::model::Action;
-use crate::model::Age;
 use crate::model::Brief;
-use crate::model::Commands;
-use crate::model::Cost;
-use crate::model::DialectId;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Progress;
 use crate::model::Run;
-use crate::model::RunHeader;
-use crate::model::StepGroups;
 use crate::model::Verdict;
+use crate::model::testing::next_of;
+use crate::model::testing::plan_of;
 
 fn next(step: &str, action: Action, agent: Option<&str>) -> Next {
-    Next {
-        step: step_id(step),
-        title: String::new(),
-        action,
-        agent: agent.map(str::to_owned),
-        agent_candidates: Vec::new(),
-        attempt: 1,
-        reason: "because".to_owned(),
-        rule: "rule".to_owned(),
-        evidence: Vec::new(),
-        strategy: None,
-        alternatives: Vec::new(),
-        parts: Vec::new(),
-        cost: Cost::default(),
-    }
+    Next { agent: agent.map(str::to_owned), ..next_of(step, action) }
 }
 
 fn plan(run: &Run, next: Next) -> Plan {
-    Plan {
-        run: RunHeader {
-            id: run.id.clone(),
-            dialect: DialectId::NineStep,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
-            root: "/project".to_owned(),
-            state_files: run.state_files.clone(),
-            branch: run.workspace.branch.clone(),
-            base_branch: None,
-            worktree: run.workspace.worktree.as_ref().map(ToString::to_string),
-            plan_reference: run.workspace.plan_reference.clone(),
-            resumes: 0,
-            revision: "r1".to_owned(),
-        },
-        verdict: Verdict::Resume,
-        next: vec![next],
-        steps: StepGroups::default(),
-        interruption: None,
-        age: Age { seconds: None, band: None, source: "unknown".to_owned() },
-        progress: Progress::default(),
-        question: None,
-        commands: Commands::default(),
-        degraded: false,
-        native: Value::Null,
-    }
+    Plan { next: vec![next], ..plan_of(run, Verdict::Resume) }
 }
 
 fn rejected_review() -> String {

@@ -1,0 +1,186 @@
+//! The state of an epic: waves of stories, each behind a gate (dotagent-and-aios.md 2.2).
+//!
+//! The waves count, never `current_wave` (C-21). Where the state is broken, the copy beside it shows where the epic stood.
+
+mod state;
+mod steps;
+
+pub(super) use state::State;
+pub(super) use steps::status_of;
+
+use super::consistency;
+use super::execution;
+use super::execution::Execution;
+use super::kind;
+use super::places;
+use super::shelf::Shelf;
+use crate::dialect::Loaded;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Wanted;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+use crate::model::quoted;
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let problem = match read(files, &files.state) {
+        Ok(state) => return Book::new(files, &state).load(),
+        Err(problem) => problem,
+    };
+    let mut findings = vec![*problem];
+    let backup = places::backup_of(&files.state);
+    let Some((backup, state)) = backup.and_then(|path| Some((read(files, &path).ok()?, path))).map(|(s, p)| (p, s))
+    else {
+        return Loaded { findings, ..Loaded::default() };
+    };
+    let mut loaded = Book::new(files, &state).load();
+    if let Some(run) = &mut loaded.run {
+        run.degraded = true;
+    }
+    let message = format!("shown as in {backup}, which the state was copied to before it was written");
+    let fix = format!("piton restore {}", quoted(&format!("./{}", files.state)));
+    findings.push(Finding::new(FindingCode::RestoredFromHistory, message).at(&backup).fix(fix));
+    findings.append(&mut loaded.findings);
+    Loaded { findings, ..loaded }
+}
+
+/// Reads one file as the state of an epic.
+pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding>> {
+    let finding = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(path);
+    if let Some(problem) = files.problem(path) {
+        return Err(Box::new(finding(problem.to_string())));
+    }
+    let node = kind::parse(files.bytes(path).unwrap_or_default()).map_err(|unparsed| {
+        let (place, message) = unparsed.told();
+        Box::new(finding(message).line(place.line, Some(place.column)))
+    })?;
+    State::read(&node, path).ok_or_else(|| Box::new(finding("there is no `epic_state` in it".to_owned())))
+}
+
+/// Names the run of an epic.
+pub(super) fn run_name(id: &str) -> String {
+    format!("epic-{}", clean_line(id, 100))
+}
+
+/// Is everything that is known of an epic while its run is built.
+struct Book<'a> {
+    files: &'a FileSet,
+    state: &'a State,
+    /// The folder of the project, with its slash.
+    base: &'a str,
+    shelf: Shelf<'a>,
+    plan_path: Option<RelPath>,
+    plan: Option<Execution>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Book<'a> {
+    fn new(files: &'a FileSet, state: &'a State) -> Self {
+        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let shelf = Shelf::of_files(files);
+        let plan_path = plan_path(base, state);
+        let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
+        Self { files, state, base, shelf, plan_path, plan, findings: Vec::new() }
+    }
+
+    fn load(mut self) -> Loaded {
+        if self.state.waves.is_empty() {
+            let message = "the state has no `waves`, so nobody can tell what is left";
+            self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
+        }
+        self.look_at_plan();
+        let steps = steps::build(&mut self);
+        self.compare_current_wave();
+        let status = self.status();
+        let is_done = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
+        let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
+        let id = clean_line(&self.state.id, 100);
+        let is_named = id.to_lowercase().starts_with("epic");
+        let run = Run {
+            id: RunId::new(run_name(&self.state.id)),
+            dialect: DialectId::Aios,
+            title: format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " }),
+            workflow: "epic-execution".to_owned(),
+            status,
+            state_files: vec![self.files.state.clone()],
+            steps,
+            position,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
+            stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
+            workspace: WorkspaceRecord::default(),
+            after: None,
+            interruption: None,
+            resumes: 0,
+            writable: true,
+            degraded: false,
+        };
+        Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
+    }
+
+    fn status(&mut self) -> RunStatus {
+        match self.state.status.as_deref() {
+            Some("active") | None => RunStatus::Active,
+            Some("completed") => RunStatus::Completed,
+            Some("aborted") => RunStatus::Aborted,
+            Some(other) => {
+                let message = format!("the epic has the status `{}`; it counts as active", other.escape_debug());
+                self.findings.push(Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state));
+                RunStatus::Active
+            }
+        }
+    }
+
+    fn look_at_plan(&mut self) {
+        let finding = match (&self.plan_path, &self.plan) {
+            (_, Some(_)) => return,
+            (None, None) => {
+                let message = match &self.state.plan {
+                    None => {
+                        "the state names no execution plan: the stories of a wave come one after the other".to_owned()
+                    }
+                    Some(plan) => format!("the execution plan `{}` is no path in the project", clean_line(plan, 100)),
+                };
+                let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
+                finding.fix("write the path of the plan into `execution_plan`")
+            }
+            (Some(path), None) if self.shelf.holds(path) => {
+                let message = format!("{path} is no execution plan that can be read");
+                Finding::new(FindingCode::PartUnreadable, message).at(path).fix("correct the plan")
+            }
+            (Some(path), None) => {
+                let message = format!("the execution plan {path} is not there");
+                let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
+                let finding = finding.fix("bring the plan back from git, or correct `execution_plan` in the state");
+                Finding { severity: Severity::Blocking, ..finding }
+            }
+        };
+        self.findings.push(finding);
+    }
+
+    fn compare_current_wave(&mut self) {
+        let open = self.state.waves.iter().find(|wave| wave.status.as_deref() != Some("completed"));
+        if let (Some(current), Some(open)) = (&self.state.current_wave, open)
+            && *current != open.number
+        {
+            let message =
+                format!("`current_wave` is {} and the first open wave is {}", clean_line(current, 20), open.number);
+            self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
+        }
+    }
+}
+
+/// Returns where the state says that the plan lies.
+pub(super) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
+    RelPath::parse(&format!("{base}{}", state.plan.as_deref()?)).ok()
+}

@@ -1,0 +1,125 @@
+//! What the state of an epic says (dotagent-and-aios.md 2.2).
+
+use super::super::execution::agent;
+use super::super::execution::members;
+use super::super::execution::word;
+use super::super::kind::get;
+use crate::dialect::yaml::Node;
+use crate::model::RelPath;
+use crate::model::StepId;
+
+/// Is the state of an epic. Words stay as written.
+#[derive(Debug)]
+pub(in crate::dialect::aios) struct State {
+    pub(in crate::dialect::aios) id: String,
+    pub(in crate::dialect::aios) plan: Option<String>,
+    /// `active`, `completed` or `aborted`.
+    pub(in crate::dialect::aios) status: Option<String>,
+    pub(in crate::dialect::aios) mode: Option<String>,
+    pub(super) started_at: Option<String>,
+    pub(in crate::dialect::aios) updated_at: Option<String>,
+    pub(super) current_wave: Option<String>,
+    /// In the order of their numbers; keys that are none come last.
+    pub(in crate::dialect::aios) waves: Vec<Wave>,
+    pub(super) gates: Vec<GateVerdict>,
+}
+
+/// Is one wave.
+#[derive(Debug)]
+pub(in crate::dialect::aios) struct Wave {
+    pub(super) number: String,
+    pub(super) name: Option<String>,
+    pub(super) status: Option<String>,
+    /// In the order of the file, which says nothing.
+    pub(in crate::dialect::aios) stories: Vec<StoryState>,
+}
+
+/// Is one story of a wave.
+#[derive(Debug)]
+pub(in crate::dialect::aios) struct StoryState {
+    pub(in crate::dialect::aios) id: String,
+    pub(in crate::dialect::aios) status: Option<String>,
+    pub(in crate::dialect::aios) line: u32,
+    pub(super) executor: Option<String>,
+    pub(super) note: Option<String>,
+    pub(super) started_at: Option<String>,
+    pub(super) completed_at: Option<String>,
+}
+
+/// Is what the gate of a wave said.
+#[derive(Debug)]
+pub(super) struct GateVerdict {
+    pub(super) wave: String,
+    pub(super) status: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) at: Option<String>,
+    pub(super) notes: Option<String>,
+    pub(super) line: u32,
+}
+
+impl State {
+    /// Reads a state; `None` for a tree without `epic_state`. `path` names an epic that does not name itself.
+    pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
+        let root = get(node, "epic_state")?;
+        let mut waves: Vec<Wave> = members(get(root, "waves")).map(|(number, node)| wave(number, node)).collect();
+        waves.sort_by_key(|wave| (wave.number.parse::<u64>().is_err(), StepId::new(wave.number.as_str())));
+        let verdicts = members(get(root, "gate_verdicts"));
+        Some(Self {
+            id: word(root, "epicId").filter(|id| !id.is_empty()).unwrap_or_else(|| id_of(path)),
+            plan: word(root, "execution_plan"),
+            status: word(root, "status"),
+            mode: word(root, "mode"),
+            started_at: word(root, "started_at"),
+            updated_at: word(root, "updated_at"),
+            current_wave: word(root, "current_wave"),
+            waves,
+            gates: verdicts.map(|(wave, node)| verdict(wave, node)).collect(),
+        })
+    }
+
+    /// Tells whether the epic is over or was given up: then it is evidence and no run (dotagent-and-aios.md C-12).
+    pub(in crate::dialect::aios) fn is_ended(&self) -> bool {
+        matches!(self.status.as_deref(), Some("completed" | "aborted"))
+    }
+
+    /// Returns every story with the waves in order.
+    pub(in crate::dialect::aios) fn stories(&self) -> impl Iterator<Item = &StoryState> {
+        self.waves.iter().flat_map(|wave| &wave.stories)
+    }
+}
+
+/// Returns the id that the name of a file says.
+fn id_of(path: &RelPath) -> String {
+    let name = path.name();
+    let name = name.strip_prefix("epic-").unwrap_or(name);
+    name.strip_suffix("-state.yaml").unwrap_or(name).to_owned()
+}
+
+fn wave(number: &str, node: &Node) -> Wave {
+    let stories = members(get(node, "stories")).map(|(id, node)| StoryState {
+        id: id.to_owned(),
+        status: word(node, "status"),
+        line: node.place.line,
+        executor: agent(node, "executor"),
+        note: word(node, "note"),
+        started_at: word(node, "started_at"),
+        completed_at: word(node, "completed_at"),
+    });
+    Wave {
+        number: number.to_owned(),
+        name: word(node, "name"),
+        status: word(node, "status"),
+        stories: stories.collect(),
+    }
+}
+
+fn verdict(wave: &str, node: &Node) -> GateVerdict {
+    GateVerdict {
+        wave: wave.to_owned(),
+        status: word(node, "status"),
+        agent: agent(node, "agent"),
+        at: word(node, "at"),
+        notes: word(node, "notes").or_else(|| word(node, "issues")),
+        line: node.place.line,
+    }
+}

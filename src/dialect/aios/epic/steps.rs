@@ -1,0 +1,268 @@
+//! The stories, gates and merges of an epic as steps.
+
+use super::Book;
+use super::consistency;
+use super::state::GateVerdict;
+use super::state::StoryState;
+use super::state::Wave;
+use crate::dialect::aios::execution::PlannedWave;
+use crate::dialect::aios::shelf::Located;
+use crate::dialect::aios::story;
+use crate::dialect::aios::story::SectionKind;
+use crate::dialect::aios::story::Story;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+pub(super) const FINAL: &str = "final-gate";
+
+/// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
+pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut exits: Vec<(String, StepId)> = Vec::new();
+    let state = book.state;
+    for wave in &state.waves {
+        let planned = planned_wave(book, wave).map(|planned| planned.depends_on.clone());
+        let behind: Vec<StepId> = match planned.flatten() {
+            Some(numbers) => {
+                exits.iter().filter(|(number, _)| numbers.contains(number)).map(|(_, id)| id.clone()).collect()
+            }
+            None => exits.last().map(|(_, id)| id.clone()).into_iter().collect(),
+        };
+        let stories = stories(book, wave, &behind, &steps);
+        let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
+        let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        if wave.status.as_deref() == Some("completed") && !is_done {
+            let message = format!("wave {} is completed and has stories that are not; they count as open", wave.number);
+            book.findings.push(Finding::new(FindingCode::StateCorrupt, message).at(&book.files.state));
+        }
+        steps.extend(stories);
+        if ids.is_empty() {
+            ids = behind;
+        }
+        let gate = gate(book, wave, ids);
+        let mut exit = gate.id.clone();
+        let is_open = wave.status.as_deref() != Some("completed");
+        let merge = (gate.status == Status::Completed && is_open).then(|| merge(wave, &gate.id));
+        steps.push(gate);
+        if let Some(merge) = merge {
+            exit = merge.id.clone();
+            steps.push(merge);
+        }
+        exits.push((wave.number.clone(), exit));
+    }
+    let last = final_gate(book, exits.into_iter().map(|(_, id)| id).collect());
+    steps.push(last);
+    steps
+}
+
+fn planned_wave<'a>(book: &'a Book<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
+    book.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
+}
+
+fn group_of(wave: &Wave) -> String {
+    format!("wave-{}", wave.number)
+}
+
+/// Returns the stories of a wave. Without a plan that lets them run side by side they come one after the other.
+fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step]) -> Vec<Step> {
+    let planned = planned_wave(book, wave);
+    let order: Vec<String> = match (planned, &book.plan) {
+        (Some(planned), _) => planned.stories.clone(),
+        // A plan without waves still has an order.
+        (None, Some(plan)) => plan.stories.iter().map(|story| story.id.clone()).collect(),
+        (None, None) => Vec::new(),
+    };
+    let is_in_plan = planned.is_some();
+    let is_parallel = planned.is_some_and(|planned| planned.is_parallel);
+    let mut stories: Vec<Step> = Vec::new();
+    let listed = order.iter().filter(|id| is_in_plan && !wave.stories.iter().any(|story| story.id == **id));
+    let added: Vec<String> = listed.cloned().collect();
+    let rank = |id: &str| order.iter().position(|planned| planned == id).unwrap_or(usize::MAX);
+    let mut ids: Vec<&str> = wave.stories.iter().map(|story| story.id.as_str()).collect();
+    ids.extend(added.iter().map(String::as_str));
+    ids.sort_by_key(|id| (rank(id), StepId::new(*id)));
+    for id in ids {
+        if before.iter().chain(&stories).any(|step| step.id.as_str() == id) {
+            let message = format!("story {id} is in more than one wave; the first one counts");
+            book.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&book.files.state));
+            continue;
+        }
+        let recorded = wave.stories.iter().find(|story| story.id == id);
+        let mut step = story_step(book, id, recorded);
+        step.group = Some(group_of(wave));
+        step.depends_on.extend(behind.iter().cloned());
+        if let Some(previous) = stories.last().filter(|_| !is_parallel) {
+            step.depends_on.push(previous.id.clone());
+        }
+        step.depends_on.dedup();
+        stories.push(step);
+    }
+    stories
+}
+
+fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> Step {
+    let planned = book.plan.as_ref().and_then(|plan| plan.stories.iter().find(|story| story.id == id));
+    let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
+    let mut step = Step::new(StepId::new(id), title);
+    step.agent =
+        recorded.and_then(|story| story.executor.clone()).or_else(|| planned.and_then(|story| story.executor.clone()));
+    for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
+        let is_known = book.state.stories().any(|story| story.id == *before);
+        if is_known {
+            step.depends_on.push(StepId::new(before.as_str()));
+        } else {
+            step.dangling.push(before.clone());
+        }
+    }
+    match recorded {
+        Some(recorded) => take_over(book, &mut step, recorded),
+        None => {
+            let message = format!("the plan has story {id}, and the state does not; it counts as pending");
+            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
+            book.findings.push(Finding { severity: Severity::Warning, ..finding });
+        }
+    }
+    let at = book.shelf.locate(book.base, book.plan.as_ref(), id);
+    book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));
+    if let Located::At(path) = at {
+        let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+        if let Some(told) = told {
+            take_from_story(&mut step, &told);
+        }
+        step.file = Some(path);
+    }
+    step
+}
+
+/// Fills in what neither the state nor the plan says.
+fn take_from_story(step: &mut Step, told: &Story<'_>) {
+    if step.title == untitled(step.id.as_str()) {
+        step.title = told.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
+    }
+    step.agent = step.agent.take().or_else(|| told.executor.clone());
+    step.targets.clone_from(&told.files);
+    step.acceptance = told.section(SectionKind::Acceptance);
+}
+
+fn untitled(id: &str) -> String {
+    format!("Story {id}")
+}
+
+/// Fills in what the state says of a story.
+fn take_over(book: &mut Book<'_>, step: &mut Step, recorded: &StoryState) {
+    let raw = recorded.status.as_deref();
+    step.status = status_of(raw).unwrap_or_else(|| {
+        let (code, said) = match raw {
+            Some(raw) => (FindingCode::StatusUnknown, format!("the status `{}`", raw.escape_debug())),
+            None => (FindingCode::StatusMissing, "no status".to_owned()),
+        };
+        let finding = Finding::new(code, format!("story {} has {said}; it is not taken for done", recorded.id));
+        book.findings.push(finding.at(&book.files.state).line(recorded.line, None).on(&step.id));
+        Status::Pending
+    });
+    step.started_at = recorded.started_at.as_deref().and_then(|stamp| book.files.time(stamp));
+    step.finished_at = recorded.completed_at.as_deref().and_then(|stamp| book.files.time(stamp));
+    step.attempts = u32::from(matches!(step.status, Status::InProgress | Status::Completed | Status::Failed));
+    if matches!(step.status, Status::Failed | Status::Blocked) {
+        step.failures = u32::from(step.status == Status::Failed);
+        step.error.clone_from(&recorded.note);
+        let message = format!("story {} is {}: a person decides how the epic goes on", recorded.id, step.status);
+        let finding = Finding::new(FindingCode::StoryStopped, message).at(&book.files.state);
+        let fix = "try the story again, mark it `skipped` in the state, or set the epic to `aborted`";
+        book.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
+    }
+}
+
+/// Reads the status of a story in an epic; `skipped` is used and missing from the list of the format (C-21).
+pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
+    match raw? {
+        "pending" => Some(Status::Pending),
+        "in_progress" => Some(Status::InProgress),
+        "completed" => Some(Status::Completed),
+        "failed" => Some(Status::Failed),
+        "blocked" => Some(Status::Blocked),
+        "skipped" => Some(Status::Skipped),
+        _ => None,
+    }
+}
+
+/// Returns the gate of a wave, behind its stories. A wave that is completed went through it.
+fn gate(book: &mut Book<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
+    let planned = planned_wave(book, wave);
+    let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
+    let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
+    let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
+    gate.kind = StepKind::Review;
+    gate.group = Some(group_of(wave));
+    gate.depends_on = behind;
+    let state = book.state;
+    let verdict = state.gates.iter().find(|verdict| verdict.wave == wave.number);
+    gate.agent = verdict
+        .and_then(|verdict| verdict.agent.clone())
+        .or_else(|| planned.and_then(|planned| planned.gate_agent.clone()));
+    let review = |verdict| Some(Review { verdict, open_conditions: None });
+    let word = verdict.and_then(|verdict| verdict.status.as_deref());
+    match word {
+        Some("rejected") => {
+            gate.status = Status::Failed;
+            (gate.attempts, gate.failures) = (1, 1);
+            gate.review = review(ReviewVerdict::Rejected);
+            gate.error = verdict.and_then(|verdict| verdict.notes.clone());
+        }
+        Some("approved") => {
+            gate.status = Status::Completed;
+            gate.review = review(ReviewVerdict::Approved);
+            gate.finished_at = verdict.and_then(|verdict| book.files.time(verdict.at.as_deref()?));
+        }
+        Some(_) | None => {
+            book.findings.extend(verdict.map(|verdict| unknown_verdict(book, verdict, &gate.id)));
+            match wave.status.as_deref() {
+                Some("completed") => {
+                    gate.status = Status::Completed;
+                    gate.review = review(ReviewVerdict::Approved);
+                }
+                Some("gate_review") => gate.status = Status::InProgress,
+                Some(_) | None => {}
+            }
+        }
+    }
+    gate
+}
+
+fn unknown_verdict(book: &Book<'_>, verdict: &GateVerdict, gate: &StepId) -> Finding {
+    let word = verdict.status.as_deref().unwrap_or("null").escape_debug().to_string();
+    let message = format!("the verdict of wave {} is `{word}`, which is neither approved nor rejected", verdict.wave);
+    Finding::new(FindingCode::VerdictUnknown, message).at(&book.files.state).line(verdict.line, None).on(gate)
+}
+
+/// The wave was approved and is still open: its branches may be merged or not.
+fn merge(wave: &Wave, gate: &StepId) -> Step {
+    let id = StepId::new(format!("merge-{}", wave.number));
+    let mut merge = Step::new(id, format!("Merge the branches of wave {}", wave.number));
+    merge.group = Some(group_of(wave));
+    merge.agent = Some("devops".to_owned());
+    merge.depends_on = vec![gate.clone()];
+    merge.idempotent = false;
+    merge.probe = Some("git branch --merged".to_owned());
+    merge
+}
+
+fn final_gate(book: &Book<'_>, behind: Vec<StepId>) -> Step {
+    let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
+    gate.kind = StepKind::Review;
+    gate.group = Some(FINAL.to_owned());
+    gate.depends_on = behind;
+    gate.agent = book.plan.as_ref().and_then(|plan| plan.final_agent.clone());
+    if book.state.status.as_deref() == Some("completed") {
+        gate.status = Status::Completed;
+        gate.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
+    }
+    gate
+}

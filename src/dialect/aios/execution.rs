@@ -1,0 +1,127 @@
+//! The plan of an epic: in which order its stories come, on what they wait, who does them (dotagent-and-aios.md 2.3).
+//!
+//! Three dialects were seen: waves with `wave:`, waves with `number:` and agents behind an `@`, and phases of stories without
+//! waves. Ids are read as they are spelled: `13.10` is not `13.1`.
+
+use super::kind;
+use super::kind::get;
+use super::kind::text;
+use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Node;
+
+/// Is what a plan says.
+#[derive(Debug, Default)]
+pub(super) struct Execution {
+    /// The folder of the story files.
+    pub(super) folder: Option<String>,
+    /// In the order of the file.
+    pub(super) stories: Vec<PlannedStory>,
+    pub(super) waves: Vec<PlannedWave>,
+    pub(super) final_agent: Option<String>,
+}
+
+/// Is one story of a plan.
+#[derive(Debug, Default)]
+pub(super) struct PlannedStory {
+    pub(super) id: String,
+    pub(super) title: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) executor: Option<String>,
+    pub(super) depends_on: Vec<String>,
+}
+
+/// Is one wave of a plan.
+#[derive(Debug, Default)]
+pub(super) struct PlannedWave {
+    pub(super) number: String,
+    pub(super) name: Option<String>,
+    /// Its stories may be done at the same time.
+    pub(super) is_parallel: bool,
+    pub(super) stories: Vec<String>,
+    /// The numbers of the waves it waits for; `None` where the plan does not say.
+    pub(super) depends_on: Option<Vec<String>>,
+    pub(super) gate_agent: Option<String>,
+}
+
+/// Reads a plan; `None` for a file that is none.
+pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
+    let node = kind::parse(bytes).ok()?;
+    let Some(root) = get(&node, "execution") else { return phases(&node) };
+    let stories = members(get(root, "stories")).map(|(id, node)| story(id, node)).collect();
+    let waves = items(get(root, "waves")).filter_map(wave).collect();
+    Some(Execution {
+        folder: word(root, "storyBasePath"),
+        stories,
+        waves,
+        final_agent: get(root, "final_gate").and_then(|gate| agent(gate, "agent")),
+    })
+}
+
+/// The dialect without waves: `phases:` of lists of stories that name each other.
+fn phases(root: &Node) -> Option<Execution> {
+    let phases = get(root, "phases")?;
+    let listed = members(Some(phases)).flat_map(|(_, phase)| items(get(phase, "stories")));
+    let stories = listed.filter_map(|node| Some(story(&word(node, "story_id")?, node))).collect();
+    Some(Execution { stories, ..Execution::default() })
+}
+
+fn story(id: &str, node: &Node) -> PlannedStory {
+    PlannedStory {
+        id: id.to_owned(),
+        title: word(node, "title"),
+        file: word(node, "file"),
+        executor: agent(node, "executor"),
+        depends_on: words(get(node, "dependencies")),
+    }
+}
+
+fn wave(node: &Node) -> Option<PlannedWave> {
+    let number = word(node, "wave").or_else(|| word(node, "number"))?;
+    let behind = get(node, "dependencies").map(|list| {
+        let names = words(Some(list)).into_iter();
+        names.map(|name| name.strip_prefix("wave-").map_or_else(|| name.clone(), str::to_owned)).collect()
+    });
+    Some(PlannedWave {
+        number,
+        name: word(node, "name"),
+        is_parallel: word(node, "parallel").as_deref() == Some("true"),
+        stories: words(get(node, "stories")),
+        depends_on: behind,
+        gate_agent: get(node, "gate").and_then(|gate| agent(gate, "agent")),
+    })
+}
+
+/// Returns an agent without the `@` that some plans write.
+pub(super) fn agent(node: &Node, key: &str) -> Option<String> {
+    let name = word(node, key)?;
+    Some(name.trim_start_matches('@').to_owned()).filter(|name| !name.is_empty())
+}
+
+pub(super) fn word(node: &Node, key: &str) -> Option<String> {
+    get(node, key).and_then(text).map(str::to_owned)
+}
+
+fn words(node: Option<&Node>) -> Vec<String> {
+    items(node).filter_map(text).map(str::to_owned).collect()
+}
+
+fn items(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+    let items = match node.map(|node| &node.kind) {
+        Some(Value::List(items)) => items.as_slice(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_)) | None => &[],
+    };
+    items.iter()
+}
+
+/// Returns the keys of a mapping with their values.
+pub(super) fn members(node: Option<&Node>) -> impl Iterator<Item = (&str, &Node)> {
+    let members = match node.map(|node| &node.kind) {
+        Some(Value::Map(members)) => members.as_slice(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_)) | None => &[],
+    };
+    members.iter().map(|member| (member.key.as_str(), &member.value))
+}
+
+#[cfg(test)]
+#[path = "execution_tests.rs"]
+mod tests;

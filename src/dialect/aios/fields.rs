@@ -1,0 +1,260 @@
+//! Lenient reading of the fields of a state: what has a type nobody can use is ignored and said, never fatal.
+
+use std::cell::RefCell;
+
+use super::kind;
+use crate::dialect::Loaded;
+use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Node;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::Wanted;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+use crate::model::human_age;
+
+/// How much of an id a report repeats.
+const ID_CHARS: usize = 100;
+
+/// Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973 (`Date.now()`).
+const MILLISECONDS: i64 = 100_000_000_000;
+
+/// An AIOS runner that wrote nothing for this long is taken to be gone (dotagent-and-aios.md 2.5).
+const ABANDONED_SECONDS: i64 = 3_600;
+
+/// Is the state of one file, with what was found wrong in it so far.
+pub(super) struct Tree<'a> {
+    files: &'a FileSet,
+    node: Node,
+    findings: RefCell<Vec<Finding>>,
+}
+
+/// Is a place in the state; there may be nothing at it.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a> {
+    tree: &'a Tree<'a>,
+    name: &'a str,
+    node: Option<&'a Node>,
+    needed: bool,
+}
+
+impl<'a> Tree<'a> {
+    /// Reads the state of a file set, YAML or JSON.
+    ///
+    /// # Errors
+    ///
+    /// With what there is to say, when it does not parse.
+    pub(super) fn read(files: &'a FileSet) -> Result<Self, Box<Loaded>> {
+        let unreadable =
+            |finding: Finding| Box::new(Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() });
+        let Some(bytes) = files.bytes(&files.state) else {
+            let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
+            return Err(unreadable(Finding::new(FindingCode::StateUnreadable, problem)));
+        };
+        let node = kind::parse(bytes).map_err(|unparsed| {
+            let (place, message) = unparsed.told();
+            unreadable(Finding::new(FindingCode::StateUnreadable, message).line(place.line, Some(place.column)))
+        })?;
+        Ok(Self { files, node, findings: RefCell::default() })
+    }
+
+    pub(super) fn root(&'a self) -> Field<'a> {
+        Field { tree: self, name: "state", node: Some(&self.node), needed: false }
+    }
+
+    /// Returns the value of a key at the top.
+    pub(super) fn get(&'a self, key: &'a str) -> Field<'a> {
+        self.root().get(key)
+    }
+
+    pub(super) const fn files(&self) -> &'a FileSet {
+        self.files
+    }
+
+    /// Adds what is wrong with the state.
+    pub(super) fn report(&self, finding: Finding) {
+        self.findings.borrow_mut().push(finding.at(&self.files.state));
+    }
+
+    /// Says that a runner that should be busy has written nothing for longer than its own system waits.
+    pub(super) fn report_abandoned(&self, last: Option<Timestamp>) {
+        let Some(age) = last.map(|last| self.files.clock.now.seconds_since(last)) else { return };
+        if age > ABANDONED_SECONDS {
+            let message = format!("nothing was written for {}: whoever drove the run counts as gone", human_age(age));
+            self.report(Finding::new(FindingCode::OwnerGone, message));
+        }
+    }
+
+    /// Returns a run of the workflow without steps.
+    pub(super) fn run(&self, workflow: &str, id: String, title: String) -> Run {
+        Run {
+            id: RunId::new(id),
+            dialect: DialectId::Aios,
+            title,
+            workflow: workflow.to_owned(),
+            status: RunStatus::Active,
+            state_files: vec![self.files.state.clone()],
+            steps: Vec::new(),
+            position: None,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: None,
+            stamp: None,
+            workspace: WorkspaceRecord::default(),
+            after: None,
+            interruption: None,
+            resumes: 0,
+            writable: true,
+            degraded: false,
+        }
+    }
+
+    /// Hands the run over with everything that was said on the way.
+    pub(super) fn loaded(self, run: Run) -> Loaded {
+        Loaded { run: Some(run), findings: self.findings.into_inner(), wanted: Wanted::default() }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// Returns the value of a key; nothing where there is none, or where this is no mapping.
+    pub(super) fn get(self, key: &'a str) -> Self {
+        Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), needed: false }
+    }
+
+    /// Returns the value of the first of these keys that has one: programs and prose spell them differently.
+    pub(super) fn either(self, keys: [&'a str; 2]) -> Self {
+        let [first, second] = keys.map(|key| self.get(key));
+        if first.is_there() || !second.is_there() { first } else { second }
+    }
+
+    /// Without it nothing can be decided: then its absence and its type stop.
+    pub(super) const fn needed(mut self) -> Self {
+        self.needed = true;
+        self
+    }
+
+    /// Tells whether there is a value, and not `null`.
+    pub(super) fn is_there(self) -> bool {
+        self.node.is_some_and(|node| !matches!(node.kind, Value::Null))
+    }
+
+    /// Tells whether the value is written as a number.
+    pub(super) fn is_number(self) -> bool {
+        self.node.is_some_and(|node| matches!(node.kind, Value::Number(_)))
+    }
+
+    fn present(self) -> Option<&'a Node> {
+        let node = self.node.filter(|_| self.is_there());
+        if node.is_none() && self.needed {
+            let message = format!("`{}` is missing", self.name.escape_debug());
+            self.tree.report(Finding::new(FindingCode::StateMissingField, message));
+        }
+        node
+    }
+
+    fn wrong(self, node: &Node, wanted: &str) {
+        let (code, tail) = if self.needed {
+            (FindingCode::StateWrongType, "")
+        } else {
+            (FindingCode::FieldIgnored, " and was ignored")
+        };
+        let message = format!("`{}` is {}, not {wanted}{tail}", clean_line(self.name, ID_CHARS), node.what());
+        self.tree.report(Finding::new(code, message).line(node.place.line, Some(node.place.column)));
+    }
+
+    /// Returns a scalar as it is written.
+    pub(super) fn text(self) -> Option<&'a str> {
+        let node = self.present()?;
+        let text = kind::text(node);
+        if text.is_none() {
+            self.wrong(node, "text");
+        }
+        text
+    }
+
+    /// Returns a text that is not empty, fit for an id.
+    pub(super) fn id(self) -> Option<String> {
+        self.text().map(|text| clean_line(text, ID_CHARS)).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the name of an agent without its `@`.
+    pub(super) fn agent(self) -> Option<String> {
+        self.id().map(|agent| agent.trim_start_matches('@').to_owned())
+    }
+
+    /// Returns a count.
+    pub(super) fn number(self) -> Option<u32> {
+        let node = self.present()?;
+        let number = kind::text(node).and_then(|text| text.trim().parse().ok());
+        if number.is_none() {
+            self.wrong(node, "a count");
+        }
+        number
+    }
+
+    /// Returns a point in time: a stamp, or the milliseconds or seconds since 1970.
+    pub(super) fn time(self) -> Option<Timestamp> {
+        let node = self.present()?;
+        let text = kind::text(node);
+        let time = text.and_then(|text| match text.parse::<i64>() {
+            Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
+            Ok(number) => Timestamp::from_unix(number, 0),
+            Err(_) => self.tree.files.time(text),
+        });
+        if time.is_none() {
+            self.wrong(node, "a point in time");
+        }
+        time
+    }
+
+    /// Returns the elements of a list.
+    pub(super) fn items(self) -> Vec<Self> {
+        let Some(node) = self.present() else { return Vec::new() };
+        let Value::List(items) = &node.kind else {
+            self.wrong(node, "a list");
+            return Vec::new();
+        };
+        items.iter().map(|item| Self { node: Some(item), needed: false, ..self }).collect()
+    }
+
+    /// Says that a status is none of its system's words. A step with such a status is left alone.
+    pub(super) fn report_unknown(self, code: FindingCode, word: &str, step: Option<&StepId>) {
+        let message = match step {
+            Some(step) => format!("`{}` of {step} is `{}`", self.name, clean_line(word, ID_CHARS)),
+            None => format!("`{}` is `{}`", self.name, clean_line(word, ID_CHARS)),
+        };
+        let finding = Finding::new(code, format!("{message}, which nobody knows"));
+        let finding = match self.node {
+            Some(node) => finding.line(node.place.line, Some(node.place.column)),
+            None => finding,
+        };
+        self.tree.report(match step {
+            Some(step) => finding.on(step),
+            None => finding,
+        });
+    }
+
+    /// Reads the status of a step.
+    pub(super) fn status(self, step: &StepId) -> Status {
+        let Some(word) = self.text() else { return Status::Pending };
+        match word.trim().to_lowercase().as_str() {
+            "pending" => Status::Pending,
+            "in_progress" => Status::InProgress,
+            "completed" | "complete" => Status::Completed,
+            "failed" => Status::Failed,
+            "skipped" => Status::Skipped,
+            _ => {
+                self.report_unknown(FindingCode::StatusUnknown, word, Some(step));
+                Status::Pending
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a reviewer decided about a story: the gate files in their three shapes (dotagent-and-aios.md 2.9). Evidence only.
+
+use super::kind;
+use super::story::same_id;
+use crate::dialect::yaml::Kind;
+use crate::dialect::yaml::Node;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+
+/// Says what was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may go on.
+    Pass,
+    /// `FAIL`, `REJECT`: it goes back.
+    Fail,
+    /// Not in the vocabulary; never read as approval.
+    Unknown,
+}
+
+/// Is one gate file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Gate {
+    pub(super) file: RelPath,
+    /// As named in the file, else as the name of the file begins.
+    pub(super) story: String,
+    pub(super) decision: Decision,
+    /// The word as written.
+    pub(super) word: String,
+    /// From 1.
+    pub(super) line: u32,
+    /// When, for the newest of several.
+    pub(super) at: Option<Timestamp>,
+    pub(super) iteration: Option<u32>,
+    /// Why, and what has to be mended, as written.
+    pub(super) reasons: Vec<String>,
+}
+
+/// Returns the newest gate of a story: by its stamp, then by its iteration, then by its name. A gate file that cannot be read
+/// becomes a finding.
+pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) -> Option<Gate> {
+    let mut gates = Vec::new();
+    for path in files.files.keys().filter(|path| is_gate(path)) {
+        let Some(bytes) = files.bytes(path) else { continue };
+        match read(files, path, bytes) {
+            Ok(gate) => gates.extend(gate.filter(|gate| same_id(&gate.story, story))),
+            Err(finding) => findings.push(*finding),
+        }
+    }
+    gates
+        .into_iter()
+        .max_by(|left, right| (left.at, left.iteration, &left.file).cmp(&(right.at, right.iteration, &right.file)))
+}
+
+/// Tells whether a path is that of a gate file: `docs/qa/gates/{epic}.{story}-{slug}.yml`.
+pub(super) fn is_gate(path: &RelPath) -> bool {
+    let is_data = [".yml", ".yaml", ".json"].iter().any(|end| path.name().ends_with(end));
+    is_data && path.parent().is_some_and(|folder| folder.name() == "gates")
+}
+
+fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, Box<Finding>> {
+    let node = match kind::parse(bytes) {
+        Ok(node) => node,
+        Err(kind::Unparsed::Broken(place, message)) => {
+            let message = format!("the gate cannot be read: {message}");
+            let finding = Finding::new(FindingCode::PartUnreadable, message).at(path);
+            return Err(Box::new(finding.line(place.line, Some(place.column))));
+        }
+        Err(kind::Unparsed::Empty | kind::Unparsed::Documents) => {
+            let message = "the gate cannot be read: it holds no single document";
+            return Err(Box::new(Finding::new(FindingCode::PartUnreadable, message).at(path)));
+        }
+    };
+    let first = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).filter(|node| kind::text(node).is_some()));
+    let word = |keys: &[&str]| first(keys).and_then(kind::text);
+    let Some(decided) = first(&["gate", "verdict", "decision"]) else { return Ok(None) };
+    let decision = kind::text(decided).unwrap_or_default();
+    Ok(Some(Gate {
+        file: path.clone(),
+        story: about(&node).map_or_else(|| named(path), str::to_owned),
+        decision: of_word(decision),
+        word: decision.to_owned(),
+        line: decided.place.line,
+        at: word(&["updated", "reviewDate", "reviewed_at", "reviewedAt", "date"]).and_then(|text| files.time(text)),
+        iteration: word(&["iteration"]).and_then(|text| text.parse().ok()),
+        reasons: reasons(&node),
+    }))
+}
+
+/// Returns the story that a gate file is about.
+pub(super) fn story_of(path: &RelPath, bytes: &[u8]) -> String {
+    let node = kind::parse(bytes).ok();
+    node.as_ref().and_then(about).map_or_else(|| named(path), str::to_owned)
+}
+
+fn about(node: &Node) -> Option<&str> {
+    ["story", "storyId", "story_id"].iter().find_map(|key| kind::text(node.get(key)?))
+}
+
+/// Reads the story from the name of a file: the number in front of the slug, else all of it.
+fn named(path: &RelPath) -> String {
+    let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
+    let number = stem.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    match number {
+        0 => stem.to_owned(),
+        _ => stem[..number].trim_end_matches('.').to_owned(),
+    }
+}
+
+fn of_word(word: &str) -> Decision {
+    let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
+    match letters.to_ascii_uppercase().as_str() {
+        "PASS" | "PASSED" | "CONCERNS" | "WAIVED" | "APPROVE" | "APPROVED" => Decision::Pass,
+        "FAIL" | "FAILED" | "REJECT" | "REJECTED" | "NEEDSWORK" | "NEEDSREVISION" => Decision::Fail,
+        _ => Decision::Unknown,
+    }
+}
+
+fn reasons(node: &Node) -> Vec<String> {
+    let reason = ["status_reason", "statusReason", "reason"].iter().find_map(|key| kind::text(node.get(key)?));
+    let issues = ["top_issues", "issues"].iter().find_map(|key| node.get(key));
+    let described = |issue: &Node| {
+        let inner = ["finding", "description", "title", "issue"].iter().find_map(|key| kind::text(issue.get(key)?));
+        inner.or_else(|| kind::text(issue)).map(str::to_owned)
+    };
+    let issues = match issues.map(|issues| &issues.kind) {
+        Some(Kind::List(issues)) => issues.iter().filter_map(described).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    reason.map(str::to_owned).into_iter().chain(issues).collect()
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

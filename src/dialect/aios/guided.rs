@@ -1,0 +1,119 @@
+//! The state of a guided workflow (W1, dotagent-and-aios.md 2.6): steps that a person is led through, one after the other.
+//!
+//! Its own `advanceStep` looks only behind the current step and may call a workflow completed with earlier steps open (C-19).
+//! Here the first open step counts, from the beginning on.
+
+use super::fields::Field;
+use super::fields::Tree;
+use crate::dialect::Loaded;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tree = match Tree::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    let steps = steps(&tree);
+    let open = steps.iter().position(|step| !matches!(step.status, Status::Completed | Status::Skipped));
+    let instance = tree.get("instance_id").needed().id().unwrap_or_else(|| "unknown".to_owned());
+    let name = tree.root().either(["workflow_name", "workflow_id"]).id().unwrap_or_else(|| instance.clone());
+    let mut run = tree.run("guided-workflow", format!("workflow-{instance}"), format!("Workflow {name}"));
+    run.started_at = tree.get("started_at").time();
+    run.stamp = tree.get("updated_at").time();
+    run.status = status(&tree, open.map(|at| &steps[at].id));
+    run.position = open.map(|at| steps[at].id.clone());
+    if let Some(open) = open {
+        passed_over(&tree, open, &steps[open].id);
+    }
+    run.steps = steps;
+    tree.loaded(run)
+}
+
+fn status(tree: &Tree<'_>, open: Option<&StepId>) -> RunStatus {
+    let field = tree.get("status");
+    match (field.text(), open) {
+        (Some("active") | None, _) => RunStatus::Active,
+        (Some("paused"), _) => RunStatus::Paused,
+        (Some("aborted"), _) => RunStatus::Aborted,
+        (Some("completed"), None) => RunStatus::Completed,
+        (Some("completed"), Some(open)) => {
+            let message = format!("the workflow is completed, and {open} is open");
+            tree.report(Finding::new(FindingCode::StateCorrupt, message).on(open));
+            RunStatus::Active
+        }
+        (Some(word), _) => {
+            field.report_unknown(FindingCode::StatusUnknown, word, None);
+            RunStatus::Active
+        }
+    }
+}
+
+/// Says that the state stands behind a step that is still open.
+fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
+    let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
+    if let Some(current) = current.filter(|current| *current > open) {
+        let message = format!("the state is at step {current}, and {id} before it is open: it comes first");
+        tree.report(Finding::new(FindingCode::StateCorrupt, message).on(id));
+    }
+}
+
+fn steps(tree: &Tree<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut last_open = None;
+    for (at, entry) in tree.get("steps").needed().items().into_iter().enumerate() {
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        if let Some(said) = entry.get("step_index").number().filter(|said| *said != index) {
+            let message = format!("the step at place {index} calls itself {said}; its place counts");
+            tree.report(Finding::new(FindingCode::IdMismatch, message));
+        }
+        let mut step = step(entry, index);
+        step.outputs = artifacts(tree, index);
+        let is_open = !matches!(step.status, Status::Completed | Status::Skipped);
+        // What is done waits for nothing; what is open waits for all that was to come before it.
+        step.depends_on = match &last_open {
+            Some(_) if !is_open => Vec::new(),
+            Some(before) => vec![StepId::clone(before)],
+            None => steps.last().map(|before| before.id.clone()).into_iter().collect(),
+        };
+        if is_open {
+            last_open = Some(step.id.clone());
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+fn step(entry: Field<'_>, index: u32) -> Step {
+    let id = StepId::new(format!("step-{index}"));
+    let action = entry.get("action").text().map_or_else(|| format!("Step {index}"), |action| clean_line(action, 200));
+    let tail = if entry.get("optional").text() == Some("true") { " (optional)" } else { "" };
+    let mut step = Step::new(id.clone(), format!("{action}{tail}"));
+    step.status = entry.get("status").status(&id);
+    step.agent = entry.get("agent").agent();
+    step.group = entry.get("phase").id();
+    step.started_at = entry.get("started_at").time();
+    step.finished_at = entry.get("completed_at").time();
+    step.attempts = u32::from(step.status == Status::InProgress);
+    step
+}
+
+/// Returns the files that the state says a step has made.
+fn artifacts(tree: &Tree<'_>, index: u32) -> Vec<RelPath> {
+    let made = tree.get("artifacts").items().into_iter().filter(|artifact| {
+        artifact.get("status").text() == Some("created") && artifact.get("created_by_step").number() == Some(index)
+    });
+    made.filter_map(|artifact| RelPath::parse(artifact.get("path").text()?).ok()).collect()
+}
+
+#[cfg(test)]
+#[path = "guided_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+//! Finding the runs of which nothing was saved: a story that somebody works on, the artifacts of a spec pipeline (P4 to P6).
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::gate;
+use super::kind::Kind;
+use super::places;
+use super::places::Area;
+use super::spec::Pipeline;
+use super::story;
+use super::story::Story;
+use super::story_cycle;
+use crate::model::Candidate;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+/// Folders in which stories are put away (dotagent-and-aios.md 2.7).
+const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
+
+/// Returns the implied runs of a listing.
+pub(super) fn candidates(listing: &Listing) -> Vec<Candidate> {
+    let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
+    let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
+    let mut found = cycles(listing, &stories);
+    let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
+    let mut folders: BTreeSet<RelPath> = BTreeSet::new();
+    for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
+        if !told.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
+            found.extend(spec(listing, &pipeline));
+        }
+    }
+    found
+}
+
+fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
+    // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
+    let path = entry.path.as_str();
+    let is_elsewhere = places::place(path).is_some_and(|place| place.area != Area::Stories);
+    let is_put_away = path.split('/').any(|part| PUT_AWAY.contains(&part));
+    if is_elsewhere || is_put_away || !path.ends_with(".md") || Pipeline::of_artifact(&entry.path).is_some() {
+        return None;
+    }
+    let story = story::parse(&entry.path, entry.look.as_deref()?);
+    story.is_story().then_some((&entry.path, story))
+}
+
+fn cycles(listing: &Listing, stories: &[(&RelPath, Story<'_>)]) -> Vec<Candidate> {
+    let active: Vec<_> = stories
+        .iter()
+        .filter_map(|(path, story)| story_cycle::implied(story).map(|priority| (*path, story, priority)))
+        .collect();
+    if active.is_empty() {
+        return Vec::new();
+    }
+    let gates = gates(listing);
+    let candidate = |(path, story, priority): &(&RelPath, &Story<'_>, u8)| {
+        let own = path.parent()?.join(&format!(".piton/{}", path.name())).ok()?;
+        let about = gates.get(&story.id.to_lowercase()).into_iter().flatten();
+        let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File);
+        Some(Candidate {
+            dialect: DialectId::Aios,
+            name: format!("sdc-{}", clean_line(&story.id, 100)),
+            state: (*path).clone(),
+            own,
+            reads: reads.collect(),
+            rank: None,
+            claim: Claim::Implied { priority: *priority },
+            may_be_replaced: true,
+        })
+    };
+    active.iter().filter_map(candidate).collect()
+}
+
+/// Returns the gate files by the story they are about.
+fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
+    let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
+    for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
+        if let Some(bytes) = &entry.look {
+            gates.entry(gate::story_of(&entry.path, bytes).to_lowercase()).or_default().push(&entry.path);
+        }
+    }
+    gates
+}
+
+/// Returns the pipeline when it is under way: something is there, and not what it ends with.
+fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
+    let look = |path: &RelPath| {
+        let at = listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+        listing.entries[at].look.as_deref()
+    };
+    let is_there = |path: &RelPath| listing.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
+    if pipeline.is_over(&is_there, &look) {
+        return None;
+    }
+    Some(Candidate {
+        dialect: DialectId::Aios,
+        name: format!("spec-{}", clean_line(&pipeline.id, 100)),
+        own: pipeline.folder.join(".piton").ok()?,
+        state: pipeline.folder.clone(),
+        reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),
+        rank: None,
+        claim: Claim::Implied { priority: Kind::Spec.priority() },
+        may_be_replaced: true,
+    })
+}
+
+#[cfg(test)]
+#[path = "implied_tests.rs"]
+mod tests;

@@ -1,0 +1,355 @@
+//! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (dotagent-and-aios.md 2.6).
+
+use super::places;
+use super::places::Area;
+use super::spec;
+use crate::dialect::yaml;
+use crate::dialect::yaml::Fault;
+use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Node;
+use crate::dialect::yaml::Place;
+use crate::model::Content;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+
+/// Names a kind of run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// The waves of an epic.
+    Epic,
+    /// Reviews and fixes of one story.
+    QaLoop,
+    /// W1: a workflow that a person is guided through.
+    Guided,
+    /// W2: a workflow that an engine runs.
+    Engine,
+    /// W3: the six phases of a story.
+    DevCycle,
+    /// W4: the same, put to rest or given up at its checkpoint.
+    Paused,
+    /// W5: a master orchestration.
+    Ade,
+    /// W6: the phases of a context manager.
+    Phases,
+    /// W7: the session of Bob.
+    Bob,
+    /// W8: an autonomous build.
+    Build,
+    /// The record of a nexos orchestration.
+    Record,
+    /// The JSON of an epic that the orchestration template speaks of (C-22).
+    Pipeline,
+    /// Nothing is saved; a story says that somebody works on it.
+    StoryCycle,
+    /// Nothing is saved; artifacts of a spec pipeline lie there.
+    Spec,
+}
+
+/// Says what a file is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sort {
+    State(Kind),
+    /// Speaks about runs and is never the authority on one.
+    Evidence(Evidence),
+    /// A loop status that names no story yet.
+    Idle,
+    /// Nothing that Piton knows.
+    NotOurs,
+    Unreadable(Place, String),
+}
+
+/// Says what a file that is no state is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// Derived from states, for people to look at.
+    Mirror,
+    /// A list of QA loops.
+    Index,
+    /// The order of an epic's stories.
+    ExecutionPlan,
+    /// What was tried on one subtask.
+    Attempts,
+    Lock,
+    Handoff,
+    /// Front matter and prose in one file.
+    Digest,
+    /// The framework's own bookkeeping: sessions, settings, the status of the project.
+    Bookkeeping,
+}
+
+impl Kind {
+    /// Returns the kind of the state that a file set was read for.
+    ///
+    /// # Errors
+    ///
+    /// With a finding, when the file is no state.
+    pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
+        let path = &files.state;
+        if path.as_str().ends_with(".md") {
+            return Ok(Self::StoryCycle);
+        }
+        if spec::is_folder(path) {
+            return Ok(Self::Spec);
+        }
+        let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));
+        let content = files.files.get(path).map(|entry| &entry.content);
+        let sort = match content {
+            Some(Content::Bytes(bytes)) => sort(path, bytes),
+            Some(Content::Problem(_) | Content::NameOnly) | None => {
+                let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
+                Sort::Unreadable(Place::default(), problem)
+            }
+        };
+        match sort {
+            Sort::State(kind) => Ok(kind),
+            Sort::Unreadable(place, problem) => by_name(path).ok_or_else(|| {
+                let found = finding(FindingCode::StateUnreadable, problem);
+                if place.line > 0 { Box::new(found.line(place.line, Some(place.column))) } else { found }
+            }),
+            Sort::Evidence(_) | Sort::Idle | Sort::NotOurs => {
+                Err(finding(FindingCode::StateUnreadable, format!("{path} holds no state")))
+            }
+        }
+    }
+
+    /// Tells whether its runs are read; the others are only told about.
+    pub(super) const fn is_read(self) -> bool {
+        match self {
+            Self::Epic
+            | Self::QaLoop
+            | Self::Guided
+            | Self::DevCycle
+            | Self::Paused
+            | Self::StoryCycle
+            | Self::Spec => true,
+            Self::Engine | Self::Ade | Self::Phases | Self::Bob | Self::Build | Self::Record | Self::Pipeline => false,
+        }
+    }
+
+    /// Says what it is, for messages.
+    pub(super) const fn what(self) -> &'static str {
+        match self {
+            Self::Epic => "the state of an epic",
+            Self::QaLoop => "the state of a QA loop",
+            Self::Guided => "the state of a guided workflow",
+            Self::Engine => "the state of a workflow engine",
+            Self::DevCycle => "the state of a development cycle",
+            Self::Paused => "a development cycle that was put to rest or given up at its checkpoint",
+            Self::Ade => "the state of a master orchestration",
+            Self::Phases => "the phases of a context manager",
+            Self::Bob => "the session of Bob",
+            Self::Build => "the state of an autonomous build",
+            Self::Record => "the record of a nexos orchestration",
+            Self::Pipeline => "the pipeline of an epic as JSON",
+            Self::StoryCycle => "a story",
+            Self::Spec => "the artifacts of a spec pipeline",
+        }
+    }
+
+    /// Returns the place in the order in which `orchestrate-resume` looks (dotagent-and-aios.md 2.1).
+    pub(super) const fn priority(self) -> u8 {
+        match self {
+            Self::Epic | Self::Pipeline => 1,
+            Self::QaLoop => 2,
+            Self::Guided
+            | Self::Engine
+            | Self::DevCycle
+            | Self::Paused
+            | Self::Ade
+            | Self::Phases
+            | Self::Bob
+            | Self::Build
+            | Self::Record => 3,
+            Self::StoryCycle => 4,
+            Self::Spec => 6,
+        }
+    }
+}
+
+/// Says that a state is recognised and not resumed.
+pub(super) fn not_resumed(kind: Kind, path: &RelPath) -> Finding {
+    let message = format!("{}: Piton recognises it and does not resume it yet", kind.what());
+    Finding::new(FindingCode::KindNotResumed, message).at(path)
+}
+
+/// Tells what a file is by what is in it.
+pub(super) fn sort(path: &RelPath, bytes: &[u8]) -> Sort {
+    if let Some(evidence) = known_name(path) {
+        return Sort::Evidence(evidence);
+    }
+    match parse(bytes) {
+        Ok(node) => shape(&node),
+        Err(Unparsed::Documents) => Sort::Evidence(Evidence::Digest),
+        Err(unparsed @ (Unparsed::Empty | Unparsed::Broken(..))) => {
+            let (place, message) = unparsed.told();
+            Sort::Unreadable(place, message)
+        }
+    }
+}
+
+/// Says why a file is no tree.
+pub(super) enum Unparsed {
+    Empty,
+    /// Several documents in one file.
+    Documents,
+    Broken(Place, String),
+}
+
+impl Unparsed {
+    /// Says where the file stops being a state, and why.
+    pub(super) fn told(self) -> (Place, String) {
+        let top = Place { line: 1, column: 1 };
+        match self {
+            Self::Empty => (top, "the file is empty".to_owned()),
+            Self::Documents => (top, "there are several documents in the file, so it is no state".to_owned()),
+            Self::Broken(place, message) => (place, message),
+        }
+    }
+}
+
+/// Reads a file of either format: JSON is YAML.
+pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
+        return Err(Unparsed::Empty);
+    }
+    yaml::parse_state(bytes).map_err(|error| match error.fault {
+        Fault::SecondDocument => Unparsed::Documents,
+        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => Unparsed::Broken(error.place, error.message),
+    })
+}
+
+/// Files whose name alone says that they are no state (dotagent-and-aios.md 0, 2.4, 2.6).
+fn known_name(path: &RelPath) -> Option<Evidence> {
+    let place = places::place(path.as_str())?;
+    match place.area {
+        Area::Locks => Some(Evidence::Lock),
+        Area::Derived => Some(Evidence::Mirror),
+        Area::Runtime => match place.rest {
+            "qa-loops-index.json" => Some(Evidence::Index),
+            "status.json" => Some(Evidence::Mirror),
+            "session.json"
+            | "session-state.json"
+            | "session-state.yaml"
+            | "project-status.yaml"
+            | "config.yaml"
+            | "config.yml" => Some(Evidence::Bookkeeping),
+            name if name.ends_with(".lock") => Some(Evidence::Lock),
+            _ => None,
+        },
+        Area::WorkflowState | Area::Orchestrator | Area::Qa | Area::Stories | Area::Plan | Area::Specs => None,
+    }
+}
+
+/// Says what is in a tree by its keys.
+pub(super) fn shape(node: &Node) -> Sort {
+    let has = |key: &str| get(node, key).is_some();
+    let is_map = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
+    let is_list = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::List(_)));
+    if !matches!(node.kind, Value::Map(_)) {
+        Sort::NotOurs
+    } else if has("epic_state") {
+        Sort::State(Kind::Epic)
+    } else if is_pipeline(node) {
+        Sort::State(Kind::Pipeline)
+    } else if has("engine_state") {
+        Sort::State(Kind::Engine)
+    } else if has("session_state") {
+        Sort::State(Kind::Bob)
+    } else if is_list("loops") || is_map("loops") {
+        Sort::Evidence(Evidence::Index)
+    } else if has("qaLoop") {
+        Sort::Evidence(Evidence::Mirror)
+    } else if has("handoff") {
+        Sort::Evidence(Evidence::Handoff)
+    } else if is_map("execution") || (is_map("metadata") && is_map("phases") && !has("workflowId")) {
+        Sort::Evidence(Evidence::ExecutionPlan)
+    } else if has("subtaskId") && has("attempts") {
+        Sort::Evidence(Evidence::Attempts)
+    } else if is_loop(node) {
+        if is_idle(node) { Sort::Idle } else { Sort::State(Kind::QaLoop) }
+    } else if has("instance_id") && is_list("steps") {
+        Sort::State(Kind::Guided)
+    } else if has("phaseResults") && (has("workflowId") || has("currentStory")) {
+        Sort::State(Kind::DevCycle)
+    } else if has("paused_at") || has("aborted_at") {
+        Sort::State(Kind::Paused)
+    } else if has("workflowId") && is_map("epics") {
+        Sort::State(Kind::Ade)
+    } else if has("workflowId") && is_map("phases") {
+        Sort::State(Kind::Phases)
+    } else if has("storyId") && has("checkpoints") {
+        Sort::State(Kind::Build)
+    } else if has("execution_id") && has("phases_completed") {
+        Sort::State(Kind::Record)
+    } else {
+        Sort::NotOurs
+    }
+}
+
+/// The JSON of an epic that the orchestration template speaks of (dotagent-and-aios.md C-22).
+fn is_pipeline(node: &Node) -> bool {
+    let has = |key: &str| get(node, key).is_some();
+    (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))
+}
+
+fn is_loop(node: &Node) -> bool {
+    let has = |key: &str| get(node, key).is_some();
+    let counts = has("currentIteration") || has("current_iteration") || has("iteration");
+    (has("storyId") || has("story_id")) && counts && (has("history") || has("maxIterations") || has("max_iterations"))
+}
+
+fn is_idle(node: &Node) -> bool {
+    let story = get(node, "storyId").or_else(|| get(node, "story_id")).and_then(text);
+    story.is_none_or(str::is_empty) || get(node, "status").and_then(text) == Some("idle")
+}
+
+/// Says what a file of this name would hold, for one whose content says nothing any more.
+pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
+    let place = places::place(path.as_str())?;
+    let name = path.name();
+    match place.area {
+        Area::Runtime | Area::WorkflowState if name.starts_with("epic-") && name.ends_with("-state.yaml") => {
+            Some(Kind::Epic)
+        }
+        Area::WorkflowState if name.ends_with("-pipeline.json") => Some(Kind::Pipeline),
+        Area::Runtime if name.ends_with("-engine-state.yaml") => Some(Kind::Engine),
+        Area::Runtime if name.ends_with("-state.yaml") => Some(Kind::Guided),
+        Area::WorkflowState if name.ends_with("-state.yaml") => Some(Kind::DevCycle),
+        Area::WorkflowState if name.ends_with(".json") => Some(Kind::Phases),
+        Area::Orchestrator if name.ends_with(".json") => Some(Kind::Ade),
+        Area::Qa if places::is_loop_status(name) => Some(Kind::QaLoop),
+        Area::Plan | Area::Stories if name == places::BUILD_STATE => Some(Kind::Build),
+        Area::Stories if name == places::BOB_STATE => Some(Kind::Bob),
+        Area::Runtime
+        | Area::WorkflowState
+        | Area::Orchestrator
+        | Area::Locks
+        | Area::Derived
+        | Area::Qa
+        | Area::Stories
+        | Area::Plan
+        | Area::Specs => None,
+    }
+}
+
+/// Returns the value of a key.
+pub(super) fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    node.get(key)
+}
+
+/// Returns a scalar as it is written; nothing for `null`.
+pub(super) fn text(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Value::Text(text) | Value::Number(text) => Some(text),
+        Value::Bool(true) => Some("true"),
+        Value::Bool(false) => Some("false"),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "kind_tests.rs"]
+mod tests;

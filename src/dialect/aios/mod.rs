@@ -1,0 +1,121 @@
+//! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
+//!
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops, development
+//! cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding says what they
+//! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+
+mod brief;
+mod consistency;
+mod dev_cycle;
+mod epic;
+mod execution;
+mod fields;
+#[cfg(test)]
+mod fixtures;
+mod gate;
+mod guided;
+mod implied;
+mod kind;
+mod native;
+mod paused;
+mod places;
+mod probe;
+mod qa_loop;
+mod settings;
+mod shelf;
+mod spec;
+mod story;
+mod story_cycle;
+#[cfg(test)]
+mod testing;
+mod write;
+
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::model::Brief;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::RelPath;
+use crate::model::Run;
+
+use kind::Kind;
+
+/// Speaks the state files of AIOS, AIOX and nexos.
+pub(crate) struct Aios;
+
+impl Dialect for Aios {
+    fn id(&self) -> DialectId {
+        DialectId::Aios
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        places::is_marked(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        places::keeps_state_in(folder)
+    }
+
+    fn further(&self, listing: &Listing) -> Vec<RelPath> {
+        settings::further(listing)
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        match Kind::of(files) {
+            Ok(kind) => load(kind, files),
+            Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
+        }
+    }
+
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        match Kind::of(files) {
+            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Err(finding) => {
+                Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
+            }
+        }
+    }
+
+    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
+        None
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        places::backup_of(path)
+    }
+
+    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::native(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
+    }
+}
+
+fn load(kind: Kind, files: &FileSet) -> Loaded {
+    match kind {
+        Kind::Epic => epic::load(files),
+        Kind::QaLoop => qa_loop::load(files),
+        Kind::Guided => guided::load(files),
+        Kind::DevCycle => dev_cycle::load(files),
+        Kind::Paused => paused::load(files),
+        Kind::StoryCycle => story_cycle::load(files),
+        Kind::Spec => spec::load(files),
+        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
+            Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where AIOS, AIOX and nexos keep their files (dotagent-and-aios.md 2.1). A project may lie below the root: everything is named
+//! relative to the folder that holds `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
+
+use crate::model::RelPath;
+
+/// Says which part of a project a path lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Area {
+    /// Directly in `.aios` or `.aiox`.
+    Runtime,
+    /// `workflow-state` of `.aios`, `.aiox` or `.nexos`.
+    WorkflowState,
+    /// `master-orchestrator` of `.aios` or `.aiox`.
+    Orchestrator,
+    /// `locks` of `.aios` or `.aiox`.
+    Locks,
+    /// Any other folder of `.aios`, `.aiox` or `.nexos`: mirrors, digests, hand-overs, histories.
+    Derived,
+    /// `qa` and `docs/qa`.
+    Qa,
+    /// The folder of the stories.
+    Stories,
+    /// `plan`.
+    Plan,
+    /// `docs/specs`.
+    Specs,
+}
+
+/// Is a path taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    /// The folder of the project, with its slash; empty for the root itself.
+    pub(super) base: &'a str,
+    pub(super) area: Area,
+    /// What comes below the area.
+    pub(super) rest: &'a str,
+}
+
+/// Takes a path apart; `None` for one outside of every place.
+pub(super) fn place(path: &str) -> Option<Place<'_>> {
+    let mut at = 0;
+    for part in path.split_inclusive('/') {
+        let (base, below) = path.split_at(at);
+        let rest = &below[part.len()..];
+        if let Some((area, rest)) = area(part.trim_end_matches('/'), rest) {
+            return Some(Place { base, area, rest });
+        }
+        at += part.len();
+    }
+    None
+}
+
+fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
+    if rest.is_empty() {
+        return None;
+    }
+    match part {
+        ".aios" | ".aiox" => Some(match rest.split_once('/') {
+            None => (Area::Runtime, rest),
+            Some(("workflow-state", rest)) if !rest.contains('/') => (Area::WorkflowState, rest),
+            Some(("master-orchestrator", rest)) if !rest.contains('/') => (Area::Orchestrator, rest),
+            Some(("locks", rest)) => (Area::Locks, rest),
+            Some(_) => (Area::Derived, rest),
+        }),
+        ".nexos" => Some(match rest.split_once('/') {
+            Some(("workflow-state", rest)) if !rest.contains('/') => (Area::WorkflowState, rest),
+            Some(_) | None => (Area::Derived, rest),
+        }),
+        "docs" => match rest.split_once('/') {
+            Some(("stories", rest)) => Some((Area::Stories, rest)),
+            Some(("specs", rest)) => Some((Area::Specs, rest)),
+            Some(("qa", rest)) => Some((Area::Qa, rest)),
+            Some(_) | None => None,
+        },
+        "qa" => Some((Area::Qa, rest)),
+        "plan" => Some((Area::Plan, rest)),
+        _ => None,
+    }
+}
+
+/// Tells whether a file deserves a first look: it may be a state, a story, or a setting that says where stories lie.
+pub(super) fn is_marked(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_data = is_data(name);
+    let Some(place) = place(path) else { return is_setting(path) };
+    match place.area {
+        Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
+        Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),
+        Area::Locks => name.ends_with(".lock"),
+        Area::Derived => false,
+        Area::Qa => is_loop_status(name) || (is_data && place.rest.starts_with("gates/")),
+        Area::Stories => name.ends_with(".md") || is_data,
+        Area::Plan => name == BUILD_STATE && place.rest.matches('/').count() <= 1,
+        Area::Specs => name.ends_with(".md") || is_data,
+    }
+}
+
+/// Tells whether states would be in a folder that could not be looked into.
+pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
+    ["x-state.yaml", "workflow-state/x-state.yaml"].iter().any(|tail| {
+        let area = place(&format!("{folder}/{tail}")).map(|place| place.area);
+        matches!(area, Some(Area::Runtime | Area::WorkflowState | Area::Orchestrator))
+    })
+}
+
+/// The state of an autonomous build.
+pub(super) const BUILD_STATE: &str = "build-state.json";
+/// The session of Bob.
+pub(super) const BOB_STATE: &str = ".session-state.yaml";
+
+pub(super) fn is_data(name: &str) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
+}
+
+pub(super) fn is_loop_status(name: &str) -> bool {
+    matches!(name, "loop-status.json" | "loop-status.yaml" | "loop-status.yml")
+}
+
+/// A setting lies at the top of a project (nexos `create-next-story`); deeper ones are another program's.
+fn is_setting(path: &str) -> bool {
+    (path == "config.yaml" || path.ends_with("/config.yaml")) && path.matches('/').count() <= 2
+}
+
+/// Returns the copy that `*execute-epic` is told to make before each write (dotagent-and-aios.md 2.2).
+pub(super) fn backup_of(path: &RelPath) -> Option<RelPath> {
+    let is_epic = path.name().starts_with("epic-") && path.name().ends_with("-state.yaml");
+    if is_epic { RelPath::parse(&format!("{path}.bak")).ok() } else { None }
+}
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+mod tests;

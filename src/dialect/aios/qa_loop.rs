@@ -1,0 +1,332 @@
+//! The state of a QA loop (dotagent-and-aios.md 2.4): reviews of one story, each followed by a fix until one approves.
+//!
+//! The loop counts an iteration before its review runs, and its own resume counts another (C-16). Here the history says what
+//! happened, and going on never uses up an iteration (2.10).
+
+use std::collections::BTreeMap;
+
+use super::fields::Field;
+use super::fields::Tree;
+use crate::dialect::Loaded;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+use crate::model::Witness;
+use crate::model::clean_line;
+
+/// What AIOS takes where nothing says how often a story may be reviewed.
+const MAX_ITERATIONS: u32 = 5;
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tree = match Tree::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    let root = tree.root();
+    let story = story(&tree);
+    let max = root.either(["maxIterations", "max_iterations"]).number().filter(|max| *max > 0);
+    let mut qa = Loop { tree: &tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
+    let history = qa.history();
+    let current = qa.current(&history);
+    qa.steps(&history, current);
+    let state = qa.word();
+    qa.ending(state);
+    let steps = qa.steps;
+    let mut run = tree.run("qa-loop", format!("qa-{story}"), format!("QA Loop for story {story}"));
+    run.started_at = tree.get("startedAt").time();
+    run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
+    if state == Some(Word::InProgress) {
+        tree.report_abandoned(run.stamp);
+    }
+    let is_over = steps.iter().all(|step| step.status == Status::Completed);
+    run.status = match state {
+        Some(Word::Completed) if is_over => RunStatus::Completed,
+        Some(Word::Stopped) => RunStatus::Paused,
+        Some(Word::Pending | Word::InProgress | Word::Completed | Word::Escalated) | None => RunStatus::Active,
+    };
+    run.position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
+    run.steps = steps;
+    tree.loaded(run)
+}
+
+/// Names the story: the folder of the state says it where the state does not.
+fn story(tree: &Tree<'_>) -> String {
+    let folder = tree.files().state.parent();
+    let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
+    match (tree.root().either(["storyId", "story_id"]).id(), folder) {
+        (Some(story), folder) => {
+            if let Some(folder) = folder.filter(|folder| *folder != story) {
+                let message = format!("the loop is of story {story} and lies in the folder {folder}");
+                tree.report(Finding::new(FindingCode::IdMismatch, message));
+            }
+            story
+        }
+        (None, Some(folder)) => folder.to_owned(),
+        (None, None) => {
+            let message = "`storyId` names no story";
+            tree.report(Finding::new(FindingCode::StateMissingField, message));
+            "unknown".to_owned()
+        }
+    }
+}
+
+/// Is the status of the loop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Pending,
+    InProgress,
+    Completed,
+    Stopped,
+    Escalated,
+}
+
+/// Is what a review came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Approved,
+    Rejected,
+    Blocked,
+    /// In a word that nobody knows.
+    Unknown,
+}
+
+/// Is one entry of the history.
+struct Iteration<'a> {
+    entry: Field<'a>,
+    /// `None` while the review is not done.
+    outcome: Option<Outcome>,
+    is_fixed: bool,
+}
+
+impl Iteration<'_> {
+    fn last(&self) -> Option<Timestamp> {
+        let reviewed = self.entry.either(["reviewedAt", "date"]).time();
+        reviewed.max(self.entry.get("fixedAt").time())
+    }
+}
+
+struct Loop<'a> {
+    tree: &'a Tree<'a>,
+    max: u32,
+    steps: Vec<Step>,
+}
+
+impl<'a> Loop<'a> {
+    fn word(&self) -> Option<Word> {
+        let field = self.tree.get("status");
+        let word = field.text()?;
+        let known = match word.trim().to_lowercase().as_str() {
+            "pending" => Word::Pending,
+            "in_progress" => Word::InProgress,
+            "completed" => Word::Completed,
+            "stopped" => Word::Stopped,
+            "escalated" => Word::Escalated,
+            _ => {
+                field.report_unknown(FindingCode::StatusUnknown, word, None);
+                return None;
+            }
+        };
+        Some(known)
+    }
+
+    /// Returns the entries by iteration; of two of the same the later one counts.
+    fn history(&self) -> BTreeMap<u32, Iteration<'a>> {
+        let mut history = BTreeMap::new();
+        for entry in self.tree.get("history").items() {
+            let Some(number) = entry.get("iteration").number().filter(|number| *number > 0) else {
+                let message = "an entry of the history says no iteration; it was ignored";
+                self.tree.report(Finding::new(FindingCode::FieldIgnored, message));
+                continue;
+            };
+            if history.insert(number, self.iteration(number, entry)).is_some() {
+                let message = format!("the history has iteration {number} twice; the later entry counts");
+                self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
+            }
+        }
+        history
+    }
+
+    fn iteration(&self, number: u32, entry: Field<'a>) -> Iteration<'a> {
+        let verdict = entry.get("verdict");
+        let review = review_id(number);
+        let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
+            "REJECT" => Outcome::Rejected,
+            "BLOCKED" => Outcome::Blocked,
+            _ => match ReviewVerdict::parse(word) {
+                Some(ReviewVerdict::Approved) => Outcome::Approved,
+                Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Outcome::Rejected,
+                Some(ReviewVerdict::ApprovedWithConditions) | None => {
+                    verdict.report_unknown(FindingCode::VerdictUnknown, word, Some(&review));
+                    Outcome::Unknown
+                }
+            },
+        });
+        // The entries of nexos have a `date` and nothing about the fix.
+        let is_reviewed = entry.either(["reviewedAt", "date"]).is_there();
+        if outcome.is_some() && !is_reviewed {
+            let message = format!("{review} has a verdict, and nothing says when it was reached; it is reviewed again");
+            self.tree.report(Finding::new(FindingCode::StateCorrupt, message).on(&review));
+        }
+        Iteration { entry, outcome: outcome.filter(|_| is_reviewed), is_fixed: entry.get("fixedAt").is_there() }
+    }
+
+    /// Returns the iteration that the loop is in.
+    fn current(&self, history: &BTreeMap<u32, Iteration<'a>>) -> u32 {
+        let root = self.tree.root();
+        let counted = root.either(["currentIteration", "current_iteration"]).number();
+        let counted = counted.or_else(|| root.get("iteration").number()).unwrap_or(0);
+        let last = history.last_key_value().map_or(0, |(number, _)| *number);
+        if counted < last {
+            let message =
+                format!("the loop counts {counted} iterations and its history has {last}; the history counts");
+            self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
+        }
+        counted.max(last).max(1)
+    }
+
+    /// Fills in the iterations up to the current one, and what follows from it.
+    fn steps(&mut self, history: &BTreeMap<u32, Iteration<'a>>, current: u32) {
+        for (number, iteration) in history.range(..current) {
+            self.earlier(*number, iteration);
+        }
+        let entry = history.get(&current);
+        match entry.and_then(|iteration| Some((iteration, iteration.outcome?))) {
+            None => self.open_review(current, entry.is_some()),
+            Some((_, Outcome::Approved)) => self.approved(current),
+            Some((_, Outcome::Blocked)) => {
+                let review = self.review(current, Status::Failed);
+                review.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None });
+                review.error = Some("the review is blocked: a person decides".to_owned());
+            }
+            // The finding about the word holds the step.
+            Some((_, Outcome::Unknown)) => _ = self.review(current, Status::Pending),
+            Some((iteration, Outcome::Rejected)) => {
+                self.review(current, Status::Completed);
+                let was_cut_off = iteration.entry.get("interruptedAt").is_there();
+                let fix = match (iteration.is_fixed, was_cut_off) {
+                    (true, _) => Status::Completed,
+                    (false, true) => Status::InProgress,
+                    (false, false) => Status::Pending,
+                };
+                self.fix(current, fix);
+                self.after_fix(current);
+            }
+        }
+    }
+
+    /// The loop went on from it, so both of its halves are over.
+    fn earlier(&mut self, number: u32, iteration: &Iteration<'a>) {
+        self.review(number, Status::Completed);
+        if iteration.outcome == Some(Outcome::Rejected) {
+            self.fix(number, Status::Completed);
+            if !iteration.is_fixed && iteration.entry.get("reviewedAt").is_there() {
+                let id = fix_id(number);
+                let message = format!("nothing says that {id} ended, and the loop went on to the next review");
+                self.tree.report(Finding::new(FindingCode::StatusMissing, message).on(&id));
+            }
+        }
+    }
+
+    fn open_review(&mut self, number: u32, has_entry: bool) {
+        // The iteration is counted before its review runs, so a loop that runs has begun it.
+        let is_counted = self.tree.root().either(["currentIteration", "current_iteration"]).number() == Some(number);
+        let runs = is_counted && self.tree.get("status").text() == Some("in_progress");
+        if has_entry || runs {
+            self.review(number, Status::InProgress).attempts = 1;
+        } else {
+            self.review(number, Status::Pending);
+        }
+    }
+
+    /// An approval ends the loop; what is left is that the loop says so.
+    fn approved(&mut self, number: u32) {
+        let file = self.tree.files().state.clone();
+        let is_closed = self.tree.get("status").text().is_none_or(|status| status == "completed");
+        let status = if is_closed { Status::Completed } else { Status::InProgress };
+        let review = self.review(number, status);
+        review.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
+        if !is_closed {
+            review.witnesses = vec![Witness {
+                source: "the history of the loop".to_owned(),
+                done: true,
+                file: Some(file),
+                line: None,
+            }];
+        }
+    }
+
+    fn after_fix(&mut self, number: u32) {
+        if number < self.max {
+            self.review(number.saturating_add(1), Status::Pending);
+        } else {
+            let message = format!("{} of {} reviews were used", number, self.max);
+            self.escalation(&message);
+        }
+    }
+
+    /// Adds what the status of the loop says on top of its history.
+    fn ending(&mut self, word: Option<Word>) {
+        match word {
+            Some(Word::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
+                let reason = self.tree.get("escalationReason").text().unwrap_or("the loop was escalated").to_owned();
+                self.steps.retain(|step| matches!(step.status, Status::Completed | Status::Failed));
+                self.escalation(&reason);
+            }
+            Some(Word::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
+                let message = "the loop is completed, and its last review did not approve";
+                self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
+            }
+            Some(Word::Pending | Word::InProgress | Word::Completed | Word::Stopped | Word::Escalated) | None => {}
+        }
+    }
+
+    fn review(&mut self, number: u32, status: Status) -> &mut Step {
+        let step = self.push(review_id(number), format!("Review {number}"), status);
+        step.kind = StepKind::Review;
+        step.agent = Some("qa".to_owned());
+        step.group = Some(number.to_string());
+        step
+    }
+
+    fn fix(&mut self, number: u32, status: Status) {
+        let step = self.push(fix_id(number), format!("Fix what review {number} found"), status);
+        step.agent = Some("dev".to_owned());
+        step.group = Some(number.to_string());
+    }
+
+    /// A person decides: another round, the story as it is, or the end of it.
+    fn escalation(&mut self, reason: &str) {
+        let title = format!("Decide how the story goes on: {}", clean_line(reason, 200));
+        let step = self.push(StepId::new("escalation"), title, Status::Pending);
+        step.kind = StepKind::Gate;
+    }
+
+    fn push(&mut self, id: StepId, title: String, status: Status) -> &mut Step {
+        let mut step = Step::new(id, title);
+        step.depends_on = self.steps.last().map(|before| before.id.clone()).into_iter().collect();
+        step.status = status;
+        self.steps.push(step);
+        self.steps.last_mut().expect("it was just added")
+    }
+}
+
+fn review_id(number: u32) -> StepId {
+    StepId::new(format!("review-{number}"))
+}
+
+fn fix_id(number: u32) -> StepId {
+    StepId::new(format!("fix-{number}"))
+}
+
+#[cfg(test)]
+#[path = "qa_loop_tests.rs"]
+mod tests;

@@ -1,0 +1,302 @@
+//! The state of a spec pipeline that only its artifacts speak of (P6; dotagent-and-aios.md 2.8, 2.10, C-24).
+//!
+//! The first artifact that is missing or unreadable, in the order of the complexity class, is what comes next. AIOS writes JSON
+//! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
+
+use super::kind;
+use super::places;
+use super::places::Area;
+use crate::dialect::Loaded;
+use crate::dialect::yaml::Node;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Wanted;
+use crate::model::WantedOutput;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+
+/// Id, short name, title, agent, and the stem of its artifact.
+const PHASES: [(&str, &str, &str, &str, &str); 6] = [
+    ("1_gather", "1", "Gather", "pm", "requirements"),
+    ("2_assess", "2", "Assess", "architect", "complexity"),
+    ("3_research", "3", "Research", "analyst", "research"),
+    ("4_write", "4", "Write", "pm", "spec"),
+    ("5_critique", "5", "Critique", "qa", "critique"),
+    ("6_plan", "6", "Plan", "architect", "plan"),
+];
+const ASSESS: usize = 1;
+const RESEARCH: usize = 2;
+const WRITE: usize = 3;
+const CRITIQUE: usize = 4;
+const PLAN: usize = 5;
+const DATA: [&str; 3] = ["json", "yml", "yaml"];
+
+/// Is where a pipeline leaves its artifacts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pipeline {
+    /// The story or the feature.
+    pub(super) id: String,
+    pub(super) folder: RelPath,
+    /// `spec.md`, or `spec-{feature}.md` beside the folder.
+    document: RelPath,
+}
+
+impl Pipeline {
+    /// Returns the pipeline that a file is an artifact of.
+    pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
+        let pipeline = Self::of_folder(&path.parent()?)?;
+        let is_artifact = pipeline.artifacts().any(|artifact| artifact == *path);
+        is_artifact.then_some(pipeline)
+    }
+
+    /// Takes `docs/stories/{id}/spec` or `docs/specs/{feature}`.
+    fn of_folder(folder: &RelPath) -> Option<Self> {
+        let probe = folder.join("spec.md").ok()?;
+        let parent = folder.parent()?;
+        match places::place(probe.as_str())?.area {
+            Area::Stories if folder.name() == "spec" && parent.name() != "stories" => {
+                Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
+            }
+            Area::Specs if parent.name() == "specs" => {
+                let document = parent.join(&format!("spec-{}.md", folder.name())).ok()?;
+                Some(Self { id: folder.name().to_owned(), folder: folder.clone(), document })
+            }
+            Area::Runtime
+            | Area::WorkflowState
+            | Area::Orchestrator
+            | Area::Locks
+            | Area::Derived
+            | Area::Qa
+            | Area::Stories
+            | Area::Plan
+            | Area::Specs => None,
+        }
+    }
+
+    /// Returns every path at which an artifact may lie.
+    pub(super) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
+        let phases = 0..PHASES.len();
+        phases.flat_map(|at| self.places_of(at))
+    }
+
+    fn places_of(&self, at: usize) -> Vec<RelPath> {
+        let in_folder = |name: String| self.folder.join(&name).ok();
+        if at == WRITE {
+            return in_folder("spec.md".to_owned()).into_iter().chain([self.document.clone()]).collect();
+        }
+        let stems = if at == PLAN { vec![PHASES[at].4, "implementation"] } else { vec![PHASES[at].4] };
+        let names = stems.into_iter().flat_map(|stem| DATA.map(|end| format!("{stem}.{end}")));
+        names.filter_map(in_folder).collect()
+    }
+
+    /// Tells whether the pipeline has reached its end.
+    pub(super) fn is_over<'a>(
+        &self,
+        is_there: &impl Fn(&RelPath) -> bool,
+        bytes: &impl Fn(&RelPath) -> Option<&'a [u8]>,
+    ) -> bool {
+        if self.places_of(PLAN).iter().any(is_there) {
+            return true;
+        }
+        let critique = self.places_of(CRITIQUE).into_iter().find(is_there);
+        !self.has_plan(is_there)
+            && critique
+                .and_then(|path| kind::parse(bytes(&path)?).ok())
+                .is_some_and(|node| verdict(&node).and_then(ReviewVerdict::parse) == Some(ReviewVerdict::Approved))
+    }
+
+    /// Tells whether a plan is the last phase: in the pipeline of AIOS, which writes JSON beside the story.
+    fn has_plan(&self, is_there: &impl Fn(&RelPath) -> bool) -> bool {
+        let is_json = |path: &RelPath| path.name().ends_with(".json");
+        let is_beside = self.document.parent().is_some_and(|folder| folder == self.folder);
+        self.places_of(PLAN).iter().any(is_there)
+            || (is_beside && self.artifacts().filter(|path| is_there(path)).any(|path| is_json(&path)))
+    }
+}
+
+fn verdict(node: &Node) -> Option<&str> {
+    let inner = node.get("critique").and_then(|critique| critique.get("verdict"));
+    node.get("verdict").or(inner).and_then(kind::text)
+}
+
+/// Tells whether a path is that of a folder in which a pipeline leaves its artifacts.
+pub(super) fn is_folder(path: &RelPath) -> bool {
+    Pipeline::of_folder(path).is_some()
+}
+
+/// Tells whether an assessment makes the feature simple: by its class, else by its score of 8 or less.
+fn is_simple(node: &Node) -> bool {
+    let place = node.get("complexity_assessment").unwrap_or(node);
+    let class = ["result", "class"].iter().find_map(|key| kind::text(place.get(key)?));
+    let score = ["totalScore", "total_score"].iter().find_map(|key| kind::text(place.get(key)?)?.parse::<f64>().ok());
+    match class {
+        Some(class) => class.eq_ignore_ascii_case("SIMPLE"),
+        None => score.is_some_and(|score| score <= 8.0),
+    }
+}
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let Some(pipeline) = Pipeline::of_folder(&files.state) else {
+        let finding =
+            Finding::new(FindingCode::StateUnreadable, "no spec pipeline leaves its artifacts in this folder");
+        return Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() };
+    };
+    let mut artifacts = Artifacts { files, pipeline: &pipeline, findings: Vec::new() };
+    let steps = artifacts.steps();
+    let findings = artifacts.findings;
+    let is_over = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+    let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
+    let position = steps.iter().find(is_open).map(|step| step.id.clone());
+    let output = |step: &Step| {
+        let id = step.id.clone();
+        step.outputs.clone().into_iter().map(move |path| WantedOutput { step: id.clone(), path, schema: None })
+    };
+    let wanted = Wanted { outputs: steps.iter().flat_map(output).collect(), ..Wanted::default() };
+    let id = clean_line(&pipeline.id, 100);
+    let run = Run {
+        id: RunId::new(format!("spec-{id}")),
+        dialect: DialectId::Aios,
+        title: format!("Spec Pipeline for {id}"),
+        workflow: "spec-pipeline".to_owned(),
+        status: if is_over { RunStatus::Completed } else { RunStatus::Active },
+        state_files: pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect(),
+        steps,
+        position,
+        done_elsewhere: 0,
+        goal: None,
+        started_at: None,
+        stamp: None,
+        workspace: WorkspaceRecord::default(),
+        after: None,
+        interruption: None,
+        resumes: 0,
+        writable: true,
+        degraded: !findings.is_empty(),
+    };
+    Loaded { run: Some(run), findings, wanted }
+}
+
+/// Is one artifact that is there; without content when it cannot be read or is prose.
+struct Artifact {
+    path: RelPath,
+    node: Option<Node>,
+    is_valid: bool,
+}
+
+/// Reads the artifacts in their order.
+struct Artifacts<'a> {
+    files: &'a FileSet,
+    pipeline: &'a Pipeline,
+    findings: Vec<Finding>,
+}
+
+impl Artifacts<'_> {
+    fn steps(&mut self) -> Vec<Step> {
+        let found: [Option<Artifact>; 6] = std::array::from_fn(|at| self.artifact(at));
+        let assessed = found[ASSESS].as_ref().and_then(|artifact| artifact.node.as_ref());
+        let is_written = found[WRITE].is_some();
+        // A simple feature needs no research, and its spec may come without an assessment (C-24).
+        let skips_research =
+            found[RESEARCH].is_none() && (assessed.is_some_and(is_simple) || (is_written && found[ASSESS].is_none()));
+        let skips_assessment = found[ASSESS].is_none() && is_written && found[RESEARCH].is_none();
+        let has_plan = self.pipeline.has_plan(&|path| self.files.files.contains_key(path));
+        let extension = if has_plan || self.is_json() { "json" } else { "yml" };
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, ((id, short, title, agent, stem), artifact)) in PHASES.into_iter().zip(&found).enumerate() {
+            if at == PLAN && !has_plan {
+                continue;
+            }
+            let mut step = Step::new(StepId::new(id), title);
+            step.short = Some(short.to_owned());
+            step.agent = Some(agent.to_owned());
+            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+            let skipped = (at == RESEARCH && skips_research) || (at == ASSESS && skips_assessment);
+            step.status = match artifact {
+                Some(artifact) if artifact.is_valid => Status::Completed,
+                None if skipped => Status::Skipped,
+                Some(_) | None => Status::Pending,
+            };
+            let to_write = || match at {
+                WRITE => Some(self.pipeline.document.clone()),
+                _ => self.pipeline.folder.join(&format!("{stem}.{extension}")).ok(),
+            };
+            if step.status != Status::Skipped {
+                step.outputs =
+                    artifact.as_ref().map(|artifact| artifact.path.clone()).or_else(to_write).into_iter().collect();
+            }
+            step.kind = if at == CRITIQUE { StepKind::Review } else { StepKind::Work };
+            steps.push(step);
+        }
+        steps[CRITIQUE].returns_to = Some(steps[WRITE].id.clone());
+        if let Some(critique) = found[CRITIQUE].as_ref().filter(|critique| critique.is_valid) {
+            self.judge(critique, &mut steps[CRITIQUE]);
+        }
+        steps
+    }
+
+    fn is_json(&self) -> bool {
+        self.files.files.keys().any(|path| path.name().ends_with(".json"))
+    }
+
+    fn artifact(&mut self, at: usize) -> Option<Artifact> {
+        let path = self.pipeline.places_of(at).into_iter().find(|path| self.files.files.contains_key(path))?;
+        let problem = match self.files.bytes(&path) {
+            None => self.files.problem(&path).map_or_else(String::new, |problem| problem.to_string()),
+            Some(bytes) if at == WRITE && !bytes.trim_ascii().is_empty() => {
+                return Some(Artifact { path, node: None, is_valid: true });
+            }
+            Some(_) if at == WRITE => "the file is empty".to_owned(),
+            Some(bytes) => match kind::parse(bytes) {
+                Ok(node) => return Some(Artifact { path, node: Some(node), is_valid: true }),
+                Err(kind::Unparsed::Broken(place, message)) => format!("line {}: {message}", place.line),
+                Err(kind::Unparsed::Empty) => "the file is empty".to_owned(),
+                Err(kind::Unparsed::Documents) => "it holds several documents".to_owned(),
+            },
+        };
+        let message = format!("the artifact of {} cannot be used: {problem}", PHASES[at].2);
+        let finding = Finding::new(FindingCode::PartUnreadable, message).at(&path).on(&StepId::new(PHASES[at].0));
+        self.findings.push(finding.fix("the phase is planned again; what it wrote stays until then"));
+        Some(Artifact { path, node: None, is_valid: false })
+    }
+
+    /// Reads the verdict: a critique that is there is no approval.
+    fn judge(&mut self, critique: &Artifact, step: &mut Step) {
+        let word = critique.node.as_ref().and_then(verdict).unwrap_or_default();
+        let verdict = if word.eq_ignore_ascii_case("BLOCKED") {
+            Some(ReviewVerdict::Rejected)
+        } else {
+            ReviewVerdict::parse(word)
+        };
+        match verdict {
+            Some(ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions) => {}
+            Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => {
+                step.status = Status::Failed;
+                (step.attempts, step.failures) = (1, 1);
+            }
+            None => {
+                let message = format!("the verdict `{}` is not in the vocabulary", clean_line(word, 60));
+                let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&critique.path).on(&step.id);
+                self.findings.push(finding.fix("critique the spec again; an unknown word is never approval"));
+                step.status = Status::Pending;
+            }
+        }
+        step.review = verdict.map(|verdict| Review { verdict, open_conditions: None });
+    }
+}
+
+#[cfg(test)]
+#[path = "spec_tests.rs"]
+mod tests;

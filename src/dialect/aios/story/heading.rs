@@ -1,0 +1,110 @@
+//! What the sections of a story are called, in the languages in which they were seen (2.7).
+
+use super::status::fold_words;
+
+/// Says what a section is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::dialect::aios) enum SectionKind {
+    /// Title and fields, before the first section.
+    Header,
+    Status,
+    /// `As a ..., I want ...`.
+    UserStory,
+    Acceptance,
+    Scope,
+    Tasks,
+    DevNotes,
+    ChangeLog,
+    FileList,
+    Review,
+    Executor,
+    Other,
+}
+
+/// Whole names, words folded.
+const NAMES: [(SectionKind, &[&str]); 9] = [
+    (SectionKind::Status, &["status"]),
+    (
+        SectionKind::Header,
+        &[
+            "metadata",
+            "metadados",
+            "metadatos",
+            "story metadata",
+            "story info",
+            "story information",
+            "informacoes",
+            "identificacao",
+            "story details",
+        ],
+    ),
+    (SectionKind::UserStory, &["story", "user story", "historia", "historia de usuario", "historia do usuario"]),
+    (SectionKind::Acceptance, &["acs", "ac"]),
+    (
+        SectionKind::Scope,
+        &["scope", "escopo", "alcance", "in scope", "out of scope", "escopo tecnico", "technical scope"],
+    ),
+    (
+        SectionKind::Tasks,
+        &[
+            "tasks",
+            "subtasks",
+            "tasks subtasks",
+            "tarefas",
+            "subtarefas",
+            "tarefas subtarefas",
+            "tareas",
+            "subtareas",
+            "tareas subtareas",
+            "implementation tasks",
+            "development tasks",
+            "tasks and subtasks",
+            "tarefas e subtarefas",
+            "tareas y subtareas",
+        ],
+    ),
+    (SectionKind::ChangeLog, &["historico", "historial"]),
+    (SectionKind::FileList, &["files", "arquivos"]),
+    (SectionKind::Executor, &["executor"]),
+];
+
+/// Beginnings of names, words folded.
+const BEGINNINGS: [(SectionKind, &[&str]); 7] = [
+    (SectionKind::Acceptance, &["acceptance criteria", "criterios de aceit", "criterios de acept"]),
+    (SectionKind::Scope, &["fora do escopo", "fuera de alcance", "scope ", "escopo "]),
+    (SectionKind::DevNotes, &["dev notes", "notas de desenvolvimento", "notas de desarrollo", "developer notes"]),
+    (
+        SectionKind::ChangeLog,
+        &["change log", "changelog", "historico de", "registro de mudancas", "registro de cambios", "historial de"],
+    ),
+    (SectionKind::FileList, &["file list", "lista de arquivos", "lista de archivos"]),
+    (SectionKind::Review, &["qa results", "resultados de qa", "resultados do qa", "resultado qa"]),
+    (SectionKind::Executor, &["executor assignment"]),
+];
+
+/// Is one heading: its depth, its text and where the text starts in the line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heading<'a> {
+    pub(super) depth: usize,
+    pub(super) text: &'a str,
+}
+
+/// Reads a line as a heading.
+pub(super) fn heading(line: &str) -> Option<Heading<'_>> {
+    let depth = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(depth..).filter(|rest| (1..=6).contains(&depth) && rest.starts_with([' ', '\t']))?;
+    Some(Heading { depth, text: rest.trim().trim_end_matches('#').trim_end() })
+}
+
+/// Says what a section of that name is about.
+pub(super) fn kind_of(name: &str) -> SectionKind {
+    let name = fold_words(name);
+    let whole = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
+    let begins = || BEGINNINGS.iter().find(|(_, starts)| starts.iter().any(|start| name.starts_with(start)));
+    let numbered = || name.starts_with("tasks ").then_some(SectionKind::Tasks);
+    whole
+        .map(|(kind, _)| *kind)
+        .or_else(|| begins().map(|(kind, _)| *kind))
+        .or_else(numbered)
+        .unwrap_or(SectionKind::Other)
+}

@@ -1,0 +1,79 @@
+//! Which story it is. Ids are text: `1.10` is not `1.1`.
+
+use super::status::fold;
+use crate::model::RelPath;
+
+/// Reads the id from a value such as `1.2`, `"STORY-X-01"` or `ACT-6 (Foundation)`.
+pub(super) fn of_value(value: &str) -> Option<String> {
+    let value = value.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = value.find(|c: char| !is_id(c)).unwrap_or(value.len());
+    let id = value[..end].trim_end_matches(['.', '-', '_']);
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
+/// Reads the id from a title: behind the word for a story anything with a digit, else only what nothing else looks like.
+pub(super) fn of_title(title: &str) -> Option<String> {
+    let title = title.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let behind_word = ["user story", "story", "história", "historia"].iter().find_map(|word| {
+        let head = title.get(..word.len()).filter(|head| head.to_lowercase() == *word)?;
+        title[head.len()..].starts_with([' ', ':', '#', '\t']).then(|| &title[head.len()..])
+    });
+    let id = of_value(behind_word.unwrap_or(title))?;
+    let has_digit = id.bytes().any(|byte| byte.is_ascii_digit());
+    (has_digit && (behind_word.is_some() || is_unmistakable(&id))).then_some(id)
+}
+
+/// Tells whether a title begins with the word for a story.
+pub(super) fn names_a_story(title: &str) -> bool {
+    let title = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word))
+}
+
+/// Reads the id from the name of a file, or of its folder when the file is just called `story.md`.
+pub(super) fn of_path(path: &RelPath) -> String {
+    let name = path.name();
+    let parent = path.parent();
+    let stem = match (name, &parent) {
+        ("story.md", Some(folder)) => folder.name(),
+        _ => name.strip_suffix(".md").unwrap_or(name),
+    };
+    let stem = stem.strip_suffix(".story").unwrap_or(stem);
+    let number = stem.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    if number > 0 {
+        return stem[..number].trim_end_matches('.').to_owned();
+    }
+    let stem = stem.strip_prefix("story-").unwrap_or(stem);
+    let mut end = 0;
+    for part in stem.split('-') {
+        end += part.len();
+        if part.bytes().any(|byte| byte.is_ascii_digit()) {
+            return stem[..end].to_owned();
+        }
+        end += 1;
+    }
+    stem.to_owned()
+}
+
+/// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
+pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
+    fn bare(id: &str) -> String {
+        let id = id.trim().to_lowercase();
+        id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
+    }
+    bare(left) == bare(right)
+}
+
+const fn is_id(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+}
+
+/// `1.2`, `1.2.5`, `STORY-X-01`, `TD-006`; not `OAuth2` and not `1`.
+fn is_unmistakable(id: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let dotted = id.contains('.') && id.split('.').all(is_number);
+    let (head, tail) = id.rsplit_once('-').unwrap_or(("", ""));
+    let prefixed = !matches!(head, "" | "EPIC" | "QA")
+        && head.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-')
+        && tail.split('.').all(is_number);
+    dotted || prefixed
+}

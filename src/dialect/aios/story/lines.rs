@@ -1,0 +1,140 @@
+//! A Markdown text as lines that know where they stand: in the front matter, in a code fence, in a comment, or in the text.
+
+use std::ops::Range;
+
+/// Lines in which a front matter has to begin and to end; a longer one is text.
+const FRONT_MATTER_LINES: usize = 200;
+
+/// Is one line without its line end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// From 1.
+    pub(super) number: u32,
+    /// Where it starts in the text.
+    pub(super) start: usize,
+    pub(super) text: &'a str,
+    pub(super) place: Place,
+}
+
+/// Says what a line is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    FrontMatter,
+    Text,
+    Fence,
+    Comment,
+}
+
+/// Walks over the lines of a text.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    number: u32,
+    front_matter: Range<usize>,
+    /// The character and the length of the fence that is open.
+    fence: Option<(u8, usize)>,
+    in_comment: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Self { text, at, number: 0, front_matter: front_matter(text, at), fence: None, in_comment: false }
+    }
+
+    fn place(&mut self, start: usize, line: &str) -> Place {
+        if self.front_matter.contains(&start) {
+            return Place::FrontMatter;
+        }
+        if let Some((mark, length)) = self.fence {
+            let trimmed = line.trim();
+            if trimmed.len() >= length && trimmed.bytes().all(|byte| byte == mark) {
+                self.fence = None;
+            }
+            return Place::Fence;
+        }
+        if self.in_comment {
+            self.in_comment = !line.contains("-->");
+            return Place::Comment;
+        }
+        if let Some(fence) = fence(line) {
+            self.fence = Some(fence);
+            return Place::Fence;
+        }
+        if line.as_bytes().contains(&b'<')
+            && let Some(at) = line.rfind("<!--")
+        {
+            self.in_comment = !line[at..].contains("-->");
+            if line[..at].trim().is_empty() {
+                return Place::Comment;
+            }
+        }
+        Place::Text
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        let start = self.at;
+        let (text, next) = line_at(self.text, start);
+        self.at = next;
+        self.number = self.number.saturating_add(1);
+        Some(Line { number: self.number, start, text, place: self.place(start, text) })
+    }
+}
+
+/// Returns the line that starts there, without its end, and where the next one starts.
+fn line_at(text: &str, start: usize) -> (&str, usize) {
+    let rest = &text[start..];
+    let (line, next) = rest.split_once('\n').map_or((rest, text.len()), |(line, _)| (line, start + line.len() + 1));
+    (line.strip_suffix('\r').unwrap_or(line), next)
+}
+
+/// Returns the mark and the length of a code fence that this line opens.
+fn fence(line: &str) -> Option<(u8, usize)> {
+    let line = line.trim_start();
+    let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let length = line.bytes().take_while(|byte| *byte == mark).count();
+    (length >= 3 && (mark == b'~' || !line[length..].contains('`'))).then_some((mark, length))
+}
+
+/// Returns the range of the front matter with its two rules: at the top, or right below a title (2.7).
+fn front_matter(text: &str, start: usize) -> Range<usize> {
+    let mut at = start;
+    let mut opened = None;
+    let mut titles = 0;
+    for _ in 0..FRONT_MATTER_LINES {
+        if at >= text.len() {
+            break;
+        }
+        let (line, next) = line_at(text, at);
+        let is_rule = line.trim_end() == "---";
+        match opened {
+            None if is_rule => opened = Some(at),
+            None if line.trim().is_empty() => {}
+            None if line.starts_with("# ") && titles == 0 => titles = 1,
+            None => break,
+            Some(from) if is_rule => return from..next,
+            Some(_) if is_front_matter(line) => {}
+            Some(_) => break,
+        }
+        at = next;
+    }
+    start..start
+}
+
+fn is_front_matter(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    let is_nested = trimmed.len() < line.len() || trimmed.starts_with("- ");
+    let is_key = trimmed.split_once(':').is_some_and(|(key, value)| {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '"' | '\'');
+        key.chars().all(plain) && (value.is_empty() || value.starts_with([' ', '\t']))
+    });
+    trimmed.is_empty() || is_nested || is_key || (trimmed.starts_with('#') && !trimmed.starts_with("##"))
+}

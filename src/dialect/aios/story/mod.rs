@@ -1,0 +1,142 @@
+//! What a story file says: who it is, where it stands, what is left to do (dotagent-and-aios.md 2.7). Never written.
+//!
+//! Eight ways to write a status were seen, and many more places that only look like one. A status counts in the header, in the
+//! section of that name and in a section of metadata; the first one wins and every other one is kept for the reader.
+
+mod field;
+mod heading;
+mod id;
+mod lines;
+mod pass;
+mod status;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::model::RelPath;
+
+pub(super) use heading::SectionKind;
+pub(super) use id::same as same_id;
+pub(super) use status::StoryStatus;
+
+/// Is one story file, read in one pass.
+#[derive(Debug)]
+pub(super) struct Story<'a> {
+    text: Cow<'a, str>,
+    /// As text: `1.10` is not `1.1`.
+    pub(super) id: String,
+    pub(super) title: Option<String>,
+    /// In the order of the file.
+    pub(super) statuses: Vec<Seen>,
+    pub(super) tasks: Vec<Task>,
+    /// The agent that the story is assigned to, without `@`.
+    pub(super) executor: Option<String>,
+    /// The files that its work touched, as listed.
+    pub(super) files: Vec<String>,
+    sections: Vec<Section>,
+    is_story: bool,
+}
+
+/// Is one place in a story that says where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// The word as written, without decoration.
+    pub(super) raw: String,
+    pub(super) status: StoryStatus,
+    /// It is done only if what it announces happens: `Ready for Deploy`.
+    pub(super) is_announced: bool,
+    /// From 1.
+    pub(super) line: u32,
+    /// Where the word begins in its line, in bytes from 1.
+    pub(super) column: u32,
+    /// Whether it stands where a status counts.
+    pub(super) counts: bool,
+}
+
+/// Is one checkbox of the tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) text: String,
+    pub(super) done: bool,
+    /// From 1.
+    pub(super) line: u32,
+}
+
+/// Is one section: from below its heading to the next one.
+#[derive(Debug)]
+struct Section {
+    kind: SectionKind,
+    span: Range<usize>,
+}
+
+/// Reads a file; bytes that are no UTF-8 become replacement characters.
+pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
+    let text = String::from_utf8_lossy(bytes);
+    let found = pass::read(&text);
+    let is_story = if is_other_document(path.name()) {
+        found.has_user_story
+    } else {
+        found.has_user_story || found.id.is_some() || found.title.as_deref().is_some_and(id::names_a_story)
+    };
+    Story {
+        id: found.id.unwrap_or_else(|| id::of_path(path)),
+        title: found.title,
+        statuses: found.statuses,
+        tasks: found.tasks,
+        executor: found.executor,
+        files: found.files,
+        sections: found.sections,
+        is_story,
+        text,
+    }
+}
+
+impl Story<'_> {
+    /// Tells whether the file is a story, and not one of the reports and lists beside them.
+    pub(super) fn is_story(&self) -> bool {
+        self.is_story
+    }
+
+    /// Returns the status that counts.
+    pub(super) fn status(&self) -> Option<&Seen> {
+        self.statuses.iter().find(|seen| seen.counts)
+    }
+
+    /// Returns the places that say something else than the status that counts.
+    pub(super) fn contradictions(&self) -> impl Iterator<Item = &Seen> {
+        let status = self.status().map(|seen| (seen.status, seen.raw.as_str()));
+        self.statuses.iter().filter(move |seen| {
+            status.is_some_and(|(status, raw)| {
+                seen.status != status || (status == StoryStatus::Unknown && seen.raw != raw)
+            })
+        })
+    }
+
+    /// Returns the first task that is not done; `None` as well when there are no tasks.
+    pub(super) fn first_open_task(&self) -> Option<&Task> {
+        self.tasks.iter().find(|task| !task.done)
+    }
+
+    /// Returns the lines of the sections of that kind, without blank ones and without what only spaces change.
+    pub(super) fn section(&self, kind: SectionKind) -> Vec<String> {
+        let sections = self.sections.iter().filter(|section| section.kind == kind);
+        let lines = sections.flat_map(|section| self.text[section.span.clone()].lines());
+        lines
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|line| !line.is_empty())
+            .collect()
+    }
+}
+
+/// Tells whether a file of that name lies among stories and is none, unless it tells one.
+fn is_other_document(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let stem = name.strip_suffix(".md").unwrap_or(&name);
+    let words: Vec<&str> = stem.split(['-', '_', '.']).collect();
+    matches!(stem, "status" | "backlog" | "readme")
+        || words.first() == Some(&"epic")
+        || words.iter().any(|word| matches!(*word, "index" | "report" | "relatorio" | "handoff"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! The one pass over the lines of a story.
+
+use super::Section;
+use super::Seen;
+use super::Task;
+use super::field;
+use super::field::Field;
+use super::field::Form;
+use super::heading;
+use super::heading::Heading;
+use super::heading::SectionKind;
+use super::id;
+use super::lines::Line;
+use super::lines::Lines;
+use super::lines::Place;
+use super::status;
+use super::status::StoryStatus;
+
+/// Is what the pass found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) id: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) statuses: Vec<Seen>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) executor: Option<String>,
+    pub(super) files: Vec<String>,
+    pub(super) sections: Vec<Section>,
+    pub(super) has_user_story: bool,
+}
+
+/// Walks over a text and knows in which section it is.
+struct Pass {
+    found: Found,
+    /// What the section of the second depth is about.
+    section: SectionKind,
+    /// What the innermost section is about.
+    inner: SectionKind,
+    /// Where the innermost section begins.
+    begins: usize,
+    /// The section of the status said it once already.
+    has_value: bool,
+    /// Ticks of a list of all values, in its order.
+    ticks: Vec<(bool, Seen)>,
+    /// The number of the epic, for a number of a story that counts from there.
+    epic: Option<String>,
+    has_title: bool,
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str) -> Found {
+    let mut pass = Pass {
+        found: Found::default(),
+        section: SectionKind::Header,
+        inner: SectionKind::Header,
+        begins: 0,
+        has_value: false,
+        ticks: Vec::new(),
+        epic: None,
+        has_title: false,
+    };
+    for line in Lines::of(text) {
+        match line.place {
+            Place::FrontMatter => pass.front_matter(&line),
+            Place::Text => match heading::heading(line.text) {
+                Some(heading) => pass.heading(&heading, &line),
+                None => pass.line(&line),
+            },
+            Place::Fence => pass.fence(&line),
+            Place::Comment => {}
+        }
+    }
+    pass.close(text.len());
+    pass.found.statuses.sort_by_key(|seen| (seen.line, seen.column));
+    pass.found
+}
+
+impl Pass {
+    fn front_matter(&mut self, line: &Line<'_>) {
+        let Some(field) = field::front_matter_field(line.text).filter(|field| field.is_flush) else { return };
+        match status::fold(field.key).as_str() {
+            "status" => self.status_field(&field, line, true),
+            "executor" => self.executor(field.value),
+            "epic" | "epicid" => self.epic = id::of_value(field.value),
+            "story" | "id" | "storyid" => self.name_by_front_matter(field.value),
+            "title" if self.found.title.is_none() => self.found.title = Some(field.value.to_owned()),
+            _ => {}
+        }
+    }
+
+    fn name_by_front_matter(&mut self, value: &str) {
+        let Some(id) = id::of_value(value).filter(|id| id.bytes().any(|byte| byte.is_ascii_digit())) else { return };
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        self.found.id = Some(match &self.epic {
+            Some(epic) if is_number(&id) && is_number(epic) => format!("{epic}.{id}"),
+            Some(_) | None => id,
+        });
+    }
+
+    fn heading(&mut self, heading: &Heading<'_>, line: &Line<'_>) {
+        let is_title = !self.has_title
+            && match heading.depth {
+                1 => self.is_head(),
+                2 => id::of_title(heading.text).is_some(),
+                _ => false,
+            };
+        if is_title {
+            self.has_title = true;
+            self.found.title = Some(heading.text.to_owned());
+            self.found.id = self.found.id.take().or_else(|| id::of_title(heading.text));
+            return;
+        }
+        self.close(line.start);
+        self.begins = line.start + line.text.len();
+        let field = field::heading_field(heading.text).filter(|field| status::fold(field.key) == "status");
+        let kind = if field.is_some() { SectionKind::Status } else { heading::kind_of(heading.text) };
+        if heading.depth <= 2 {
+            self.section = kind;
+            self.inner = kind;
+        } else {
+            let is_vague = matches!(kind, SectionKind::Other | SectionKind::Status | SectionKind::Header);
+            self.inner = if is_vague && !self.is_head() { self.section } else { kind };
+        }
+        self.found.has_user_story |= kind == SectionKind::UserStory;
+        self.has_value = false;
+        if let Some(field) = field {
+            self.status_field(&field, line, heading.depth <= 2 || self.is_head());
+        }
+    }
+
+    /// Ends the innermost section.
+    fn close(&mut self, end: usize) {
+        self.found.sections.push(Section { kind: self.inner, span: self.begins..end });
+        // A list of all values is ticked from the front; a tick behind a gap is a statement of its own.
+        let ticks = std::mem::take(&mut self.ticks);
+        let prefix = ticks.iter().take_while(|(done, _)| *done).count();
+        let behind = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
+        self.found.statuses.extend(behind.map(|(_, seen)| seen));
+    }
+
+    fn is_head(&self) -> bool {
+        matches!(self.section, SectionKind::Header)
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        match self.inner {
+            SectionKind::Header => self.metadata(line),
+            SectionKind::Status => self.status_section(line),
+            SectionKind::Tasks => self.found.tasks.extend(task(line)),
+            SectionKind::FileList => self.found.files.extend(listed_file(line.text)),
+            SectionKind::Executor => {
+                if let Some(field) = field::field(line.text).filter(|field| status::fold(field.key) == "executor") {
+                    self.executor(field.value);
+                }
+            }
+            SectionKind::UserStory
+            | SectionKind::Scope
+            | SectionKind::DevNotes
+            | SectionKind::Review
+            | SectionKind::Other => self.elsewhere(line),
+            SectionKind::Acceptance | SectionKind::ChangeLog => {}
+        }
+    }
+
+    fn metadata(&mut self, line: &Line<'_>) {
+        let Some(field) = field::field(line.text) else { return };
+        if !field.is_flush && field.form != Form::Table {
+            return;
+        }
+        match status::fold(field.key).as_str() {
+            "status" => self.status_field(&field, line, true),
+            "executor" => self.executor(field.value),
+            "storyid" | "idstory" | "idhistoria" => {
+                if let Some(id) = id::of_value(field.value).filter(|_| self.found.id.is_none() || !self.is_named()) {
+                    self.found.id = Some(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells whether the front matter named the story, which nothing below overrules.
+    fn is_named(&self) -> bool {
+        let of_title = self.found.title.as_deref().and_then(id::of_title);
+        self.found.id.is_some() && self.found.id != of_title
+    }
+
+    fn status_section(&mut self, line: &Line<'_>) {
+        if line.text.trim().is_empty() {
+            return;
+        }
+        let field = field::field(line.text);
+        if let Some(field) = field.filter(|field| status::fold(field.key) == "status") {
+            self.has_value = true;
+            self.status_field(&field, line, true);
+            return;
+        }
+        if let Some((done, value)) = checkbox(line.text) {
+            if let Some(seen) = seen(value, line, true).filter(|seen| seen.status != StoryStatus::Unknown) {
+                self.ticks.push((done, seen));
+            }
+            return;
+        }
+        if self.has_value {
+            return;
+        }
+        let is_known = status::meaning(status::core(line.text)).status != StoryStatus::Unknown;
+        if is_known || field.is_none_or(|field| field.form == Form::Bare) {
+            self.has_value = true;
+            self.found.statuses.extend(seen(line.text, line, true));
+        }
+    }
+
+    /// Only what is unmistakably a status of the whole story is worth a word outside of the places where it counts.
+    fn elsewhere(&mut self, line: &Line<'_>) {
+        if !line.text.starts_with(['*', '_', '>']) {
+            return;
+        }
+        let field = field::field(line.text).filter(|field| matches!(field.form, Form::Bold | Form::Quote));
+        if let Some(field) = field.filter(|field| status::fold(field.key) == "status") {
+            self.status_field(&field, line, false);
+        }
+    }
+
+    fn status_field(&mut self, field: &Field<'_>, line: &Line<'_>, counts: bool) {
+        let value = match ticked(field.value) {
+            Some((true, value)) => value,
+            Some((false, _)) => return,
+            None => field.value,
+        };
+        self.found.statuses.extend(seen(value, line, counts));
+    }
+
+    fn fence(&mut self, line: &Line<'_>) {
+        if !matches!(self.inner, SectionKind::Executor | SectionKind::Header) {
+            return;
+        }
+        if let Some(field) = field::front_matter_field(line.text).filter(|field| status::fold(field.key) == "executor")
+        {
+            self.executor(field.value);
+        }
+    }
+
+    fn executor(&mut self, value: &str) {
+        let value = value.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(value.len());
+        if self.found.executor.is_none() && end > 0 {
+            self.found.executor = Some(value[..end].to_owned());
+        }
+    }
+}
+
+fn seen(value: &str, line: &Line<'_>, counts: bool) -> Option<Seen> {
+    if status::is_no_status(value) {
+        return None;
+    }
+    let core = status::core(value);
+    let meaning = status::meaning(core);
+    let before = line.text.rfind(value).unwrap_or_default() + value.find(core).unwrap_or_default();
+    Some(Seen {
+        raw: core.to_owned(),
+        status: meaning.status,
+        is_announced: meaning.is_announced,
+        line: line.number,
+        column: u32::try_from(before + 1).unwrap_or(u32::MAX),
+        counts,
+    })
+}
+
+/// Reads a list item with a checkbox.
+fn checkbox(text: &str) -> Option<(bool, &str)> {
+    let text = text.trim_start().trim_start_matches('>').trim_start();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let item = match digits {
+        0 => text.strip_prefix(['-', '*', '+'])?,
+        _ => text[digits..].strip_prefix(['.', ')'])?,
+    };
+    ticked(item.trim_start())
+}
+
+/// Reads a box and what stands behind it.
+fn ticked(text: &str) -> Option<(bool, &str)> {
+    let done = ["[x]", "[X]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (true, rest));
+    done.or_else(|| ["[ ]", "[]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (false, rest)))
+}
+
+fn task(line: &Line<'_>) -> Option<Task> {
+    let (done, text) = checkbox(line.text)?;
+    Some(Task { text: text.trim().to_owned(), done, line: line.number })
+}
+
+/// Reads the path of one entry of the file list: between backquotes, or the first word that looks like one.
+fn listed_file(text: &str) -> Option<String> {
+    let text = text.trim();
+    let entry = match text.strip_prefix(['-', '*', '+']) {
+        Some(item) => item,
+        None if text.starts_with('|') => field::cells(text).next()?,
+        None => return None,
+    };
+    let quoted = entry.split_once('`').and_then(|(_, rest)| rest.split_once('`')).map(|(path, _)| path);
+    let looks_like_path = |word: &&str| word.contains('/') || word.contains('.');
+    let path = quoted.or_else(|| entry.split_whitespace().find(looks_like_path))?;
+    Some(path.trim_end_matches([',', ':', ';']).to_owned())
+}

@@ -1,0 +1,137 @@
+//! The words for where a story stands (2.7), in the languages in which they were seen.
+
+/// Says where a story stands, whatever its spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::dialect::aios) enum StoryStatus {
+    Draft,
+    Ready,
+    InProgress,
+    InReview,
+    Done,
+    /// Over without being done: absorbed, superseded, deferred.
+    TerminalOther,
+    Blocked,
+    /// Not in the vocabulary; never a reason to resume.
+    Unknown,
+}
+
+/// Is what a word of a status means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) status: StoryStatus,
+    /// It is done only if what it announces happens.
+    pub(super) is_announced: bool,
+}
+
+/// Words of gates and templates that stand where a status could.
+const FALSE_FRIENDS: [&str; 9] =
+    ["pass", "passed", "fail", "concerns", "waived", "needswork", "string", "tbd", "statusreason"];
+
+const ENGLISH: [(StoryStatus, &[&str]); 7] = [
+    (StoryStatus::Draft, &["draft", "planning", "planned", "backlog", "todo", "pending", "readytodraft"]),
+    (StoryStatus::Ready, &["ready", "approved", "readyfordevelopment", "readyforimplementation", "readyfordev"]),
+    (StoryStatus::InProgress, &["inprogress", "doing", "active", "development", "indevelopment"]),
+    (StoryStatus::InReview, &["inreview", "review", "readyforreview", "readyforqa", "implemented"]),
+    (StoryStatus::Done, &["done", "complete", "completed", "shipped", "released", "merged"]),
+    (StoryStatus::TerminalOther, &["absorbed", "superseded", "discarded", "deferred", "closed", "promoted"]),
+    (StoryStatus::Blocked, &["blocked", "reviewfailed", "deploymentfailed"]),
+];
+
+const PORTUGUESE: [(StoryStatus, &[&str]); 6] = [
+    (StoryStatus::Draft, &["planejado", "planejada", "rascunho", "pararevisao"]),
+    (StoryStatus::Ready, &["aprovado", "aprovada", "validado", "validada"]),
+    (StoryStatus::InProgress, &["emprogresso", "emexecucao", "emandamento", "emdesenvolvimento"]),
+    (StoryStatus::InReview, &["implementado", "implementada", "emrevisao"]),
+    (StoryStatus::Done, &["completo", "completa", "concluido", "concluida"]),
+    (StoryStatus::Blocked, &["rejeitado", "rejeitada", "bloqueado", "bloqueada"]),
+];
+
+const SPANISH: [(StoryStatus, &[&str]); 6] = [
+    (StoryStatus::Draft, &["borrador", "planificado", "planificada"]),
+    (StoryStatus::Ready, &["aprobado", "aprobada"]),
+    (StoryStatus::InProgress, &["enprogreso", "encurso", "endesarrollo"]),
+    (StoryStatus::InReview, &["enrevision"]),
+    (StoryStatus::Done, &["completado", "completada", "terminado", "terminada"]),
+    (StoryStatus::Blocked, &["rechazado", "rechazada"]),
+];
+
+impl StoryStatus {
+    /// Returns the word of the seed's tables.
+    pub(in crate::dialect::aios) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "Draft",
+            Self::Ready => "Ready",
+            Self::InProgress => "InProgress",
+            Self::InReview => "InReview",
+            Self::Done => "Done",
+            Self::TerminalOther => "closed without being done",
+            Self::Blocked => "Blocked",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for StoryStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Returns the part of a value that is the status: decoration in front and everything from the first cut on left out.
+pub(super) fn core(value: &str) -> &str {
+    let mut value = value.trim();
+    // `:white_check_mark: Done`.
+    if let Some((shortcode, rest)) = value.strip_prefix(':').and_then(|rest| rest.split_once(':'))
+        && shortcode.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    {
+        value = rest;
+    }
+    let value = value.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let cuts = ["<!--", " — ", " – ", " - ", "—", "(", "→", "->", ":", "|"];
+    let end = cuts.iter().filter_map(|cut| value.find(cut)).min().unwrap_or(value.len());
+    value[..end].trim_end_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Reads the core of a value.
+pub(super) fn meaning(core: &str) -> Meaning {
+    let word = fold(core);
+    if matches!(word.as_str(), "readyfordeploy" | "readyfordeployment" | "readyforlaunch") {
+        return Meaning { status: StoryStatus::Done, is_announced: true };
+    }
+    let words = ENGLISH.iter().chain(&PORTUGUESE).chain(&SPANISH);
+    let known = words.into_iter().find(|(_, words)| words.contains(&word.as_str()));
+    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_announced: false }
+}
+
+/// Tells whether a value is none: a placeholder of a template, or the word of a gate.
+pub(super) fn is_no_status(value: &str) -> bool {
+    let value = value.trim();
+    let is_choice = value.split('|').nth(1).is_some_and(|next| meaning(core(next)).status != StoryStatus::Unknown);
+    let is_template = is_choice || (value.contains(['{', '}', '<']) && !value.contains("<!--"));
+    let word = fold(core(value));
+    is_template || word.is_empty() || FALSE_FRIENDS.contains(&word.as_str())
+}
+
+/// Returns the letters and digits in lower case and without accents.
+pub(super) fn fold(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(plain).collect()
+}
+
+/// Does the same and keeps one blank between words.
+pub(super) fn fold_words(text: &str) -> String {
+    let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(fold).collect();
+    words.join(" ")
+}
+
+const fn plain(c: char) -> char {
+    match c {
+        'á' | 'à' | 'â' | 'ã' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ç' => 'c',
+        'ñ' => 'n',
+        other => other,
+    }
+}

@@ -1,0 +1,266 @@
+//! The state of a story development cycle that only its story speaks of (P4, P5; dotagent-and-aios.md 2.7, 2.10).
+//!
+//! Four phases; the status of the story says which of them is over. Whether a review passed is never read out of `InReview`
+//! (C-8): the newest gate file says it, or nobody does.
+
+use super::gate;
+use super::gate::Decision;
+use super::gate::Gate;
+use super::story;
+use super::story::SectionKind;
+use super::story::Seen;
+use super::story::Story;
+use super::story::StoryStatus;
+use super::story::Task;
+use crate::dialect::Loaded;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Wanted;
+use crate::model::Witness;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+
+/// Id, short name, title and agent.
+const PHASES: [(&str, &str, &str, &str); 4] = [
+    ("1_create", "1", "Create", "sm"),
+    ("2_validate", "2", "Validate", "po"),
+    ("3_implement", "3", "Implement", "dev"),
+    ("4_qa", "4", "QA", "qa"),
+];
+const CREATE: usize = 0;
+const VALIDATE: usize = 1;
+const IMPLEMENT: usize = 2;
+const REVIEW: usize = 3;
+
+/// Returns the place in the order in which `orchestrate-resume` looks, for a story that implies a run; `None` for every other.
+pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
+    match story.status().filter(|_| story.is_story())?.status {
+        StoryStatus::InProgress => Some(4),
+        StoryStatus::InReview => Some(5),
+        StoryStatus::Draft
+        | StoryStatus::Ready
+        | StoryStatus::Done
+        | StoryStatus::TerminalOther
+        | StoryStatus::Blocked
+        | StoryStatus::Unknown => None,
+    }
+}
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let Some(bytes) = files.bytes(&files.state) else {
+        let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
+        let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
+        return Loaded { findings: vec![finding], ..Loaded::default() };
+    };
+    let story = story::parse(&files.state, bytes);
+    let mut findings = contradictions(files, &story);
+    let Some(seen) = story.status().filter(|seen| seen.status != StoryStatus::Unknown) else {
+        findings.push(no_status(files, &story));
+        return Loaded { findings, ..Loaded::default() };
+    };
+    let gate = gate::newest(files, &story.id, &mut findings);
+    findings.extend(remarks(files, seen, gate.as_ref()));
+    let steps = Phases { files, story: &story, status: seen.status, gate: gate.as_ref() }.steps();
+    let id = clean_line(&story.id, 100);
+    let is_over = matches!(seen.status, StoryStatus::Done | StoryStatus::TerminalOther);
+    let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
+    let run = Run {
+        id: RunId::new(format!("sdc-{id}")),
+        dialect: DialectId::Aios,
+        title: format!("SDC for story {id}"),
+        workflow: "story-development-cycle".to_owned(),
+        status: if is_over { RunStatus::Completed } else { RunStatus::Active },
+        state_files: vec![files.state.clone()],
+        steps,
+        position,
+        done_elsewhere: 0,
+        goal: story.title.clone(),
+        started_at: None,
+        stamp: None,
+        workspace: WorkspaceRecord::default(),
+        after: None,
+        interruption: None,
+        resumes: 0,
+        writable: true,
+        degraded: false,
+    };
+    Loaded { run: Some(run), findings, wanted: Wanted::default() }
+}
+
+fn said(seen: &Seen) -> String {
+    format!("`{}`", clean_line(&seen.raw, 60))
+}
+
+/// Says which places of the story disagree, each with its line.
+fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
+    let Some(first) = story.status() else { return Vec::new() };
+    let finding = |other: &Seen| {
+        let message =
+            format!("the story says {} in line {} and {} in line {}", said(first), first.line, said(other), other.line);
+        let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
+        finding
+            .line(other.line, Some(other.column))
+            .fix("bring the story to one status; the first one counts until then")
+    };
+    story.contradictions().map(finding).collect()
+}
+
+/// Says why nothing can be resumed from the story.
+fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
+    let fix = "write one of Draft, Ready, InProgress, InReview, Done as the status of the story";
+    let finding = match story.status() {
+        Some(seen) => {
+            let message = format!("the status {} is not in the vocabulary; nothing is resumed from it", said(seen));
+            let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state);
+            finding.line(seen.line, Some(seen.column))
+        }
+        None => Finding::new(FindingCode::StatusUnknown, "the story has no status").at(&files.state),
+    };
+    Finding { severity: Severity::Blocking, ..finding.fix(fix) }
+}
+
+/// Says what a person should know about the status and the gate together.
+fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let at_status =
+        |code, message: String| Finding::new(code, message).at(&files.state).line(seen.line, Some(seen.column));
+    if seen.is_announced {
+        let message = format!("{} announces what comes after the work; it counts as done", said(seen));
+        let finding = at_status(FindingCode::StatusAlias, message);
+        findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
+    }
+    if seen.status == StoryStatus::Blocked {
+        let message = format!("the story says {}: a person decides how to go on", said(seen));
+        let finding = at_status(FindingCode::RunFailed, message);
+        findings.push(Finding {
+            severity: Severity::Blocking,
+            ..finding.fix("resolve it and bring the story to InProgress")
+        });
+    }
+    match gate {
+        Some(gate) if gate.decision == Decision::Unknown => {
+            let word = clean_line(&gate.word, 60);
+            let message =
+                format!("the gate says `{word}`, which is not in the vocabulary; it is never read as approval");
+            let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&gate.file).line(gate.line, None);
+            findings.push(finding.fix("review the story again"));
+        }
+        None if seen.status == StoryStatus::InReview => {
+            let message = format!("the story says {} and no gate says how the review ended", said(seen));
+            let finding = at_status(FindingCode::VerdictMissing, message);
+            findings.push(Finding { severity: Severity::Warning, ..finding.fix("the review is planned") });
+        }
+        Some(_) | None => {}
+    }
+    findings
+}
+
+/// Is what the phases are made from.
+struct Phases<'a> {
+    files: &'a FileSet,
+    story: &'a Story<'a>,
+    status: StoryStatus,
+    gate: Option<&'a Gate>,
+}
+
+impl Phases<'_> {
+    fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, (id, short, title, agent)) in PHASES.into_iter().enumerate() {
+            let mut step = Step::new(StepId::new(id), title);
+            step.short = Some(short.to_owned());
+            step.agent = Some(agent.to_owned());
+            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+            step.file = Some(self.files.state.clone());
+            step.status = self.status_of(at);
+            steps.push(step);
+        }
+        // NO-GO sends the story back to its author, FAIL to the developer (2.10).
+        steps[VALIDATE].returns_to = Some(steps[CREATE].id.clone());
+        self.implement(&mut steps[IMPLEMENT]);
+        let implement = steps[IMPLEMENT].id.clone();
+        self.review(&mut steps[REVIEW], implement);
+        steps
+    }
+
+    fn status_of(&self, at: usize) -> Status {
+        let all_ticked = !self.story.tasks.is_empty() && self.story.first_open_task().is_none();
+        let (running, status) = match self.status {
+            StoryStatus::Draft => (VALIDATE, Status::Pending),
+            StoryStatus::Ready | StoryStatus::Blocked => (IMPLEMENT, Status::Pending),
+            StoryStatus::InProgress if all_ticked => (REVIEW, Status::Pending),
+            StoryStatus::InProgress => (IMPLEMENT, Status::InProgress),
+            StoryStatus::InReview => (REVIEW, Status::Pending),
+            StoryStatus::Done | StoryStatus::TerminalOther | StoryStatus::Unknown => (PHASES.len(), Status::Completed),
+        };
+        match at.cmp(&running) {
+            std::cmp::Ordering::Less => Status::Completed,
+            std::cmp::Ordering::Equal => status,
+            std::cmp::Ordering::Greater => Status::Pending,
+        }
+    }
+
+    fn implement(&self, step: &mut Step) {
+        if let Some(executor) = &self.story.executor {
+            step.agent = Some(executor.clone());
+        }
+        let part = |(at, task): (usize, &Task)| Part {
+            name: format!("task-{}", at + 1),
+            title: task.text.clone(),
+            kind: PartKind::Work,
+            status: if task.done { Status::Completed } else { Status::Pending },
+            output: None,
+            commands: Vec::new(),
+        };
+        step.parts = self.story.tasks.iter().enumerate().map(part).collect();
+        step.targets = self.story.files.clone();
+        step.acceptance = self.story.section(SectionKind::Acceptance);
+        step.requirements = self.story.section(SectionKind::Scope);
+    }
+
+    fn review(&self, step: &mut Step, implement: StepId) {
+        step.kind = StepKind::Review;
+        step.returns_to = Some(implement);
+        step.acceptance = self.story.section(SectionKind::Acceptance);
+        if step.status == Status::Completed {
+            step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
+        }
+        let Some(gate) = self.gate.filter(|_| step.status != Status::Completed) else { return };
+        match gate.decision {
+            // FAIL sends the story to InProgress and leaves its ticks (C-8): what was found is mended before the next review.
+            Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
+                step.status = Status::Failed;
+                step.failures = gate.iteration.unwrap_or(1);
+                step.attempts = step.failures;
+                step.error = Some(gate.reasons.join("; ")).filter(|error| !error.is_empty());
+                step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
+            }
+            Decision::Pass if self.status == StoryStatus::InReview => step.witnesses.push(Witness {
+                source: format!("the gate ({})", clean_line(&gate.word, 60)),
+                done: true,
+                file: Some(gate.file.clone()),
+                line: Some(gate.line),
+            }),
+            Decision::Pass | Decision::Fail | Decision::Unknown => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "story_cycle_tests.rs"]
+mod tests;

@@ -1,0 +1,242 @@
+//! YAML and JSON that a person or another tool wrote, as a tree in which every key and value knows its place. The only use of the
+//! YAML crate.
+//!
+//! Scalars keep their spelling: `1.10` stays `1.10` wherever a text is wanted, as a value and as a key. Booleans are `true` and
+//! `false` only, a key stands once in its mapping, and aliases cannot multiply what is read.
+
+#![cfg_attr(not(test), expect(dead_code, reason = "spans, styles and the reading of states wait for the aios dialect"))]
+
+mod build;
+
+use std::fmt;
+use std::ops::Range;
+
+use serde_json::Number;
+use serde_json::Value;
+
+/// Says how much of a file is read.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    bytes: usize,
+    depth: usize,
+    nodes: usize,
+}
+
+/// No definition that a person wrote is larger.
+const DEFINITION: Bounds = Bounds { bytes: 1 << 20, depth: 64, nodes: 50_000 };
+
+/// No state that an agent keeps by hand is larger; those of thousands of steps stay below.
+const STATE: Bounds = Bounds { bytes: 4 << 20, depth: 64, nodes: 250_000 };
+
+const BOM: &str = "\u{feff}";
+
+/// Is a place in a text, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// Is where a key or value stands in the bytes, a BOM counted.
+///
+/// A scalar's includes its quotes, not its anchor or tag. That of a text over several lines (`|`, `>`) is its lines without the
+/// header. A collection's in flow style includes the brackets; in block style it ends with its last value. What an alias stands
+/// for has the span of the alias, and inside of it those of the anchor. Nothing that is written as nothing is an empty span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) const fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// Says how a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    SingleQuoted,
+    DoubleQuoted,
+    /// A text over several lines, after `|` or `>`.
+    Lines,
+    /// A list or mapping by indentation.
+    Block,
+    /// A list or mapping in brackets.
+    Flow,
+    /// A reference to what stands elsewhere.
+    Alias,
+}
+
+/// Is a value with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) span: Span,
+    pub(crate) style: Style,
+    pub(crate) kind: Kind,
+}
+
+/// Says what a value is. Numbers keep their spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Null,
+    Bool(bool),
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<Member>),
+}
+
+/// Is one key of a mapping with its value. The key is the text it is written as: `1.10`, `"1.10"` and `'1.10'` are the same key,
+/// `1.1` is another.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) key: String,
+    pub(crate) place: Place,
+    pub(crate) span: Span,
+    pub(crate) value: Node,
+}
+
+/// Says where a text stops being YAML, or what is too much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct YamlError {
+    pub(crate) place: Place,
+    pub(crate) message: String,
+    pub(crate) fault: Fault,
+}
+
+/// Says what kind of thing is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not YAML, or not text.
+    Syntax,
+    /// A key stands twice in one mapping, so nobody can tell which value counts.
+    DuplicateKey,
+    /// It goes on after the end of a document, as Markdown does after its front matter.
+    SecondDocument,
+    /// There is more of it than is read.
+    TooMuch,
+}
+
+impl fmt::Display for YamlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.place.line, self.place.column, self.message)
+    }
+}
+
+/// Parses one document that a person wrote as a definition.
+///
+/// # Errors
+///
+/// With line and column, when the bytes are not UTF-8 text or not YAML, a key stands twice in one mapping, or there is more than
+/// 1 MiB, 64 levels or 50,000 values of it.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Node, YamlError> {
+    parse_within(bytes, &DEFINITION)
+}
+
+/// Parses one document in which another tool keeps its state.
+///
+/// # Errors
+///
+/// As [`parse`], with room for 4 MiB and 250,000 values.
+pub(crate) fn parse_state(bytes: &[u8]) -> Result<Node, YamlError> {
+    parse_within(bytes, &STATE)
+}
+
+fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
+    if bytes.len() > bounds.bytes {
+        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), bounds.bytes);
+        return Err(YamlError { place: Place { line: 1, column: 1 }, message, fault: Fault::TooMuch });
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        YamlError { place: end_of(&before), message: "not UTF-8 text".to_owned(), fault: Fault::Syntax }
+    })?;
+    let without_bom = text.strip_prefix(BOM).unwrap_or(text);
+    build::tree(without_bom, text.len() - without_bom.len(), bounds)
+}
+
+fn end_of(text: &str) -> Place {
+    let number = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
+    let line_start = text.rfind('\n').map_or(0, |at| at + 1);
+    Place { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
+}
+
+impl Node {
+    /// Makes a tree of a value that has no places.
+    pub(crate) fn of(value: &Value) -> Self {
+        let kind = match value {
+            Value::Null => Kind::Null,
+            Value::Bool(value) => Kind::Bool(*value),
+            Value::Number(number) => Kind::Number(number.to_string()),
+            Value::String(text) => Kind::Text(text.clone()),
+            Value::Array(items) => Kind::List(items.iter().map(Self::of).collect()),
+            Value::Object(map) => Kind::Map(
+                map.iter()
+                    .map(|(key, value)| Member {
+                        key: key.clone(),
+                        place: Place::default(),
+                        span: Span::default(),
+                        value: Self::of(value),
+                    })
+                    .collect(),
+            ),
+        };
+        Self { place: Place::default(), span: Span::default(), style: Style::Plain, kind }
+    }
+
+    /// Returns the value as JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Number(text) => number(text),
+            Kind::Text(text) => Value::String(text.clone()),
+            Kind::List(items) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Kind::Map(members) => {
+                Value::Object(members.iter().map(|member| (member.key.clone(), member.value.to_json())).collect())
+            }
+        }
+    }
+
+    /// Returns the value of a key; `None` for one that is not there, and for anything but a mapping.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.member(key).map(|member| &member.value)
+    }
+
+    /// Returns the member of a key, as [`Node::get`].
+    pub(crate) fn member(&self, key: &str) -> Option<&Member> {
+        match &self.kind {
+            Kind::Map(members) => members.iter().find(|member| member.key == key),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => None,
+        }
+    }
+
+    /// Says what it is, for messages.
+    pub(crate) const fn what(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "true or false",
+            Kind::Number(_) => "a number",
+            Kind::Text(_) => "text",
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a mapping",
+        }
+    }
+}
+
+fn number(text: &str) -> Value {
+    let whole = text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse::<u64>().map(Number::from).ok());
+    let number = whole.or_else(|| Number::from_f64(text.parse::<f64>().ok()?));
+    number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+#[cfg(test)]
+mod tests;

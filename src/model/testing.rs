@@ -1,0 +1,92 @@
+//! Values for the tests of every room: a plan, a step of it, the end of a step.
+
+use std::collections::BTreeMap;
+
+use super::Action;
+use super::Age;
+use super::Commands;
+use super::Cost;
+use super::Next;
+use super::Outcome;
+use super::Plan;
+use super::Progress;
+use super::Run;
+use super::RunHeader;
+use super::Status;
+use super::StepGroups;
+use super::StepId;
+use super::Verdict;
+
+/// Builds the header of a run for a plan.
+pub(crate) fn header_of(run: &Run) -> RunHeader {
+    RunHeader {
+        id: run.id.clone(),
+        dialect: run.dialect,
+        title: run.title.clone(),
+        workflow: run.workflow.clone(),
+        root: "/project".to_owned(),
+        state_files: run.state_files.clone(),
+        branch: run.workspace.branch.clone(),
+        base_branch: run.workspace.base_branch.clone(),
+        worktree: run.workspace.worktree.as_ref().map(ToString::to_string),
+        plan_reference: run.workspace.plan_reference.clone(),
+        resumes: run.resumes,
+        revision: "r".to_owned(),
+    }
+}
+
+/// Builds a plan for a run in which nothing is next.
+pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
+    Plan {
+        run: header_of(run),
+        verdict,
+        next: Vec::new(),
+        steps: StepGroups::default(),
+        interruption: None,
+        age: Age { seconds: None, band: None, source: "unknown".to_owned() },
+        progress: Progress::default(),
+        question: None,
+        commands: Commands::default(),
+        degraded: false,
+        native: serde_json::Value::Null,
+    }
+}
+
+/// Builds a first attempt at a step.
+pub(crate) fn next_of(id: &str, action: Action) -> Next {
+    Next {
+        step: StepId::new(id),
+        title: id.to_owned(),
+        action,
+        agent: None,
+        agent_candidates: Vec::new(),
+        attempt: 1,
+        reason: String::new(),
+        rule: String::new(),
+        evidence: Vec::new(),
+        strategy: None,
+        alternatives: Vec::new(),
+        parts: Vec::new(),
+        cost: Cost::default(),
+    }
+}
+
+/// Builds the end of a step, with nothing said beside the status.
+pub(crate) fn outcome_of(id: &str, status: Status) -> Outcome {
+    Outcome {
+        step: StepId::new(id),
+        part: None,
+        status,
+        agent: None,
+        verdict: None,
+        conditions: Vec::new(),
+        summary: None,
+        error: None,
+        outputs: Vec::new(),
+        commit: None,
+        set: BTreeMap::new(),
+        attempt: 0,
+        failures: 0,
+        from: None,
+    }
+}

@@ -1,0 +1,59 @@
+//! The earlier checkpoints of a run, those from before its state was moved included.
+
+use camino::Utf8Path;
+
+use super::OpError;
+use crate::dialect::Former;
+use crate::dialect::by_id;
+use crate::model::Candidate;
+use crate::model::Config;
+use crate::model::RelPath;
+use crate::store::history;
+use crate::store::history::HistoryEntry;
+
+/// Begins the ids of checkpoints from before the move: both places count from one.
+const EARLY: &str = "early-";
+
+/// Is the past of one run.
+pub(super) struct Past<'a> {
+    root: &'a Utf8Path,
+    candidate: &'a Candidate,
+    former: Option<Former>,
+}
+
+impl<'a> Past<'a> {
+    pub(super) fn of(root: &'a Utf8Path, candidate: &'a Candidate, config: &Config) -> Self {
+        Self { root, candidate, former: by_id(candidate.dialect).formerly(candidate, config) }
+    }
+
+    /// Lists the checkpoints, newest first.
+    pub(super) fn entries(&self) -> Result<Vec<HistoryEntry>, OpError> {
+        let mut entries = history::list(self.root, &self.candidate.own)?;
+        if let Some(former) = &self.former {
+            let early = history::list(self.root, &former.own)?.into_iter();
+            entries.extend(early.filter_map(|entry| self.moved_entry(former, entry)));
+        }
+        Ok(entries)
+    }
+
+    /// Reads the files of a checkpoint, each under the path that it has now.
+    pub(super) fn read(&self, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, OpError> {
+        let (Some(former), Some(early)) = (&self.former, id.strip_prefix(EARLY)) else {
+            return Ok(history::read(self.root, &self.candidate.own, id)?);
+        };
+        let mut files = history::read(self.root, &former.own, early)?;
+        files.retain(|(path, _)| *path == former.state);
+        for (path, _) in &mut files {
+            path.clone_from(&self.candidate.state);
+        }
+        Ok(files)
+    }
+
+    /// What else was kept at the old place, such as its backup, has no place now.
+    fn moved_entry(&self, former: &Former, mut entry: HistoryEntry) -> Option<HistoryEntry> {
+        entry.files.retain(|file| file.path == former.state);
+        entry.files.first_mut()?.path.clone_from(&self.candidate.state);
+        entry.id.insert_str(0, EARLY);
+        Some(entry)
+    }
+}

@@ -1,0 +1,232 @@
+//! Waves of stories behind gates: where an epic goes on, and what its stories say against it.
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+const STATE: &str = ".aios/epic-5-state.yaml";
+const PLAN: &str = "docs/stories/epics/five/EPIC-5-EXECUTION.yaml";
+
+const EXECUTION: &str = "execution:
+  epicId: 5
+  storyBasePath: docs/stories/epics/five
+  stories:
+    5.1: { file: 5.1.story.md, title: First, executor: dev }
+    5.2: { file: 5.2.story.md, executor: \"@dev\" }
+    5.10: { file: 5.10.story.md, executor: dev }
+  waves:
+    - { wave: 1, parallel: true, stories: [5.2, 5.1], dependencies: [], gate: { agent: architect } }
+    - { wave: 2, parallel: false, stories: [5.10], dependencies: [wave-1], gate: { agent: qa } }
+  final_gate: { agent: po }
+";
+
+/// An epic of two waves with the statuses of its stories and waves, and what its gates said.
+fn epic(statuses: [&str; 3], waves: [&str; 2], gates: &str) -> String {
+    let [a, b, c] = statuses;
+    let [first, second] = waves;
+    format!(
+        "epic_state:\n  epicId: 5\n  execution_plan: {PLAN}\n  mode: yolo\n  started_at: \"2026-01-31T10:00:00Z\"\n  \
+         updated_at: \"2026-01-31T11:30:00Z\"\n  status: active\n  current_wave: 1\n  total_waves: 2\n  waves:\n    1:\n      \
+         name: Base\n      status: {first}\n      stories:\n        5.1: {{ status: {a} }}\n        \"5.2\": {{ status: {b} \
+         }}\n    \"2\":\n      name: Top\n      status: {second}\n      stories:\n        5.10:\n          status: {c}\n  \
+         gate_verdicts: {gates}\n"
+    )
+}
+
+fn story(sandbox: &Sandbox, id: &str, status: &str) {
+    let path = format!("docs/stories/epics/five/{id}.story.md");
+    sandbox.file(&path, &format!("# Story {id}: Of the five\n\n**Status:** {status}\n\n## Tasks\n- [x] a\n- [ ] b\n"));
+}
+
+/// A sandbox in which the stories say what the state says.
+fn sandbox(statuses: [&str; 3], waves: [&str; 2], gates: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file(STATE, &epic(statuses, waves, gates)).file(PLAN, EXECUTION);
+    for (id, status) in ["5.1", "5.2", "5.10"].into_iter().zip(statuses) {
+        let said = match status {
+            "completed" => "Done",
+            "in_progress" => "InProgress",
+            "skipped" => "Deferred",
+            _ => "Draft",
+        };
+        story(&sandbox, id, said);
+    }
+    sandbox
+}
+
+fn next(plan: &Value) -> Vec<String> {
+    let word = |next: &Value, key: &str| next[key].as_str().unwrap_or_default().to_owned();
+    let all = plan.as_array().into_iter().flatten();
+    all.map(|next| format!("{} {}", word(next, "action"), word(next, "step"))).collect()
+}
+
+#[test]
+fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
+    let approved = "{ 1: { status: approved, agent: architect } }";
+    for (statuses, waves, gates, code, expected) in [
+        (["completed", "pending", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run 5.2"]),
+        // Side by side, where the plan says so.
+        (["pending", "pending", "pending"], ["pending", "pending"], "{}", 0, vec!["run 5.1", "run 5.2"]),
+        (["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}", 0, vec!["retry 5.2"]),
+        (["completed", "skipped", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run gate-1"]),
+        (["completed", "completed", "pending"], ["completed", "pending"], approved, 0, vec!["run 5.10"]),
+        // Approved, and whether the branches were merged nobody knows.
+        (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
+        (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
+        (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec![]),
+        (["completed", "blocked", "pending"], ["in_progress", "pending"], "{}", 9, vec!["run 5.2"]),
+        (["completed", "failed", "pending"], ["in_progress", "pending"], "{}", 9, vec!["retry 5.2"]),
+    ] {
+        let sandbox = sandbox(statuses, waves, gates);
+        let plan = sandbox.piton(["plan"]).run().expect_code(code);
+        assert_eq!(plan.at("/data/run/id"), "epic-5");
+        assert_eq!(plan.at("/data/run/title"), "Epic Execution for Epic 5");
+        assert_eq!(next(&plan.at("/data/next")), expected, "{statuses:?} {waves:?} {gates}");
+    }
+}
+
+#[test]
+fn a_rejected_gate_is_for_a_person() {
+    let gates = "{ 1: { status: rejected, agent: architect, issues: too slow } }";
+    let sandbox = sandbox(["completed", "completed", "pending"], ["gate_review", "pending"], gates);
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(plan.at("/data/verdict"), "blocked");
+    assert!(plan.findings().iter().any(|code| code.contains("rejected")), "{:?}", plan.findings());
+}
+
+#[test]
+fn stories_are_compared_with_the_state() {
+    for (statuses, told, verdict) in [
+        (["completed", "pending", "pending"], ("5.1", "Ready for Review"), "confirm"),
+        (["completed", "pending", "pending"], ("5.2", "Done"), "blocked"),
+        (["completed", "pending", "pending"], ("5.2", "Ready"), "resume"),
+        (["completed", "in_progress", "pending"], ("5.2", "Draft"), "blocked"),
+        (["completed", "pending", "pending"], ("5.2", "Whatever"), "confirm"),
+    ] {
+        let sandbox = sandbox(statuses, ["in_progress", "pending"], "{}");
+        story(&sandbox, told.0, told.1);
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/verdict"), verdict, "{told:?}");
+        let found = plan.at("/findings");
+        let drift = found.as_array().unwrap().iter().find(|finding| finding["code"] == "story-drift").unwrap();
+        assert_eq!(drift["line"], 3);
+        assert_eq!(drift["step"], told.0);
+    }
+}
+
+#[test]
+fn what_an_epic_needs_and_is_gone_stops_it() {
+    for path in [PLAN, "docs/stories/epics/five/5.10.story.md"] {
+        let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
+        sandbox.remove(path);
+        let plan = sandbox.piton(["plan"]).run().expect_code(9);
+        assert_eq!(plan.at("/data/verdict"), "blocked", "{path}");
+    }
+}
+
+#[test]
+fn without_a_plan_stories_come_one_after_the_other() {
+    let sandbox = sandbox(["pending", "pending", "pending"], ["pending", "pending"], "{}");
+    sandbox.file(STATE, &sandbox.read(STATE).replace(&format!("  execution_plan: {PLAN}\n"), ""));
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(next(&plan.at("/data/next")), ["run 5.1"]);
+    assert_eq!(plan.findings().iter().filter(|code| code.contains("plan-missing")).count(), 1);
+}
+
+#[test]
+fn a_story_that_only_the_plan_has_is_not_lost() {
+    let sandbox = sandbox(["completed", "completed", "pending"], ["in_progress", "pending"], "{}");
+    let more = EXECUTION.replace("stories: [5.2, 5.1]", "stories: [5.2, 5.3, 5.1]");
+    sandbox.file(PLAN, &more);
+    story(&sandbox, "5.3", "Draft");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(next(&plan.at("/data/next")), ["run 5.3"]);
+}
+
+#[test]
+fn the_copy_beside_a_broken_state_shows_where_it_stood_and_comes_back() {
+    let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
+    let good = sandbox.read(STATE);
+    sandbox.file(&format!("{STATE}.bak"), &good).file(STATE, "epic_state:\n  epicId: [\n");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/verdict"), "blocked");
+    assert_eq!(plan.at("/data/degraded"), true);
+    assert_eq!(plan.at("/data/run/id"), "epic-5");
+    sandbox.piton(["restore", "--yes"]).run().expect_code(0);
+    assert_eq!(sandbox.read(STATE), good);
+    assert_eq!(next(&sandbox.piton(["plan"]).run().expect_code(0).at("/data/next")), ["run 5.2"]);
+}
+
+#[test]
+fn of_two_states_of_one_epic_the_newer_one_counts() {
+    let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
+    let older = epic(["pending", "pending", "pending"], ["pending", "pending"], "{}").replace("T11:30", "T11:00");
+    sandbox.file(".aiox/epic-5-state.yaml", &older);
+    let plan = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
+    let list = sandbox.piton(["list"]).run().expect_code(0);
+    assert!(list.findings().iter().any(|code| code.contains("state-leftover")), "{:?}", list.findings());
+}
+
+#[test]
+fn an_epic_that_ended_is_evidence_and_no_run() {
+    for status in ["completed", "aborted"] {
+        let sandbox = sandbox(["completed", "completed", "completed"], ["completed", "completed"], "{}");
+        sandbox.file(STATE, &sandbox.read(STATE).replace("status: active", &format!("status: {status}")));
+        story(&sandbox, "5.2", "Ready for Review");
+        let list = sandbox.piton(["list"]).run();
+        let found = list.findings();
+        assert!(found.iter().any(|code| code.contains("run-ended")), "{status}: {found:?}");
+        assert!(found.iter().any(|code| code.contains("story-drift")), "{status}: {found:?}");
+    }
+}
+
+#[test]
+fn a_state_whose_documents_are_all_gone_was_left_behind() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STATE, &epic(["pending", "pending", "pending"], ["pending", "pending"], "{}"));
+    let found = sandbox.piton(["list"]).run().findings();
+    assert!(found.iter().any(|code| code.contains("state-leftover")), "{found:?}");
+}
+
+#[test]
+fn what_is_not_resumed_yet_is_told_and_nothing_vanishes() {
+    for (path, text, code) in [
+        (
+            "qa/loop-status.json",
+            "{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}",
+            "no-run-here",
+        ),
+        (".aiox/x-engine-state.yaml", "engine_state: { status: active }\n", "kind-not-resumed"),
+        (".aiox/x-engine-state.yaml", "a: [\n", "kind-not-resumed"),
+        (".aiox/x-state.yaml", "something: else\n", "look-alike"),
+        (".aiox/epic-5-state.yaml.tmp.4711", "epic", "temporary-left"),
+        ("plan/build-state.json", "{\"storyId\": \"1.1\", \"checkpoints\": []}", "kind-not-resumed"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(path, text);
+        let found = sandbox.piton(["list"]).run().findings();
+        assert!(found.len() == 1 && found[0].contains(code), "{path}: {found:?}");
+    }
+}
+
+#[test]
+fn a_change_is_refused_with_what_to_do_instead() {
+    let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
+    let before = sandbox.read(STATE);
+    let refused = sandbox.piton(["begin", "5.2"]).run();
+    assert_ne!(refused.code, 0);
+    let message = refused.at("/error/message").as_str().unwrap().to_owned();
+    assert!(message.contains(STATE) && message.contains("does not write yet"), "{message}");
+    assert_eq!(sandbox.read(STATE), before);
+}
+
+#[test]
+fn the_hand_over_names_story_plan_and_mode() {
+    let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
+    let context = sandbox.piton(["context", "--step", "5.2"]).run().expect_code(0);
+    let text = context.json().to_string();
+    assert!(text.contains("docs/stories/epics/five/5.2.story.md") && text.contains(PLAN), "{text}");
+    assert!(text.contains("\"mode\":\"autopilot\"") && text.contains("\"first_open_task\""), "{text}");
+}

@@ -1,0 +1,6 @@
+//! AIOS, AIOX and nexos through the binary.
+
+mod dev_cycle;
+mod epic;
+mod qa_loop;
+mod real;

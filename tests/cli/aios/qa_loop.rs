@@ -1,0 +1,75 @@
+//! Reviews and fixes of one story: what the history says comes next.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+const STATE: &str = "qa/2.1/loop-status.json";
+
+fn state(status: &str, current: u32, max: u32, entry: &str) -> String {
+    format!(
+        "{{\"storyId\": \"2.1\", \"currentIteration\": {current}, \"maxIterations\": {max}, \"status\": \"{status}\",\n \
+         \"startedAt\": \"2026-01-31T11:00:00Z\", \"updatedAt\": \"2026-01-31T11:30:00Z\", \"history\": [{entry}]}}\n"
+    )
+}
+
+fn entry(reviewed: bool, verdict: &str, fixed: bool) -> String {
+    let stamp = |is_there: bool| if is_there { "\"2026-01-31T11:10:00Z\"" } else { "null" };
+    let verdict = if reviewed { format!("\"{verdict}\"") } else { "null".to_owned() };
+    format!(
+        "{{\"iteration\": 1, \"reviewedAt\": {}, \"verdict\": {verdict}, \"fixedAt\": {}}}",
+        stamp(reviewed),
+        stamp(fixed)
+    )
+}
+
+#[test]
+fn a_loop_goes_on_with_the_review_or_the_fix_that_is_missing() {
+    for (status, entry, expected) in [
+        ("pending", String::new(), ("review-1", "run", "qa")),
+        ("in_progress", entry(false, "", false), ("review-1", "retry", "qa")),
+        ("in_progress", entry(true, "REJECT", false), ("fix-1", "run", "dev")),
+        ("in_progress", entry(true, "REJECT", true), ("review-2", "run", "qa")),
+        ("stopped", entry(true, "REJECT", false), ("fix-1", "run", "dev")),
+        ("in_progress", entry(true, "APPROVE", false), ("review-1", "verify", "qa")),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(STATE, &state(status, 1, 5, &entry));
+        let before = sandbox.tree();
+        let (step, action, agent) = expected;
+        // An approval that the loop does not know of is looked at and recorded, by somebody.
+        let code = if action == "verify" { 9 } else { 0 };
+        let plan = sandbox.piton(["plan"]).run().expect_code(code);
+        assert_eq!(plan.at("/data/run/id"), "qa-2.1");
+        assert_eq!(plan.at("/data/next/0/step"), step, "{status} {entry}");
+        assert_eq!(plan.at("/data/next/0/action"), action, "{status} {entry}");
+        assert_eq!(plan.at("/data/next/0/agent"), agent, "{status} {entry}");
+        assert_eq!(plan.at("/data/next/1"), Value::Null, "{status} {entry}");
+        assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_person_decides_where_reviews_are_used_up_blocked_or_escalated() {
+    for (status, max, entry, step) in [
+        ("in_progress", 1, entry(true, "REJECT", true), "escalation"),
+        ("escalated", 5, entry(true, "REJECT", true), "escalation"),
+        ("in_progress", 5, entry(true, "BLOCKED", false), "review-1"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(STATE, &state(status, 1, max, &entry));
+        let plan = sandbox.piton(["plan"]).run().expect_code(9);
+        assert_eq!(plan.at("/data/verdict"), "blocked", "{status} {entry}");
+        assert_eq!(plan.at("/data/interruption/step"), step, "{status} {entry}");
+    }
+}
+
+#[test]
+fn a_loop_that_went_silent_is_said_to_be_and_goes_on() {
+    let sandbox = Sandbox::new();
+    let text = state("in_progress", 1, 5, &entry(true, "REJECT", false));
+    sandbox.file(STATE, &text.replace("11:30", "10:30"));
+    let plan = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!(plan.findings(), ["owner-gone"]);
+    assert_eq!(plan.at("/data/next/0/step"), "fix-1");
+}

@@ -1,0 +1,50 @@
+//! States that public projects committed, where they lie beside the repository; elsewhere there is nothing to test.
+
+use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::repository;
+
+#[test]
+fn killed_cycles_that_went_round_are_for_a_person() {
+    // A worktree of the repository lies one folder deeper.
+    let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
+    let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
+    let sandbox = Sandbox::new();
+    Tree::of(&place.join("dev-cycle")).write_to(&sandbox.root());
+    let before = sandbox.tree();
+    for (story, saved) in [("bob-bugfix-1", "3_self_healing"), ("test-bob-1", "1_validation")] {
+        let plan = sandbox.piton(["plan", &format!("dev-{story}")]).run().expect_code(9);
+        assert_eq!(plan.at("/data/verdict"), "blocked", "{story}");
+        assert_eq!(plan.at("/data/next"), serde_json::json!([]), "{story}");
+        let message = plan.at("/findings/0/message").as_str().unwrap().to_owned();
+        assert!(message.starts_with(saved) && message.contains("passed checkpoint GO"), "{message}");
+    }
+    assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
+}
+
+#[test]
+fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_reopened() {
+    let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
+    let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
+    let sandbox = Sandbox::new();
+    Tree::of(&place.join("epic-act")).write_to(&sandbox.root());
+    let list = sandbox.piton(["list"]).run();
+    let found = list.json()["findings"].as_array().cloned().unwrap_or_default();
+    let lagging: Vec<&str> = found
+        .iter()
+        .filter(|finding| finding["code"] == "story-drift")
+        .filter_map(|finding| finding["step"].as_str())
+        .collect();
+    assert_eq!(lagging, ["ACT-1", "ACT-2", "ACT-3", "ACT-4", "ACT-6", "ACT-5", "ACT-7", "ACT-8"]);
+    let state = ".aios/epic-EPIC-ACT-state.yaml";
+    let text = sandbox.read(state).replacen("  status: completed", "  status: active", 1);
+    // The second wave is open again, with its only story.
+    let (head, tail) = text.split_once("name: \"Unification\"").unwrap();
+    let tail = tail.replacen("status: completed", "status: in_progress", 2);
+    sandbox.file(state, &format!("{head}name: \"Unification\"{tail}"));
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(plan.at("/data/run/id"), "epic-EPIC-ACT");
+    assert_eq!(plan.at("/data/run/title"), "Epic Execution for EPIC-ACT");
+    assert_eq!(plan.at("/data/next/0/step"), "ACT-6");
+    assert_eq!(plan.at("/data/native/resume_phase/wave"), "wave-2");
+}
