@@ -16,7 +16,7 @@ mod dialect;
 mod engine;
 mod model;
 mod ops;
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+#[expect(dead_code, reason = "the executor that uses it comes next")]
 mod runner;
 mod schema;
 mod store;

@@ -44,6 +44,11 @@ use crate::model::Wanted;
 pub(crate) trait Dialect: Sync {
     fn id(&self) -> DialectId;
 
+    /// Says where its runs are.
+    fn ground(&self) -> Ground {
+        Ground::Project
+    }
+
     /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
     /// content. `path` is relative to the root.
     fn marks(&self, path: &str) -> bool;
@@ -68,6 +73,12 @@ pub(crate) trait Dialect: Sync {
     ///
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Returns a file that only grows and whose end was cut off in the middle of a write, with how many bytes of it are sound:
+    /// the rest is set aside before anything is added.
+    fn torn(&self, _files: &FileSet) -> Option<(RelPath, u64)> {
+        None
+    }
 
     /// Returns the published schema that a state file has to satisfy.
     fn schema_of(&self, path: &RelPath) -> Option<&'static str>;
@@ -117,7 +128,7 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Returns the plan in the system's own words.
-    fn native(&self, run: &Run, plan: &Plan) -> Value;
+    fn native(&self, files: &FileSet, run: &Run, plan: &Plan) -> Value;
 
     /// Returns what the system's own messages say about the situation.
     fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
@@ -126,6 +137,15 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Says where the runs of a dialect are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// In the project that they are about.
+    Project,
+    /// In the folder for state of this user: what a project ships is none of them.
+    Home,
 }
 
 /// Is where the state of a run lay once.
@@ -207,7 +227,8 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios];
+pub(crate) static DIALECTS: &[&dyn Dialect] =
+    &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios, &script::Script];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

@@ -173,6 +173,8 @@ pub(crate) enum ReadSpec {
     Tree { dir: RelPath, suffix: &'static str },
     /// The names of the files directly in a folder, without content.
     Names { dir: RelPath },
+    /// One file below another root, which the set has under a path of its own: read, never written.
+    Elsewhere { root: Utf8PathBuf, file: RelPath, shown: RelPath },
 }
 
 /// Is something that looks like a run of one dialect.
@@ -351,7 +353,6 @@ pub(crate) enum EditKind {
     Remove { before: Arc<[u8]> },
     /// Adds to the end of a file that only grows. Refused unless it still has this length; goes alone, without a history, since
     /// what was there before stays there.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
     Append { before_len: u64, bytes: Vec<u8> },
 }
 

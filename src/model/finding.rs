@@ -139,6 +139,7 @@ finding_codes! {
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
     FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
+    SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, since what a session says is run.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
     KindNotResumed "kind-not-resumed" Info false "A saved state of a kind that Piton recognises and does not resume yet.";
     RunEnded "run-ended" Info false "A saved state says that its run is over or was given up: it is evidence, and no run.";

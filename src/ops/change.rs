@@ -13,6 +13,7 @@ use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use super::world::located;
+use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -169,7 +170,12 @@ impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-        let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        let mut files = read();
+        if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
+            store::set_tail_aside(&lock, &path, sound, world.clock.now)?;
+            files = read();
+        }
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
     }
 

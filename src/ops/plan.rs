@@ -55,7 +55,7 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
     let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    planned.plan.native = opened.dialect.native(run, &planned.plan);
+    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan);
     // The word that a preflight wants is the same everywhere.
     if world.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)

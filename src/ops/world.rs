@@ -8,8 +8,12 @@ use super::restore;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
+use crate::dialect::Ground;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
+use crate::dialect::script::candidate;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
@@ -31,6 +35,7 @@ use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::Scope;
+use crate::store::SessionHome;
 
 /// Is what the command line says about every verb.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +52,8 @@ pub(crate) struct Request {
 pub(crate) struct World {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
+    /// Where the sessions of this repository are; `None` where the environment names no place for state.
+    pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
     pub(crate) mode: Mode,
     /// RUN, when it was given and is no path that `project` was opened at.
@@ -82,14 +89,22 @@ impl World {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
-        let project = Project::open(run_path.as_deref().unwrap_or(&start), &environment)?;
+        let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
+        // The records of a session lie in no project, and it may have lost its worktree.
+        let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
+        let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
+        let home = match session {
+            Some((home, _)) => Some(home),
+            None => SessionHome::of(&project, &environment),
+        };
+        home.iter().for_each(|home| project.leave_out(home));
         let mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => mode,
             (None, Some(text)) => parse_mode(text)?,
             (None, None) => project.config.mode.unwrap_or_default(),
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, clock, mode, run, run_path })
+        Ok(Self { project, environment, home, clock, mode, run, run_path })
     }
 
     /// Walks the project once and returns every run in it, with what only looks like one.
@@ -106,15 +121,20 @@ impl World {
     }
 
     fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
+        let marks = |path: &str| on(Ground::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         let mut spots = Vec::new();
         let mut findings = Vec::new();
         for listing in &mut listings {
-            let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
+            let further: Vec<RelPath> = on(Ground::Project).flat_map(|dialect| dialect.further(listing)).collect();
             store::look_further(listing, &further);
-            probe(listing, &mut spots, &mut findings);
+            probe(Ground::Project, listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+        }
+        if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
+            let sessions = home.listing(&self.project.config);
+            probe(Ground::Home, &sessions.listing, &mut spots, &mut findings);
+            findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
         }
         (spots, findings)
     }
@@ -188,13 +208,32 @@ impl World {
     }
 }
 
+/// Returns the folder that a session was started in, when it says so and is still there.
+fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
+    let header = candidate(id, None)?.own.join(HEADER).ok()?;
+    let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
+    let header: Header = serde_json::from_slice(&bytes).ok()?;
+    store::existing_path(&header.root, ".")
+}
+
 /// Returns the format that the environment asks for.
 pub(crate) fn wanted_format() -> Option<String> {
     Environment::read().format
 }
 
-fn probe(listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
-    for dialect in DIALECTS {
+/// Returns the dialects whose runs are there.
+fn on(ground: Ground) -> impl Iterator<Item = &'static dyn Dialect> {
+    DIALECTS.iter().copied().filter(move |dialect| dialect.ground() == ground)
+}
+
+fn foreign(folder: &Utf8Path) -> Finding {
+    let message = format!("{folder} belongs to another user, or is a link: no session in it is read");
+    let fix = format!("look whose it is: ls -ld {}", engine::quoted(folder.as_str()));
+    Finding::new(FindingCode::SessionForeign, message).fix(fix)
+}
+
+fn probe(ground: Ground, listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
+    for dialect in on(ground) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);
         let found = probed.candidates.into_iter();

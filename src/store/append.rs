@@ -40,7 +40,6 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
 /// # Errors
 ///
 /// When it cannot be read, kept or cut.
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) fn set_tail_aside(
     lock: &RunLock,
     path: &RelPath,

@@ -12,6 +12,7 @@ use walkdir::WalkDir;
 
 use super::path::Root;
 use super::project::Project;
+use super::sessions::SessionHome;
 use super::stage;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -58,6 +59,14 @@ pub(crate) enum Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Tells whether a session of a home can be meant.
+    pub(crate) fn may_mean(self, home: &SessionHome) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
+        }
+    }
+
     fn enters(self, folder: &Path) -> bool {
         match self {
             Self::Whole => true,
@@ -209,7 +218,7 @@ fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 
-fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
+pub(super) fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
     let (file, metadata) = root.open_file(path).ok()?;
     if metadata.len() > LOOK_LIMIT {
         return None;

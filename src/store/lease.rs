@@ -40,6 +40,9 @@ struct Lease {
     process_start: Option<u64>,
     boot_id: Option<String>,
     host: String,
+    /// The holder is one process and nobody else: not what it starts, and no other call of the same session.
+    #[serde(default)]
+    strict: bool,
     /// The verb that took it, for people.
     command: String,
     taken_at: Timestamp,
@@ -57,11 +60,21 @@ pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environ
     inspect_in(lock.own_dir(), clock, environment)
 }
 
+/// Does the same for a caller who drives runs by itself.
+#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
+    seen_by(lock.own_dir(), clock, || caller.clone())
+}
+
 pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
+    seen_by(own_dir, clock, || Caller::find(environment))
+}
+
+fn seen_by(own_dir: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
     match read(own_dir) {
         Found::Nothing => Owner::None,
         Found::Torn => Owner::Dead { since: None, session: None },
-        Found::Lease(lease) => judge(&lease, clock, &Caller::find(environment)),
+        Found::Lease(lease) => judge(&lease, clock, &caller()),
     }
 }
 
@@ -69,7 +82,11 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
     let is_same_session = lease.session.is_some() && lease.session == caller.session;
-    if is_same_session || (is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder)) {
+    let is_ours = match lease.strict {
+        true => caller.strict && is_this_machine && holder == caller.owner,
+        false => is_same_session || (is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder)),
+    };
+    if is_ours {
         return Owner::Ours;
     }
     let age = clock.now.seconds_since(lease.heartbeat);
@@ -82,8 +99,12 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         process::is_alive(holder).unwrap_or(is_fresh)
     };
     if is_alive {
-        let place =
-            if lease.host == caller.host { String::new() } else { format!(" on host {}", clean_line(&lease.host, 64)) };
+        let is_elsewhere = lease.host != caller.host;
+        let place = if is_elsewhere || lease.strict {
+            format!(" on host {}", clean_line(&lease.host, 64))
+        } else {
+            String::new()
+        };
         let command = clean_line(&lease.command, 80);
         let description = format!("process {}{place} (`{command}`), last heard of at {}", lease.pid, lease.heartbeat);
         Owner::Live { description }
@@ -99,11 +120,12 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
 /// When the lease cannot be written.
 pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str) -> Result<(), StoreError> {
     let lease = Lease {
-        session: caller.session.as_deref().map(|id| clean_line(id, 128)),
+        session: caller.session.as_deref().filter(|_| !caller.strict).map(|id| clean_line(id, 128)),
         pid: caller.owner.pid,
         process_start: caller.owner.start,
         boot_id: caller.boot_id.clone(),
         host: caller.host.clone(),
+        strict: caller.strict,
         command: clean_line(command, 80),
         taken_at: clock.now,
         heartbeat: clock.now,

@@ -28,14 +28,12 @@ mod project;
 mod read;
 mod repository;
 mod scratch;
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) mod sessions;
 mod stage;
 #[cfg(test)]
 mod testing;
 mod txn;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the executor that uses it comes next"))]
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
@@ -66,3 +64,4 @@ pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;
 pub(crate) use scratch::existing_path;
+pub(crate) use sessions::SessionHome;

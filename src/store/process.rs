@@ -30,6 +30,8 @@ pub(crate) struct Caller {
     pub(crate) ancestors: Vec<Process>,
     pub(crate) boot_id: Option<String>,
     pub(crate) host: String,
+    /// The owner is this very process, and the lease it takes is nobody else's.
+    pub(crate) strict: bool,
 }
 
 impl Caller {
@@ -44,7 +46,17 @@ impl Caller {
             ancestors: lineage.into_iter().map(|(process, _)| process).collect(),
             boot_id: boot_id(),
             host: host(),
+            strict: false,
         }
+    }
+
+    /// Returns this process as one that drives a run by itself, from its first step to its last: a call that it starts, or another
+    /// one of the same session, does not.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+    pub(crate) fn itself(environment: &Environment) -> Self {
+        let pid = std::process::id();
+        let owner = Process { pid, start: start_of(pid) };
+        Self { owner, strict: true, ..Self::find(environment) }
     }
 }
 
@@ -87,7 +99,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
 }
 
 /// Returns when a process started.
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     stat(pid).map(|found| found.start)
 }
@@ -115,6 +127,11 @@ fn lineage() -> Vec<(Process, String)> {
 fn lineage() -> Vec<(Process, String)> {
     const { assert!(ANCESTORS_LIMIT > 0) };
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn start_of(_pid: u32) -> Option<u64> {
+    None
 }
 
 /// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only

@@ -96,7 +96,7 @@ impl Dialect for Aios {
         places::backup_of(path)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan) -> serde_json::Value {
         native::native(run, plan)
     }
 

@@ -173,7 +173,9 @@ impl<'a> Prober<'a> {
     fn tell_of(&mut self, documents: &[ReadSpec]) {
         self.told.extend(documents.iter().filter_map(|spec| match spec {
             ReadSpec::File(path) => Some(path.clone()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
+                None
+            }
         }));
     }
 

@@ -88,7 +88,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan) -> serde_json::Value {
         native::plan(run, plan)
     }
 

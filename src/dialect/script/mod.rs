@@ -1,6 +1,98 @@
 //! Sessions of the runner: `session.json` says what a session is, `journal.jsonl` what happened in it, `checkpoint.json` where that
 //! leaves it. `spec` reads the workflow file that a session runs. Pure, like every dialect.
 
+mod native;
+mod place;
+mod read;
 pub(crate) mod record;
+mod session;
 pub(crate) mod spec;
 pub(crate) mod state;
+mod write;
+
+pub(crate) use place::candidate;
+pub(crate) use session::Session;
+#[expect(unused_imports, reason = "the executor that uses it comes next")]
+pub(crate) use session::start;
+
+use record::Header;
+use record::Rest;
+
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Ground;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::model::Brief;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::RelPath;
+use crate::model::Run;
+
+/// Speaks the sessions of `piton run`.
+pub(crate) struct Script;
+
+impl Dialect for Script {
+    fn id(&self) -> DialectId {
+        DialectId::Script
+    }
+
+    fn ground(&self) -> Ground {
+        Ground::Home
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        place::session_of_header(path).is_some()
+    }
+
+    fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
+        false
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
+            let id = place::session_of_header(entry.path.as_str())?;
+            let header: Option<Header> = entry.look.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+            candidate(id, header.as_ref())
+        });
+        Probed { candidates: candidates.collect(), findings: Vec::new() }
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
+    }
+
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, change)
+    }
+
+    fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
+        let session = Session::of(files).ok()?;
+        let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
+        is_torn.then_some((session.journal_file, session.journal.tail.length))
+    }
+
+    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
+        None
+    }
+
+    fn native(&self, files: &FileSet, run: &Run, plan: &Plan) -> serde_json::Value {
+        native::native(files, run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        native::brief(files, run, next)
+    }
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests;

@@ -9,8 +9,10 @@ use super::Command;
 use super::Foreach;
 use super::Items;
 use super::OnFailure;
+use super::Secret;
 use super::Step;
 use super::Validate;
+use super::Workflow;
 use super::WriteFile;
 use super::condition::Condition;
 use super::condition::Operand;
@@ -41,6 +43,20 @@ pub(super) fn of(step: &Step) -> Value {
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));
     Value::Object(essence)
+}
+
+/// Returns what stands outside of the steps and reaches all of them.
+pub(super) fn head(workflow: &Workflow) -> Value {
+    let env: Map<String, Value> = workflow.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let secrets = workflow.secrets.iter().map(|(name, secret)| {
+        let from = match secret {
+            Secret::Env(variable) => json!({"env": variable}),
+            Secret::File(path) => json!({"file": path}),
+        };
+        (name.clone(), from)
+    });
+    let files: Vec<Value> = workflow.env_files.iter().map(text).collect();
+    json!({"env": env, "secrets": secrets.collect::<Map<String, Value>>(), "env_files": files})
 }
 
 fn steps(steps: &[Step]) -> Value {

@@ -14,7 +14,6 @@ mod workflow;
 
 use crate::model::Finding;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the executor that uses it comes next"))]
 pub(crate) use parse::parse;
 pub(crate) use workflow::Backoff;
 pub(crate) use workflow::Capture;

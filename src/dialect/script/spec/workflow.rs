@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::condition::Condition;
+use super::essence;
 use super::template::Template;
+use crate::dialect::script::record::Outline;
+use crate::dialect::script::record::OutlineStep;
 use crate::dialect::yaml::Place;
 use crate::model::StepId;
 
@@ -266,6 +269,19 @@ impl Retry {
 }
 
 impl Workflow {
+    /// Returns what a session keeps of the workflow; `sha256` is the digest of the bytes of its file.
+    pub(crate) fn outline(&self, sha256: String) -> Outline {
+        let steps = self.steps.iter().map(|step| OutlineStep {
+            id: step.id.clone(),
+            title: step.title.clone(),
+            definition: step.essence.clone(),
+            idempotent: step.idempotent,
+            probe: step.probe.as_ref().map(ToString::to_string),
+        });
+        let head = crate::model::sha256_hex(essence::head(self).to_string().as_bytes());
+        Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
+    }
+
     /// Tells whether any step, at any depth, calls `claude`.
     pub(crate) fn needs_claude(&self) -> bool {
         let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
