@@ -131,6 +131,7 @@ fn request(global: &Global, run: Option<&String>) -> Request {
             ModeArg::Preflight => Mode::Preflight,
         }),
         run: run.cloned(),
+        prodigy_home: global.prodigy_home.clone(),
     }
 }
 

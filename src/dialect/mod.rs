@@ -9,7 +9,7 @@ mod dotagent;
 mod fields;
 mod json;
 mod nine_step;
-#[expect(dead_code, reason = "the executor that uses it comes next")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) mod script;
 mod yaml;
 
@@ -19,6 +19,7 @@ pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 
+use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::model::Brief;
@@ -73,6 +74,11 @@ pub(crate) trait Dialect: Sync {
     ///
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Returns the command that takes a run over which is another program's: read and planned here, never written.
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
+        None
+    }
 
     /// Returns a file that only grows and whose end was cut off in the middle of a write, with how many bytes of it are sound:
     /// the rest is set aside before anything is added.

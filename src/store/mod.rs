@@ -42,6 +42,7 @@ pub(crate) use commit::move_folder;
 pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
 pub(crate) use discover::look_further;
+pub(crate) use discover::tree;
 pub(crate) use environment::Environment;
 pub(crate) use error::StoreError;
 pub(crate) use evidence::describe;
