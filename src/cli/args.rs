@@ -111,6 +111,8 @@ pub(super) enum Verb {
     Complete(Complete),
     /// Take an interrupted run up again and print the context of its next step
     Resume(Resume),
+    /// List the sessions of `piton run`, show one, put away those that are over
+    Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
     /// Bring an earlier checkpoint back; what it replaces stays in the history

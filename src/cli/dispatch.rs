@@ -110,6 +110,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
             ops::change(&world(run.as_ref())?, change)?
         }
         Verb::Resume(resume) => resume_run(&world(resume.run.run.as_ref())?, resume, format)?,
+        Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,

@@ -116,6 +116,11 @@ impl World {
         Ok(Self { project, environment, home, clock, mode, run, run_path, prodigy })
     }
 
+    /// Returns the home of Prodigy that is looked into.
+    pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
+        self.prodigy.as_ref().map(|listing| listing.root.as_path())
+    }
+
     /// Walks the project once and returns every run in it, with what only looks like one.
     pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
         self.spots_in(Scope::Whole)
@@ -233,6 +238,11 @@ fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
     let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
     let header: Header = serde_json::from_slice(&bytes).ok()?;
     store::existing_path(&header.root, ".")
+}
+
+/// Returns where Prodigy keeps its sessions when nobody says where.
+pub(crate) fn usual_prodigy_home() -> Option<String> {
+    Environment::read().prodigy_home.map(Utf8PathBuf::into_string)
 }
 
 /// Returns the format that the environment asks for.

@@ -33,6 +33,8 @@ mod stage;
 #[cfg(test)]
 mod testing;
 mod txn;
+#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::now;
@@ -65,4 +67,5 @@ pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;
 pub(crate) use scratch::existing_path;
+pub(crate) use scratch::is_folder;
 pub(crate) use sessions::SessionHome;

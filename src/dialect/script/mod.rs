@@ -20,10 +20,12 @@ use camino::Utf8Path;
 use record::Header;
 use record::Rest;
 
+use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Ground;
 use crate::dialect::Loaded;
+use crate::dialect::Moved;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Candidate;
@@ -37,6 +39,7 @@ use crate::model::Next;
 use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 use crate::model::quoted;
 
 /// Speaks the sessions of `piton run`.
@@ -89,6 +92,13 @@ impl Dialect for Script {
         let session = Session::of(files).ok()?;
         let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
         is_torn.then_some((session.journal_file, session.journal.tail.length))
+    }
+
+    fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
+        let to =
+            RelPath::parse(&format!("archive/{name}")).map_err(|error| EditError::Unsupported(error.to_string()))?;
+        Ok(Some(Archival { moved: Moved::Folder(files.own.clone()), to, edits: Vec::new(), register: None }))
     }
 
     fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {

@@ -8,7 +8,6 @@ mod import;
 mod place;
 mod read;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the command that uses it comes next"))]
 pub(crate) use import::import;
 pub(crate) use place::home_of;
 pub(super) use place::is_marked;
