@@ -13,6 +13,7 @@ use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use super::world::located;
+use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
@@ -555,5 +556,9 @@ fn next_command(world: &World, opened: &Opened, revision: &str, written: &Writte
     let header = opened.header_at(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    if opened.dialect.ground() == Ground::Home {
+        // Its steps are run by a resume.
+        return Some(planned.plan.commands.resume.unwrap_or_else(plan));
+    }
     Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

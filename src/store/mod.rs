@@ -33,7 +33,7 @@ mod stage;
 #[cfg(test)]
 mod testing;
 mod txn;
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
+#[expect(dead_code, reason = "the executor that uses it comes next")]
 pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
