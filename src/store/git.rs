@@ -39,7 +39,7 @@ const WALK_LIMIT: usize = 100_000;
 const CLOCK_SLOP: i64 = 7 * 86_400;
 
 /// What a hook or an alias of git sets would lead the questions astray.
-const REMOVED: [&str; 9] = [
+pub(super) const REMOVED: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",

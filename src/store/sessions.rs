@@ -14,6 +14,7 @@ use camino::Utf8PathBuf;
 
 use super::discover;
 use super::environment::Environment;
+use super::error::StoreError;
 use super::path::Root;
 use super::platform;
 use super::project::Project;
@@ -51,9 +52,19 @@ impl SessionHome {
     }
 
     /// Returns where the records of a session are.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
     pub(crate) fn session(&self, id: &str) -> Utf8PathBuf {
         self.root.join(SESSIONS).join(id)
+    }
+
+    /// Makes the folder of a new session, for its owner only.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
+        let folder = self.session(id);
+        make_private(&folder)?;
+        Ok(folder)
     }
 
     /// Returns where a session works.
@@ -137,6 +148,24 @@ fn without_links(path: &Utf8Path) -> Utf8PathBuf {
     below.unwrap_or_else(|| path.to_owned())
 }
 
+/// Makes a folder and those above it that are missing; nobody but the owner may enter the new ones.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        match platform::create_private_dir(folder.as_std_path()) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io(folder, error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 /// Puts a name that people recognise before a digest of the whole path, since two repositories may have one name.
 fn key(root: &Utf8Path, identity: &Utf8Path) -> String {
     let name = root.file_name().unwrap_or_default();
@@ -146,12 +175,12 @@ fn key(root: &Utf8Path, identity: &Utf8Path) -> String {
 }
 
 /// Returns an id for a new session: later ones sort behind, and nobody can tell it in advance.
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) fn new_id(now: Timestamp) -> String {
     format!("session-{}-{:012x}", now.compact().to_lowercase(), random() >> 16)
 }
 
-fn random() -> u64 {
+/// Returns a number that nobody can tell in advance.
+pub(crate) fn random() -> u64 {
     let mut bytes = [0; 8];
     match File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)) {
         Ok(()) => u64::from_ne_bytes(bytes),

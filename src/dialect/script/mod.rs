@@ -12,7 +12,6 @@ mod write;
 
 pub(crate) use place::candidate;
 pub(crate) use session::Session;
-#[expect(unused_imports, reason = "the executor that uses it comes next")]
 pub(crate) use session::start;
 
 use record::Header;
