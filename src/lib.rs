@@ -16,7 +16,6 @@ mod dialect;
 mod engine;
 mod model;
 mod ops;
-#[expect(dead_code, reason = "the executor that uses it comes next")]
 mod runner;
 mod schema;
 mod store;

@@ -109,8 +109,10 @@ pub(super) enum Verb {
     Abort(Rest),
     /// Record that the whole run is over
     Complete(Complete),
-    /// Take an interrupted run up again and print the context of its next step
+    /// Take an interrupted run up again: print the context of its next step, or, for a session of `run`, go on running it
     Resume(Resume),
+    /// Run a workflow file, unattended, in a worktree of its own
+    Run(Run),
     /// List the sessions of `piton run`, show one, put away those that are over
     Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
@@ -393,6 +395,37 @@ pub(super) struct Resume {
     /// Leave out the least important parts of the context beyond this size
     #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
     pub(super) budget: usize,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// For a session of `run`: do finished steps again whose definition was changed
+    #[arg(long)]
+    pub(super) accept_edits: bool,
+    /// For a session of `run`: print what happens as JSON lines
+    #[arg(long)]
+    pub(super) events: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// The workflow file, YAML or JSON (schema: `piton schema script`)
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// What `${ARG}` stands for
+    #[arg(long, value_name = "VALUE", num_args = 1.., allow_hyphen_values = true)]
+    pub(super) args: Vec<String>,
+    /// Let the steps work in the project itself instead of a worktree
+    #[arg(long)]
+    pub(super) no_worktree: bool,
+    /// Merge at the end without asking, and remove the worktree when nothing in it is uncommitted
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Print what happens as JSON lines
+    #[arg(long)]
+    pub(super) events: bool,
+    /// Check the file and say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod dispatch;
 mod error;
 mod output;
 mod render;
+mod script;
 mod sessions;
 
 use std::panic;

@@ -118,6 +118,14 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
 }
 
+/// Prints one line of JSON, whoever reads it.
+pub(super) fn print_line(value: &serde_json::Value) -> io::Result<()> {
+    let mut line = escaped(&value.to_string());
+    line.push('\n');
+    let mut out = io::stdout().lock();
+    quiet_pipe(out.write_all(line.as_bytes()).and_then(|()| out.flush()))
+}
+
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -128,6 +136,17 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+/// Passes on what a step printed, as it is.
+pub(super) fn pass_on(bytes: &[u8], is_result: bool) {
+    // A reader that went away must not end a run.
+    let _ = if is_result {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    } else {
+        io::stderr().lock().write_all(bytes)
+    };
 }
 
 /// Says something beside the result.

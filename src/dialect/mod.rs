@@ -9,7 +9,6 @@ mod dotagent;
 mod fields;
 mod json;
 mod nine_step;
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) mod script;
 mod yaml;
 
@@ -21,6 +20,11 @@ pub(crate) use json::Document;
 
 use camino::Utf8Path;
 use serde_json::Value;
+
+/// Says why a text is no YAML; `None` when it is.
+pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
+    yaml::parse(bytes).err().map(|error| error.message)
+}
 
 use crate::model::Brief;
 use crate::model::Candidate;

@@ -119,6 +119,28 @@ const fn completed() -> Status {
     Status::Completed
 }
 
+impl Outcome {
+    /// Returns the success of a step with nothing else to say about it.
+    pub(crate) fn completed(step: StepId) -> Self {
+        Self {
+            step,
+            part: None,
+            status: Status::Completed,
+            agent: None,
+            verdict: None,
+            conditions: Vec::new(),
+            summary: None,
+            error: None,
+            outputs: Vec::new(),
+            commit: None,
+            set: BTreeMap::new(),
+            attempt: 0,
+            failures: 0,
+            from: None,
+        }
+    }
+}
+
 /// Addresses a part of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartRef {

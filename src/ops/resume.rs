@@ -8,7 +8,6 @@ use super::plan::PlanRequest;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
-use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
@@ -42,10 +41,9 @@ pub(crate) enum Taken {
     Ask(Box<Report>, Question),
 }
 
-/// Resumes the run that is meant. `can_ask`: a person sits at the terminal.
-pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
-    let spot = select::spot(world)?;
-    let opened = world.read(&spot)?;
+/// Resumes a run. `can_ask`: a person sits at the terminal.
+pub(crate) fn resume(world: &World, spot: &Spot, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
+    let opened = world.read(spot)?;
     let run = opened.run()?;
     let planned = plan::planned(world, &opened, run, &request.plan)?;
     match consent(world, &planned, request.yes, can_ask) {
@@ -53,7 +51,7 @@ pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> R
         Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(run, planned)))),
         Consent::Ask(question) => return Ok(Taken::Ask(Box::new(plan::report(run, planned)), question)),
     }
-    take(world, &spot, &opened, planned, request).map(|report| Taken::Report(Box::new(report)))
+    take(world, spot, &opened, planned, request).map(|report| Taken::Report(Box::new(report)))
 }
 
 enum Consent {

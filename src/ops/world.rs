@@ -19,6 +19,7 @@ use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
@@ -72,6 +73,13 @@ pub(crate) struct World {
 pub(crate) struct Spot {
     pub(crate) root: Utf8PathBuf,
     pub(crate) candidate: Candidate,
+}
+
+impl Spot {
+    /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
+    pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
+        (self.candidate.dialect == DialectId::Script).then(|| (self.root.as_path(), self.candidate.name.as_str()))
+    }
 }
 
 /// Is a run with everything that was read of it.

@@ -97,6 +97,16 @@ impl Environment {
     }
 }
 
+/// Returns one variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns all that are text.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -61,7 +61,6 @@ pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environ
 }
 
 /// Does the same for a caller who drives runs by itself.
-#[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
 pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
     seen_by(lock.own_dir(), clock, || caller.clone())
 }

@@ -33,10 +33,10 @@ mod stage;
 #[cfg(test)]
 mod testing;
 mod txn;
-#[expect(dead_code, reason = "the executor that uses it comes next")]
 pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
+pub(crate) use clock::Ticker;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
@@ -46,6 +46,8 @@ pub(crate) use discover::listings;
 pub(crate) use discover::look_further;
 pub(crate) use discover::tree;
 pub(crate) use environment::Environment;
+pub(crate) use environment::variable;
+pub(crate) use environment::variables;
 pub(crate) use error::StoreError;
 pub(crate) use evidence::describe;
 pub(crate) use evidence::gather;
@@ -56,6 +58,7 @@ pub(crate) use lock::RunLock;
 pub(crate) use lock::try_lock;
 pub(crate) use platform::denied;
 pub(crate) use process::Caller;
+pub(crate) use process::marked;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;

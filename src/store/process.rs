@@ -52,12 +52,41 @@ impl Caller {
 
     /// Returns this process as one that drives a run by itself, from its first step to its last: a call that it starts, or another
     /// one of the same session, does not.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the executor that uses it comes next"))]
     pub(crate) fn itself(environment: &Environment) -> Self {
         let pid = std::process::id();
-        let owner = Process { pid, start: start_of(pid) };
-        Self { owner, strict: true, ..Self::find(environment) }
+        Self { owner: identify(pid), strict: true, ..Self::find(environment) }
     }
+}
+
+impl Process {
+    /// Tells whether exactly this process is at work.
+    pub(crate) fn is_at_work(self) -> bool {
+        is_alive(self) == Some(true)
+    }
+}
+
+/// Finds the processes of this user that were given one of these variables, each as `NAME=value`; the caller is none of them.
+/// Empty where the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let is_marked = |pid: &u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut given = environment.split(|byte| *byte == 0);
+        given.any(|variable| variables.iter().any(|wanted| wanted.as_bytes() == variable))
+    };
+    pids.filter(|pid| *pid != std::process::id()).filter(is_marked).map(identify).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn marked(_variables: &[String]) -> Vec<Process> {
+    Vec::new()
+}
+
+/// Returns which process has this number now.
+fn identify(pid: u32) -> Process {
+    Process { pid, start: start_of(pid) }
 }
 
 #[cfg(target_os = "linux")]

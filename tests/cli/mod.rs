@@ -16,6 +16,7 @@ mod own_workflow;
 mod permissions;
 pub(crate) mod projects;
 mod schema;
+mod script;
 mod select;
 mod status;
 mod validate;

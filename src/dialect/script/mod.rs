@@ -14,7 +14,6 @@ mod write;
 
 pub(crate) use place::candidate;
 pub(crate) use session::Session;
-#[expect(unused_imports, reason = "the executor that uses it comes next")]
 pub(crate) use session::start;
 
 use camino::Utf8Path;

@@ -88,6 +88,9 @@ pub(crate) struct StepState {
     pub(crate) exit_code: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) commit: Option<String>,
+    /// HEAD before its first try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) child: Option<Child>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +140,7 @@ impl Default for StepState {
             retryable: None,
             exit_code: None,
             commit: None,
+            head: None,
             child: None,
             retry: None,
             items: None,
@@ -207,16 +211,17 @@ impl State {
                 }
             }
             ChangeKind::Start(_) => {
-                self.rest(Phase::Active, None);
+                // The first record of a session, or of one that a person begins from its first step again.
+                *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
                 self.run.started_at = Some(change.at);
-                self.last = Last::Created;
+                self.run.changed_at = Some(change.at);
             }
         }
     }
 
     fn facts(&mut self, facts: &Facts) {
         if let Some(definition) = &facts.definition {
-            self.workflow = definition.clone();
+            self.define(definition);
         }
         for (name, value) in &facts.variables {
             if *value == (Captured::Inline { value: Value::Null }) {
@@ -225,11 +230,24 @@ impl State {
                 self.variables.insert(name.clone(), value.clone());
             }
         }
-        if facts.head.is_some() {
+        if self.run.head.is_none() {
             self.run.head.clone_from(&facts.head);
         }
         if facts.worktree.is_some() {
             self.run.worktree.clone_from(&facts.worktree);
+        }
+    }
+
+    /// Items that were done as a step was defined before are not done as it is defined now.
+    fn define(&mut self, definition: &Outline) {
+        let old = std::mem::replace(&mut self.workflow, definition.clone());
+        let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
+        for step in &definition.steps {
+            let is_changed = old.get(step.id.as_str()).is_some_and(|old| **old != step.definition);
+            if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {
+                state.parts.clear();
+                state.items = None;
+            }
         }
     }
 
@@ -246,6 +264,13 @@ impl State {
         self.rest(Phase::Active, None);
         let step = self.step(id);
         if part.is_none() || step.status != Status::InProgress {
+            if step.status == Status::Completed {
+                step.parts.clear();
+                step.items = None;
+            }
+            if !matches!(step.status, Status::InProgress | Status::Failed) || step.head.is_none() {
+                step.head.clone_from(&facts.head);
+            }
             step.status = Status::InProgress;
             step.attempts = attempt.max(1);
             step.started_at = Some(at);

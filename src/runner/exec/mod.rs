@@ -22,6 +22,7 @@ use std::time::Instant;
 use camino::Utf8PathBuf;
 use rustix::process::Pid;
 use rustix::process::Signal;
+use rustix::process::kill_process;
 use rustix::process::kill_process_group;
 
 use output::Pipe;
@@ -60,9 +61,6 @@ pub(crate) struct Ended {
 
 /// Is told about a child while it runs.
 pub(crate) trait Watcher {
-    /// The child is at work, alone in the process group of its number.
-    fn started(&mut self, pid: u32);
-
     /// It printed something.
     fn printed(&mut self, stream: Stream, bytes: &[u8]);
 }
@@ -75,7 +73,6 @@ pub(crate) trait Watcher {
 /// When it cannot be started or waited for. It does not run then.
 pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<Ended> {
     let mut child = spawn(job)?;
-    watcher.started(child.id());
     let mut running = Running {
         group: Pid::from_child(&child),
         stdout: Pipe::new(Stream::Stdout, child.stdout.take(), job.keep)?,
@@ -92,6 +89,44 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
     }
     let status = waited?;
     Ok(running.into_ended(status))
+}
+
+/// Returns this moment, as [`moment_in`] counts.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Returns the moment that comes after a while; `None` for one that never comes.
+pub(crate) fn moment_in(time: Duration) -> Option<Instant> {
+    Instant::now().checked_add(time)
+}
+
+/// Waits, unless the runner is told to stop.
+pub(crate) fn pause(time: Duration, signals: &Signals) -> Option<Stop> {
+    let until = moment_in(time);
+    while signals.stop().is_none() && until.is_none_or(|until| Instant::now() < until) {
+        if output::poll(&[], signals, until).is_err() {
+            break;
+        }
+    }
+    signals.stop()
+}
+
+/// Ends processes that are not our children: TERM, and KILL for whoever does not listen.
+pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_at_work: &dyn Fn(usize) -> bool) {
+    const STEP: Duration = Duration::from_millis(5);
+    for signal in [Signal::TERM, Signal::KILL] {
+        for at in (0..pids.len()).filter(|at| is_at_work(*at)) {
+            if let Some(pid) = i32::try_from(pids[at]).ok().and_then(Pid::from_raw) {
+                // It may have ended this very moment.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        let until = Instant::now() + grace;
+        while (0..pids.len()).any(is_at_work) && Instant::now() < until {
+            std::thread::sleep(STEP);
+        }
+    }
 }
 
 fn spawn(job: &Job) -> io::Result<Child> {

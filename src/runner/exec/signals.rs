@@ -31,14 +31,6 @@ impl Stop {
             Self::Terminate => "SIGTERM",
         }
     }
-
-    /// Returns the exit code of a runner that it ended.
-    pub(crate) const fn exit_code(self) -> u8 {
-        match self {
-            Self::Interrupt => 130,
-            Self::Terminate => 143,
-        }
-    }
 }
 
 /// Listens for as long as it lives. Each thread that waits for children has one of its own.

@@ -84,6 +84,7 @@ impl Template {
     }
 
     /// Returns all variables, with those in fallbacks.
+    #[cfg(test)]
     pub(crate) fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         for piece in &self.pieces {

@@ -1,0 +1,5 @@
+//! Sessions of the runner, as a person meets them: run, fail, repair, resume, and count what was executed.
+
+mod acceptance;
+mod conformance;
+mod support;
