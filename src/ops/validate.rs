@@ -122,7 +122,7 @@ fn check_file(
     let mut schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
     let before = findings.len();
     match content {
-        Content::Bytes(bytes) if schema_name.is_none() && spec::looks_like_script(&bytes) => {
+        Content::Bytes(bytes) if schema_name.is_none() && spec::looks_like_script(&name, &bytes) => {
             schema_name = Some("script");
             findings.extend(workflow::check_script(&shown, &bytes));
         }

@@ -2,4 +2,7 @@
 
 mod acceptance;
 mod conformance;
+mod dialect;
+mod prodigy;
+mod sessions;
 mod support;
