@@ -49,6 +49,9 @@ pub(super) struct Global {
     /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
     #[arg(long, global = true, value_name = "RFC3339")]
     pub(super) now: Option<String>,
+    /// Also look at the sessions of Prodigy in this folder (usually ~/.prodigy); they are read, never written
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) prodigy_home: Option<String>,
     /// Print results only, no hints
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
@@ -110,6 +113,8 @@ pub(super) enum Verb {
     Resume(Resume),
     /// Run a workflow file, unattended, in a worktree of its own
     Run(Run),
+    /// List the sessions of `piton run`, show one, put away those that are over
+    Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
     /// Bring an earlier checkpoint back; what it replaces stays in the history

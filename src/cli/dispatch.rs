@@ -121,6 +121,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         }
         Verb::Resume(resume) => return resume_run(&world(resume.run.run.as_ref())?, global, resume, format),
         Verb::Run(run) => return Ok(Outcome::Ran(script::run(global, run))),
+        Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
@@ -142,6 +143,7 @@ fn request(global: &Global, run: Option<&String>) -> Request {
             ModeArg::Preflight => Mode::Preflight,
         }),
         run: run.cloned(),
+        prodigy_home: global.prodigy_home.clone(),
     }
 }
 

@@ -87,6 +87,7 @@ impl CliError {
         let hints = ops::hints(&error);
         let findings = match &error {
             OpError::NoRun { findings, .. }
+            | OpError::NoSession { findings, .. }
             | OpError::Unreadable { findings, .. }
             | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
             _ => Vec::new(),

@@ -7,6 +7,7 @@ mod error;
 mod output;
 mod render;
 mod script;
+mod sessions;
 
 use std::panic;
 use std::process::ExitCode;

@@ -18,12 +18,8 @@ pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 
+use camino::Utf8Path;
 use serde_json::Value;
-
-/// Says why a text is no YAML; `None` when it is.
-pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
-    yaml::parse(bytes).err().map(|error| error.message)
-}
 
 use crate::model::Brief;
 use crate::model::Candidate;
@@ -43,6 +39,11 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Wanted;
+
+/// Says why a text is no YAML; `None` when it is.
+pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
+    yaml::parse(bytes).err().map(|error| error.message)
+}
 
 /// Translates between one system's files and the model.
 pub(crate) trait Dialect: Sync {
@@ -77,6 +78,11 @@ pub(crate) trait Dialect: Sync {
     ///
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Returns the command that takes a run over which is another program's: read and planned here, never written.
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
+        None
+    }
 
     /// Returns a file that only grows and whose end was cut off in the middle of a write, with how many bytes of it are sound:
     /// the rest is set aside before anything is added.

@@ -169,6 +169,10 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
+        if let Some(take_over) = by_id(spot.candidate.dialect).guest(&spot.root, &spot.candidate) {
+            let message = format!("{} is another program's: it is read here, never written", spot.candidate.name);
+            return Err(OpError::InTheWay { message, hints: vec![take_over] });
+        }
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
         let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
         let mut files = read();

@@ -22,6 +22,9 @@ pub(crate) enum OpError {
     /// No run where one was looked for.
     #[error("No interrupted workflow found.")]
     NoRun { searched: String, findings: Vec<Finding> },
+    /// No session of the runner.
+    #[error("No sessions found.")]
+    NoSession { searched: String, findings: Vec<Finding> },
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}")]
     UnknownRun { wanted: String, searched: String, known: Vec<String> },
@@ -77,6 +80,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         // Where a folder of runs is closed, nobody knows that there is none.
         OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
+        | OpError::NoSession { .. }
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
@@ -149,6 +153,9 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             "to look elsewhere: piton --project DIR list".to_owned(),
             "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
         ],
+        OpError::NoSession { searched, .. } => {
+            vec![format!("searched {searched}"), "to begin one: piton run FILE".to_owned()]
+        }
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
         OpError::UnknownRun { known, .. } => {
             vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()]

@@ -15,6 +15,7 @@ use super::world::World;
 use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
+use crate::model::Commands;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
@@ -56,6 +57,10 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     let evidence = world.evidence(opened, true);
     let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
     planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan);
+    if let Some(take_over) = opened.dialect.guest(&opened.files.root, &opened.candidate) {
+        let resume = planned.plan.commands.resume.take().map(|_| take_over);
+        planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
+    }
     // The word that a preflight wants is the same everywhere.
     if world.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)

@@ -5,6 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::exit::Exit;
+use super::sessions::CleanReport;
+use super::sessions::ImportReport;
+use super::sessions::SessionDetail;
+use super::sessions::SessionList;
 use crate::model::AgeBand;
 use crate::model::Context;
 use crate::model::DialectId;
@@ -44,6 +48,10 @@ pub(crate) enum Body {
     Archive(ArchiveReport),
     Doctor(DoctorReport),
     Demo(DemoReport),
+    Sessions(SessionList),
+    Session(Box<SessionDetail>),
+    Clean(CleanReport),
+    Import(ImportReport),
 }
 
 impl Report {
@@ -277,6 +285,10 @@ impl Body {
             Self::Archive(_) => "archive/1",
             Self::Doctor(_) => "doctor/1",
             Self::Demo(_) => "demo/1",
+            Self::Sessions(_) => "sessions/1",
+            Self::Session(_) => "session/1",
+            Self::Clean(_) => "sessions-clean/1",
+            Self::Import(_) => "session-import/1",
         }
     }
 
@@ -297,6 +309,10 @@ impl Body {
             Self::Archive(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),
             Self::Demo(report) => serde_json::to_value(report),
+            Self::Sessions(report) => serde_json::to_value(report),
+            Self::Session(report) => serde_json::to_value(report),
+            Self::Clean(report) => serde_json::to_value(report),
+            Self::Import(report) => serde_json::to_value(report),
         };
         data.unwrap_or(Value::Null)
     }

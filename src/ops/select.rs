@@ -66,9 +66,9 @@ fn close_by(world: &World) -> Vec<Spot> {
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (nine-step.md A5.1).
 fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
-    let place = |spot: &Spot| match is_session(spot) {
-        true => spot.candidate.own.under(&spot.root),
-        false => spot.candidate.state.under(&spot.root),
+    let place = |spot: &Spot| {
+        let folder = spot.candidate.state.parent().filter(|_| is_session(spot));
+        folder.as_ref().unwrap_or(&spot.candidate.state).under(&spot.root)
     };
     let works_in = |spot: &Spot, path: &Utf8Path| {
         let home = world.home.as_ref().filter(|_| is_session(spot));

@@ -12,6 +12,7 @@ use crate::dialect::Ground;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
 use crate::dialect::script::candidate;
+use crate::dialect::script::prodigy;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::engine;
@@ -46,6 +47,8 @@ pub(crate) struct Request {
     pub(crate) mode: Option<Mode>,
     /// RUN: id, number, or path.
     pub(crate) run: Option<String>,
+    /// Where Prodigy keeps sessions that are to be seen too.
+    pub(crate) prodigy_home: Option<String>,
 }
 
 /// Is the project, the clock and the settings.
@@ -61,6 +64,8 @@ pub(crate) struct World {
     pub(crate) run: Option<String>,
     /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
     pub(crate) run_path: Option<Utf8PathBuf>,
+    /// What Prodigy keeps, when it is to be seen.
+    prodigy: Option<Listing>,
 }
 
 /// Is a run found but not read.
@@ -100,6 +105,10 @@ impl World {
         let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
         // The records of a session lie in no project, and it may have lost its worktree.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
+        let marks = |path: &str| on(Ground::Home).any(|dialect| dialect.marks(path));
+        let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
+        let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
+        let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
         let home = match session {
             Some((home, _)) => Some(home),
@@ -112,7 +121,12 @@ impl World {
             (None, None) => project.config.mode.unwrap_or_default(),
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, home, clock, mode, run, run_path })
+        Ok(Self { project, environment, home, clock, mode, run, run_path, prodigy })
+    }
+
+    /// Returns the home of Prodigy that is looked into.
+    pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
+        self.prodigy.as_ref().map(|listing| listing.root.as_path())
     }
 
     /// Walks the project once and returns every run in it, with what only looks like one.
@@ -143,6 +157,9 @@ impl World {
             let sessions = home.listing(&self.project.config);
             probe(Ground::Home, &sessions.listing, &mut spots, &mut findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
+        }
+        if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
+            probe(Ground::Home, listing, &mut spots, &mut findings);
         }
         (spots, findings)
     }
@@ -216,12 +233,24 @@ impl World {
     }
 }
 
+fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
+    store::tree(folder, marks).map_err(|error| OpError::Usage {
+        message: format!("--prodigy-home: {error}"),
+        hints: vec!["name the folder that holds `state/` and `sessions/`: usually ~/.prodigy".to_owned()],
+    })
+}
+
 /// Returns the folder that a session was started in, when it says so and is still there.
 fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
     let header = candidate(id, None)?.own.join(HEADER).ok()?;
     let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
     let header: Header = serde_json::from_slice(&bytes).ok()?;
     store::existing_path(&header.root, ".")
+}
+
+/// Returns where Prodigy keeps its sessions when nobody says where.
+pub(crate) fn usual_prodigy_home() -> Option<String> {
+    Environment::read().prodigy_home.map(Utf8PathBuf::into_string)
 }
 
 /// Returns the format that the environment asks for.

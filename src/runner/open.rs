@@ -168,6 +168,7 @@ fn begin(
         base_branch: head.branch.filter(|_| in_worktree),
         base_commit: head.sha.clone().filter(|_| in_worktree),
         args: start.args.clone(),
+        imported_from: None,
     };
     let spec = StartSpec {
         workflow: workflow.name.clone(),
@@ -185,7 +186,7 @@ fn begin(
     home.create(&id)?;
     let lock = place(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
-    store::commit(&lock, &new, &meta)?;
+    store::commit(&lock, &new.edits, &meta)?;
     Ok((home, header))
 }
 

@@ -57,6 +57,10 @@ published! {
     "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
+    "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
+    "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
+    "sessions-clean" "Which sessions were put away, and which stay." answer::<crate::ops::CleanReport>(1);
+    "session-import" "What a session of Prodigy became." answer::<crate::ops::ImportReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
     "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();

@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use walkdir::DirEntry;
 use walkdir::WalkDir;
 
+use super::error::StoreError;
 use super::path::Root;
 use super::project::Project;
 use super::sessions::SessionHome;
@@ -90,6 +91,17 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
             ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT)
         })
         .collect()
+}
+
+/// Lists a folder that is no project, on its own.
+///
+/// # Errors
+///
+/// When it is not there.
+pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
+    let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
+    let ground = Ground { root: &root, worktrees: &[], scope: Scope::Whole };
+    Ok(Listing { root: root.clone(), ..listing(ground, marks, ENTRY_LIMIT) })
 }
 
 /// Takes a first look into more files of a listing.

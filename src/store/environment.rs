@@ -20,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) now: Option<String>,
     /// `PITON_HOME`, else the folder for state of this user.
     pub(crate) state_home: Option<Utf8PathBuf>,
+    /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
+    pub(crate) prodigy_home: Option<Utf8PathBuf>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
     /// All variables that begin with `PITON_`, for the configuration.
@@ -35,6 +37,7 @@ impl Default for Environment {
             mode: None,
             now: None,
             state_home: None,
+            prodigy_home: None,
             lock_timeout: Duration::from_secs(5),
             overrides: BTreeMap::new(),
         }
@@ -52,6 +55,7 @@ impl Environment {
     fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
         let mut environment = Self::default();
         let (mut piton_session, mut xdg_state, mut home, mut piton_home) = (None, None, None, None);
+        let (mut prodigy_home, mut usual_prodigy_home) = (None, None);
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -69,7 +73,11 @@ impl Environment {
                     }
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
-                "HOME" => home = Some(Utf8PathBuf::from(value).join(".local/state/piton")),
+                "HOME" => {
+                    usual_prodigy_home = Some(Utf8PathBuf::from(&value).join(".prodigy"));
+                    home = Some(Utf8PathBuf::from(value).join(".local/state/piton"));
+                }
+                "PRODIGY_HOME" => prodigy_home = Some(Utf8PathBuf::from(value)),
                 _ if name.starts_with("PITON_") => {
                     if name == "PITON_MODE" {
                         environment.mode = Some(value.clone());
@@ -84,6 +92,7 @@ impl Environment {
         environment.state_home = piton_home
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
             .or_else(|| home.filter(|path| path.is_absolute()));
+        environment.prodigy_home = prodigy_home.or(usual_prodigy_home);
         environment
     }
 }

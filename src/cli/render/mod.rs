@@ -2,6 +2,7 @@
 
 mod markdown;
 mod plan;
+mod sessions;
 mod text;
 mod yaml;
 

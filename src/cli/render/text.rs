@@ -3,6 +3,7 @@
 use super::Page;
 use super::plan;
 use super::plural;
+use super::sessions;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
@@ -58,6 +59,10 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Archive(archive) => page.archive(archive),
         Body::Doctor(doctor) => page.doctor(doctor),
         Body::Demo(demo) => page.demo(demo),
+        Body::Sessions(list) => sessions::list(&mut page, list),
+        Body::Session(detail) => sessions::show(&mut page, detail),
+        Body::Clean(report) => sessions::clean(&mut page, report),
+        Body::Import(report) => sessions::import(&mut page, report),
     }
     if tell && !report.findings.is_empty() {
         page.text.end();

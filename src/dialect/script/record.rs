@@ -45,6 +45,9 @@ pub(crate) struct Header {
     /// What `--args` gave, for `${ARG}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) args: Vec<String>,
+    /// The session of Prodigy that it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) imported_from: Option<String>,
 }
 
 /// Says where a workflow file is.

@@ -75,6 +75,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         base_branch: Some("main".to_owned()),
         base_commit: None,
         args: Vec::new(),
+        imported_from: None,
     };
     let outline = parsed.outline(sha256_hex(workflow.as_bytes()));
     let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();
@@ -89,7 +90,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         clock: Clock { now: at(59), utc_offset_seconds: 0 },
         config: Arc::new(Config::default()),
     };
-    for edit in &begun {
+    for edit in &begun.edits {
         put(&mut files, edit.path.as_str(), edit.after().unwrap());
     }
     if let Some(now) = now {
@@ -130,7 +131,7 @@ pub(super) fn put(files: &mut FileSet, at: &str, bytes: &[u8]) {
     files.files.insert(path(at), FileEntry { content: Content::Bytes(bytes.into()), modified: None });
 }
 
-fn start_change(name: &str) -> Change {
+pub(super) fn start_change(name: &str) -> Change {
     let spec = StartSpec {
         workflow: name.to_owned(),
         feature: name.to_owned(),
