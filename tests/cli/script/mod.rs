@@ -2,4 +2,5 @@
 
 mod acceptance;
 mod conformance;
+mod kills;
 mod support;
