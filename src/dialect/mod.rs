@@ -21,11 +21,6 @@ pub(crate) use json::Document;
 use camino::Utf8Path;
 use serde_json::Value;
 
-/// Says why a text is no YAML; `None` when it is.
-pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
-    yaml::parse(bytes).err().map(|error| error.message)
-}
-
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -45,6 +40,11 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Wanted;
+
+/// Says why a text is no YAML; `None` when it is.
+pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
+    yaml::parse(bytes).err().map(|error| error.message)
+}
 
 /// Translates between one system's files and the model.
 pub(crate) trait Dialect: Sync {

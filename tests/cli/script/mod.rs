@@ -3,6 +3,7 @@
 mod acceptance;
 mod conformance;
 mod dialect;
+mod kills;
 mod prodigy;
 mod sessions;
 mod support;

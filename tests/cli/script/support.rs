@@ -15,7 +15,16 @@ pub(super) struct Stage {
 impl Stage {
     /// Makes a repository with this workflow file in it.
     pub(super) fn new(workflow: &str) -> Self {
-        let stage = Self { sandbox: Sandbox::with_git() };
+        Self::on(Sandbox::with_git(), workflow)
+    }
+
+    /// Makes a plain folder with this workflow file in it; there are no worktrees then.
+    pub(super) fn in_place(workflow: &str) -> Self {
+        Self::on(Sandbox::new(), workflow)
+    }
+
+    fn on(sandbox: Sandbox, workflow: &str) -> Self {
+        let stage = Self { sandbox };
         for (name, program) in
             [("sleep", "/bin/sleep"), ("cat", "/bin/cat"), ("rm", "/bin/rm"), ("head", "/usr/bin/head")]
         {
@@ -41,6 +50,14 @@ impl Stage {
     pub(super) fn executions(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
+    }
+
+    /// Takes away all sessions, and what was counted.
+    pub(super) fn forget(&self) {
+        if self.state().exists() {
+            std::fs::remove_dir_all(self.state()).expect("the sandbox is ours");
+        }
+        std::fs::write(self.log(), "").expect("the sandbox is ours");
     }
 
     /// Tells how often a step counted.
