@@ -1,6 +1,6 @@
 //! The state of a development cycle (W3): six phases of one story (dotagent-and-aios.md 2.6, 2.10).
 //!
-//! `currentPhase` is the last phase whose result was saved, never the running one. A result of a later phase belongs to an
+//! `currentPhase` is the last phase whose result was saved; without a result it was begun. A result of a later phase belongs to an
 //! earlier lap (C-17): then neither of the two is believed, and a person decides.
 
 use super::kind;
@@ -23,7 +23,7 @@ use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 
 /// Id, title, and who does it; `None` where the state names the agent.
-const PHASES: [(&str, &str, Option<&str>); 6] = [
+pub(super) const PHASES: [(&str, &str, Option<&str>); 6] = [
     ("1_validation", "Validation", Some("po")),
     ("2_development", "Development", None),
     ("3_self_healing", "Self-healing", Some("dev")),
@@ -31,8 +31,8 @@ const PHASES: [(&str, &str, Option<&str>); 6] = [
     ("5_push", "Push", Some("devops")),
     ("6_checkpoint", "Checkpoint", Some("po")),
 ];
-const PUSH: usize = 4;
-const CHECKPOINT: usize = 5;
+pub(super) const PUSH: usize = 4;
+pub(super) const CHECKPOINT: usize = 5;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -127,10 +127,13 @@ impl Cycle<'_> {
             step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
             step.status = self.status(at, &step.id, findings);
             step.idempotent = at != PUSH;
+            let counted: u32 = self.word("attemptCount").and_then(|count| count.parse().ok()).unwrap_or(0);
             if step.status == Status::Failed {
-                let attempts = self.word("attemptCount").and_then(|count| count.parse().ok()).unwrap_or(1);
-                (step.attempts, step.failures) = (attempts, attempts);
+                (step.attempts, step.failures) = (counted.max(1), counted.max(1));
                 step.error = self.result(at).and_then(|result| text(get(result, "error")?)).map(str::to_owned);
+            } else if step.status == Status::Pending && self.position() == Some(at) {
+                step.status = Status::InProgress;
+                (step.attempts, step.failures) = (counted.saturating_add(1), counted);
             }
             steps.push(step);
         }

@@ -1,8 +1,9 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
 //! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops, development
-//! cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding says what they
-//! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+//! cycles (running or at rest) and guided workflows are read, each by a module of its own, and written, each by one in `write`; of
+//! the others a finding says what they are. What nobody saved is read from stories and from the artifacts of spec pipelines.
+//! Stories are evidence and never written.
 
 mod brief;
 mod consistency;
@@ -26,6 +27,7 @@ mod shelf;
 mod spec;
 mod story;
 mod story_cycle;
+mod surgery;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -81,7 +83,7 @@ impl Dialect for Aios {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match Kind::of(files) {
-            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Ok(kind) => write::edit(kind, files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }

@@ -51,7 +51,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 /// Names a story by its file, where a path stands for it.
-fn story_name(path: &str) -> String {
+pub(super) fn story_name(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = [".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
     clean_line(name, 100)

@@ -23,7 +23,7 @@ use crate::model::Witness;
 use crate::model::clean_line;
 
 /// What AIOS takes where nothing says how often a story may be reviewed.
-const MAX_ITERATIONS: u32 = 5;
+pub(super) const MAX_ITERATIONS: u32 = 5;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -159,7 +159,7 @@ impl<'a> Loop<'a> {
         let verdict = entry.get("verdict");
         let review = review_id(number);
         let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
-            "REJECT" => Outcome::Rejected,
+            "REJECT" | "FAIL" => Outcome::Rejected,
             "BLOCKED" => Outcome::Blocked,
             _ => match ReviewVerdict::parse(word) {
                 Some(ReviewVerdict::Approved) => Outcome::Approved,

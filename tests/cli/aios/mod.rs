@@ -4,3 +4,4 @@ mod dev_cycle;
 mod epic;
 mod qa_loop;
 mod real;
+mod writes;

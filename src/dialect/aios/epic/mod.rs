@@ -6,6 +6,8 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::Wave;
+pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
 
 use super::consistency;

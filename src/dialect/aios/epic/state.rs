@@ -27,9 +27,9 @@ pub(in crate::dialect::aios) struct State {
 /// Is one wave.
 #[derive(Debug)]
 pub(in crate::dialect::aios) struct Wave {
-    pub(super) number: String,
+    pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
-    pub(super) status: Option<String>,
+    pub(in crate::dialect::aios) status: Option<String>,
     /// In the order of the file, which says nothing.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
 }

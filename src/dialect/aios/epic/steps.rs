@@ -20,7 +20,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-pub(super) const FINAL: &str = "final-gate";
+pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
 /// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
 pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
@@ -251,6 +251,10 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge.depends_on = vec![gate.clone()];
     merge.idempotent = false;
     merge.probe = Some("git branch --merged".to_owned());
+    if wave.status.as_deref() == Some("failed") {
+        merge.status = Status::Failed;
+        (merge.attempts, merge.failures) = (1, 1);
+    }
     merge
 }
 
