@@ -28,7 +28,7 @@ pub(super) fn candidates(listing: &Listing, explicit: &BTreeSet<(String, String)
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
     let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
     let is_implied = |(path, story): &&(&RelPath, Story<'_>)| {
-        let base = places::place(path.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(path);
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
     let mut found = cycles(listing, stories.iter().filter(is_implied));

@@ -21,6 +21,7 @@ mod identity;
 mod implied;
 mod kind;
 mod leftovers;
+mod locks;
 mod native;
 mod paused;
 mod phases;
@@ -82,7 +83,11 @@ impl Dialect for Aios {
 
     fn load(&self, files: &FileSet) -> Loaded {
         match Kind::of(files) {
-            Ok(kind) => load(kind, files),
+            Ok(kind) => {
+                let mut loaded = load(kind, files);
+                locks::look(files, &mut loaded);
+                loaded
+            }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
         }
     }

@@ -61,6 +61,11 @@ pub(super) fn place(path: &str) -> Option<Place<'_>> {
     None
 }
 
+/// Returns the folder of the project that a file belongs to, with its slash; empty for the root itself.
+pub(super) fn base_of(path: &RelPath) -> &str {
+    place(path.as_str()).map_or("", |place| place.base)
+}
+
 fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
     if rest.is_empty() {
         return None;

@@ -44,6 +44,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         found: Vec::new(),
         told: BTreeSet::new(),
         stories: BTreeSet::new(),
+        locks: Vec::new(),
         probed: Probed::default(),
     };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
@@ -55,6 +56,12 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let (told, stories) = (prober.told, prober.stories);
     let implied = implied::candidates(listing, &stories);
     prober.probed.candidates.extend(implied.into_iter().filter(|candidate| !told.contains(&candidate.state)));
+    for (base, lock) in prober.locks {
+        let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
+        for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
+            candidate.reads.push(ReadSpec::File(lock.clone()));
+        }
+    }
     prober.probed
 }
 
@@ -67,6 +74,8 @@ struct Prober<'a> {
     told: BTreeSet<RelPath>,
     /// The stories of which another state speaks, by project and id: they imply no run of their own either.
     stories: BTreeSet<(String, String)>,
+    /// The locks, each with its project.
+    locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
 }
 
@@ -83,7 +92,9 @@ struct Found<'a> {
 impl<'a> Prober<'a> {
     fn take(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
         let path = &entry.path;
-        if leftovers::is_temporary(path.name()) && place.area.holds_states() {
+        if place.area == Area::Locks && path.name().ends_with(".lock") {
+            self.locks.push((place.base, path));
+        } else if leftovers::is_temporary(path.name()) && place.area.holds_states() {
             let message = "a temporary file of a write that was cut off; it is not read";
             self.tell(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {

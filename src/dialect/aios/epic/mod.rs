@@ -83,7 +83,7 @@ struct Book<'a> {
 
 impl<'a> Book<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         let shelf = Shelf::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
