@@ -184,7 +184,7 @@ impl<'a> Prober<'a> {
         let shelf = self.shelf.get_or_insert_with(|| Shelf::of_listing(self.listing));
         let found = compare(shelf, base, &state);
         let id = clean_line(&state.id, 100);
-        if !found.has_documents {
+        if found.is_left_behind {
             let message =
                 format!("epic {id}: neither its plan nor any of its stories is here, so the state was left behind");
             let severity = if state.is_ended() { Severity::Info } else { Severity::Warning };
@@ -279,8 +279,8 @@ impl<'a> Prober<'a> {
 
 /// Is what the documents of an epic say about it.
 struct Compared {
-    /// Its plan or one of its stories is there.
-    has_documents: bool,
+    /// It names a plan or stories, and none of them is there.
+    is_left_behind: bool,
     drift: Vec<Finding>,
 }
 
@@ -295,7 +295,8 @@ fn compare(shelf: &Shelf<'_>, base: &str, state: &State) -> Compared {
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
         drift.extend(consistency::compare(shelf, &at, &StepId::new(story.id.as_str()), status));
     }
-    Compared { has_documents, drift }
+    let names_some = path.is_some() || state.stories().next().is_some();
+    Compared { is_left_behind: names_some && !has_documents, drift }
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
