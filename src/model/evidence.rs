@@ -19,6 +19,17 @@ pub(crate) struct Wanted {
     pub(crate) documents: Vec<RelPath>,
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
     pub(crate) workspace: Option<Option<RelPath>>,
+    /// Whether one of these processes lives.
+    pub(crate) drivers: Vec<Driver>,
+}
+
+/// Is a process that a file of the system's own names as the one that drives the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Driver {
+    pub(crate) pid: u32,
+    /// What it calls itself and by which file it holds the run, for people.
+    pub(crate) name: String,
+    pub(crate) since: Option<Timestamp>,
 }
 
 /// Is a file that a step should have left.

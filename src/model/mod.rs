@@ -25,7 +25,8 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
+    CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput,
+    Workspace,
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,

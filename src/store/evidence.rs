@@ -43,6 +43,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
     let owner = own_dir.map_or(Owner::None, |own_dir| lease::inspect_in(&own_dir, files.clock, environment));
+    let owner = lease::heed(owner, &wanted.drivers, environment);
     let mut evidence = Evidence { owner, modified_at: modified_at(files), ..Evidence::default() };
     if let Some(root) = root {
         let mut latest: BTreeMap<&RelPath, (&OutputRecord, Timestamp)> = BTreeMap::new();
