@@ -36,6 +36,7 @@ pub(crate) use error::hints;
 pub(crate) use exit::Exit;
 pub(crate) use history::history;
 pub(crate) use list::list;
+pub(crate) use list::waiting;
 pub(crate) use plan::PlanRequest;
 pub(crate) use plan::plan;
 pub(crate) use report::ArchiveReport;
@@ -45,6 +46,7 @@ pub(crate) use report::DemoReport;
 pub(crate) use report::DoctorReport;
 pub(crate) use report::HistoryReport;
 pub(crate) use report::ListReport;
+pub(crate) use report::ListedRun;
 pub(crate) use report::Report;
 pub(crate) use report::RestoreReport;
 #[cfg(test)]
