@@ -31,8 +31,8 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) => {
-            page.verbose |= body.sheet.preflight;
-            plan::plan(&mut page, &body.plan, &body.sheet, &report.findings);
+            page.verbose |= body.preflight;
+            plan::plan(&mut page, body, &report.findings);
             tell = false;
         }
         Body::Context(body) => page.context(&body.context),
