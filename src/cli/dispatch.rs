@@ -30,10 +30,15 @@ pub(super) fn run(cli: &Cli) -> Exit {
     let format = format_of(&cli.global, &cli.verb);
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
     match outcome {
-        Ok((report, format)) => match print(&report, format, cli) {
-            Ok(()) => report.exit,
-            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
-        },
+        Ok((report, format)) => {
+            let exit = match print(&report, format, cli) {
+                Ok(()) => report.exit,
+                Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+            };
+            // The process ends here: taking a run of thousands of steps apart would be work for nobody.
+            std::mem::forget(report);
+            exit
+        }
         Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
     }
 }
@@ -117,11 +122,13 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
+        // Answered before, in the client's own form.
+        Verb::Hook(_) => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report)
 }
 
-fn request(global: &Global, run: Option<&String>) -> Request {
+pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
     Request {
         project: global.project.clone(),
         now: global.now.clone(),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::exit::Exit;
 use crate::model::AgeBand;
+use crate::model::Cause;
 use crate::model::Context;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -13,6 +14,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -52,35 +54,16 @@ impl Report {
     }
 }
 
-/// Is a plan with what only the text rendering needs.
+/// Is a plan with what only the renderings for people need.
 #[derive(Debug)]
 pub(crate) struct PlanReport {
     pub(crate) plan: Plan,
-    pub(crate) sheet: Sheet,
-}
-
-/// Is what the text rendering says about a run and JSON leaves to the caller.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sheet {
-    /// Titles and marks of all steps in dependency order, for the coordination list.
-    pub(crate) steps: Vec<SheetStep>,
+    /// What was planned: titles, groups and agents of its steps.
+    pub(crate) run: Run,
     /// What the system's own messages say about the situation.
     pub(crate) notices: Vec<Notice>,
     /// Every check is shown.
     pub(crate) preflight: bool,
-}
-
-/// Is one row of the coordination list.
-#[derive(Clone, Debug)]
-pub(crate) struct SheetStep {
-    pub(crate) id: StepId,
-    pub(crate) title: String,
-    pub(crate) group: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) done: bool,
-    pub(crate) skipped: bool,
-    pub(crate) has_parts: bool,
-    pub(crate) commit: Option<String>,
 }
 
 /// Is the context of a step.
@@ -109,6 +92,9 @@ pub(crate) struct ListedRun {
     /// Where it stands, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) age_seconds: Option<i64>,
     pub(crate) age_band: Option<AgeBand>,
     pub(crate) progress: Progress,
@@ -124,6 +110,9 @@ pub(crate) struct StatusReport {
     pub(crate) run: RunId,
     pub(crate) verdict: Verdict,
     pub(crate) where_you_are: String,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
     pub(crate) next_command: String,
 }

@@ -1,6 +1,7 @@
 //! The plan for people: a person agrees with it after one look.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Page;
 use super::plural;
@@ -12,14 +13,17 @@ use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Run;
 use crate::model::Severity;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
-use crate::ops::Sheet;
+use crate::ops::PlanReport;
 
-pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan, &sheet.notices);
-    completed(page, plan, sheet);
+pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
+    let plan = &report.plan;
+    head(page, plan, &report.notices);
+    completed(page, plan, &report.run);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
         page.text.line(match plan.verdict {
@@ -84,11 +88,15 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
     if let Some(interruption) =
-        plan.interruption.as_ref().filter(|report| report.kind != InterruptionKind::ReadyToExecute)
+        plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
     {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let reason = crate::model::clean_line(&interruption.reason, 160);
         page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
+        if let Some(cause) = &interruption.cause {
+            let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
+            page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
+        }
     }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
@@ -102,14 +110,15 @@ fn said(page: &mut Page, plan: &Plan) {
     }
 }
 
-fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
+fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
         return;
     }
     page.text.end().bold("Completed work").end();
     let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
     let mut order: Vec<Option<&str>> = Vec::new();
-    for step in sheet.steps.iter().filter(|step| step.done) {
+    let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    for step in run.steps.iter().filter(|step| done.contains(&step.id)) {
         let group = step.group.as_deref();
         let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
             order.push(group);

@@ -20,7 +20,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let is_epic = Kind::of(files) == Ok(Kind::Epic);
     let state = if is_epic { epic::read(files, &files.state).ok() } else { None };
     let plan = state.as_ref().and_then(|state| {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         epic::plan_path(base, state).filter(|path| files.files.contains_key(path))
     });
     let file = step.and_then(|step| step.file.clone());
@@ -68,7 +68,10 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
         Action::Run | Action::Retry | Action::Return => {
             let work = format!("Do {} as its own workflow says", next.step);
             match kind {
-                _ if is_written => format!("{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}."),
+                _ if is_written => format!(
+                    "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; leave it to them.",
+                    files.state
+                ),
                 Some(Kind::StoryCycle) => {
                     format!("{work}: it brings {} up to date, which piton never writes.", files.state)
                 }

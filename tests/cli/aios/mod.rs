@@ -2,6 +2,8 @@
 
 mod dev_cycle;
 mod epic;
+mod implied;
+mod kinds;
 mod qa_loop;
 mod real;
 mod writes;

@@ -12,6 +12,7 @@ use crate::dialect::EditError;
 use crate::dialect::aios::epic;
 use crate::dialect::aios::epic::FINAL;
 use crate::dialect::aios::epic::State;
+use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::surgery::Sheet;
 use crate::dialect::aios::surgery::object;
 use crate::dialect::json::escape;
@@ -26,16 +27,13 @@ use crate::model::StepId;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 
-const UPDATED: &str = "/epic_state/updated_at";
-const CURRENT: &str = "/epic_state/current_wave";
-
 /// Computes the edits of one change.
 ///
 /// # Errors
 ///
 /// When the state does not parse or has no word for the change.
-pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut writer = Writer::open(files, change)?;
+pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut writer = Writer::open(kind, files, change)?;
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => writer.begin(step, agent.as_deref())?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -53,7 +51,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::Start(_) => return no_word("an epic is begun by its own workflow".to_owned()),
     }
-    writer.sheet.touch(UPDATED)?;
+    let updated = writer.at("updated_at");
+    writer.sheet.touch(&updated)?;
     Ok(writer.sheet.into_edits())
 }
 
@@ -71,36 +70,55 @@ struct Writer<'a> {
     state: State,
     run: Run,
     sheet: Sheet<'a>,
+    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it (C-22).
+    root: &'static str,
 }
 
 impl<'a> Writer<'a> {
-    fn open(files: &'a FileSet, change: &Change) -> Result<Self, EditError> {
+    fn open(kind: Kind, files: &'a FileSet, change: &Change) -> Result<Self, EditError> {
+        let root = if kind == Kind::Pipeline { "" } else { "/epic_state" };
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
         let run = epic::load(files).run.ok_or_else(|| unreadable("nothing can be said about the epic".to_owned()))?;
-        Ok(Self { state, run, sheet: Sheet::open(files, change.at, UPDATED)? })
+        if state.waves.iter().any(|wave| wave.is_counted) {
+            return no_word(format!(
+                "{} only counts waves, and has no place for a story or a gate: let the agent that runs it move \
+                 `last_completed_wave`, then run `piton plan`",
+                files.state
+            ));
+        }
+        Ok(Self { state, run, sheet: Sheet::open(files, change.at, &format!("{root}/updated_at"))?, root })
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}", self.root)
+    }
+
+    fn wave_at(&self, number: &str) -> String {
+        format!("{}/waves/{}", self.root, escape(number))
+    }
+
+    fn story_at(&self, wave: &str, id: &str) -> String {
+        format!("{}/stories/{}", self.wave_at(wave), escape(id))
+    }
+
+    fn gate_at(&self, wave: &str) -> String {
+        format!("{}/gate_verdicts/{}", self.root, escape(wave))
     }
 
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let id = step.as_str();
-        let wave_of = |prefix: &str| {
-            let number = id.strip_prefix(prefix)?;
-            self.state.waves.iter().any(|wave| wave.number == number).then(|| number.to_owned())
-        };
         if let Some(wave) = self.state.waves.iter().find(|wave| wave.stories.iter().any(|story| story.id == id)) {
             return Ok(Target::Story(id.to_owned(), wave.number.clone()));
         }
-        if let Some(target) = wave_of("gate-").map(Target::Gate).or_else(|| wave_of("merge-").map(Target::Merge)) {
-            return Ok(target);
-        }
-        if id == FINAL {
-            return Ok(Target::Final);
-        }
-        // A story that only the plan has.
-        let group = self.run.step(step).and_then(|step| step.group.as_deref()?.strip_prefix("wave-"));
-        match group {
+        let group = self.run.step(step).and_then(|step| step.group.as_deref());
+        match group.and_then(|group| group.strip_prefix("wave-")) {
+            Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
+            Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
+            // A story that only the plan has.
             Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
-            None => no_word(format!("`{id}` is neither a story nor a gate of this epic")),
+            None if id == FINAL => Ok(Target::Final),
+            None => no_word(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first")),
         }
     }
 
@@ -108,7 +126,7 @@ impl<'a> Writer<'a> {
         self.status("active")?;
         match self.target(step)? {
             Target::Story(id, wave) => {
-                let story = story(&wave, &id);
+                let story = self.story_at(&wave, &id);
                 self.story_status(&story, "in_progress")?;
                 self.story_stamp(&story, "started_at", "status")?;
                 if self.sheet.text(&format!("{story}/completed_at")).is_some() {
@@ -136,7 +154,7 @@ impl<'a> Writer<'a> {
         let is_done = completes(outcome, "an epic")?;
         match self.target(&outcome.step)? {
             Target::Story(id, wave) => {
-                let story = story(&wave, &id);
+                let story = self.story_at(&wave, &id);
                 self.story_status(&story, if is_done { "completed" } else { "failed" })?;
                 if is_done {
                     self.story_stamp(&story, "completed_at", "started_at")?;
@@ -180,7 +198,7 @@ impl<'a> Writer<'a> {
     fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Story(id, wave) => {
-                let story = story(&wave, &id);
+                let story = self.story_at(&wave, &id);
                 // Used by the framework and missing from its own list of words (C-21).
                 self.story_status(&story, "skipped")?;
                 self.sheet.set_text(&format!("{story}/note"), &mask_secrets(reason))
@@ -191,15 +209,17 @@ impl<'a> Writer<'a> {
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text("/epic_state/status", word)
+        let pointer = self.at("status");
+        self.sheet.set_text(&pointer, word)
     }
 
     fn wave(&self, wave: &str) -> Option<&str> {
-        self.sheet.text(&format!("{}/status", self::wave(wave)))
+        self.sheet.text(&format!("{}/status", self.wave_at(wave)))
     }
 
     fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
-        self.sheet.set_behind(&format!("{}/status", self::wave(wave)), &json!(word), Some("name"))
+        let pointer = format!("{}/status", self.wave_at(wave));
+        self.sheet.set_behind(&pointer, &json!(word), Some("name"))
     }
 
     fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
@@ -213,19 +233,20 @@ impl<'a> Writer<'a> {
     /// Sets a stamp of a story, in an epic whose stories have such stamps.
     fn story_stamp(&mut self, story: &str, key: &str, behind: &str) -> Result<(), EditError> {
         let waves = self.state.waves.iter();
-        let mut stories = waves.flat_map(|wave| wave.stories.iter().map(|story| self::story(&wave.number, &story.id)));
+        let mut stories =
+            waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
         let is_usual = stories.any(|story| self.sheet.has(&format!("{story}/{key}")));
         if is_usual { self.sheet.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
     }
 
     /// What a gate said of work that is done again counts no more.
     fn judge_anew(&mut self, wave: &str) -> Result<(), EditError> {
-        let verdict = gate(wave);
+        let verdict = self.gate_at(wave);
         if self.sheet.has(&verdict) { self.sheet.remove(&verdict) } else { Ok(()) }
     }
 
     fn judge(&mut self, wave: &str, word: &str, agent: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        let pointer = gate(wave);
+        let pointer = self.gate_at(wave);
         let members = [
             ("status", Some(json!(word))),
             ("agent", agent.map(|agent| json!(agent.trim_start_matches('@')))),
@@ -251,23 +272,12 @@ impl<'a> Writer<'a> {
     }
 
     fn move_to(&mut self, wave: &str) -> Result<(), EditError> {
+        let current = self.at("current_wave");
         match wave.parse() {
-            Ok(number) if self.sheet.has(CURRENT) => self.sheet.set_number(CURRENT, number),
+            Ok(number) if self.sheet.has(&current) => self.sheet.set_number(&current, number),
             Ok(_) | Err(_) => Ok(()),
         }
     }
-}
-
-fn wave(number: &str) -> String {
-    format!("/epic_state/waves/{}", escape(number))
-}
-
-fn story(wave: &str, id: &str) -> String {
-    format!("{}/stories/{}", self::wave(wave), escape(id))
-}
-
-fn gate(wave: &str) -> String {
-    format!("/epic_state/gate_verdicts/{}", escape(wave))
 }
 
 fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {

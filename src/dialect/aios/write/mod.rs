@@ -29,13 +29,13 @@ use crate::model::quoted;
 pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     refuse_part(&change.kind)?;
     match kind {
-        Kind::Epic => epic::edit(files, change),
+        Kind::Epic | Kind::Pipeline => epic::edit(kind, files, change),
         Kind::QaLoop => qa_loop::edit(files, change),
         Kind::Guided => guided::edit(files, change),
         Kind::DevCycle => dev_cycle::edit(files, change),
         Kind::Paused => paused::edit(files, change),
         Kind::StoryCycle | Kind::Spec => implied(kind, files, change),
-        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
+        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record => {
             Err(read_only(kind, files, change))
         }
     }

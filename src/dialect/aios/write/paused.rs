@@ -9,7 +9,7 @@ use super::no_word;
 use crate::dialect::EditError;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::paused;
-use crate::dialect::aios::paused::story_name;
+use crate::dialect::aios::story;
 use crate::dialect::aios::surgery::Sheet;
 use crate::dialect::yaml::Node;
 use crate::model::Change;
@@ -69,13 +69,13 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Moves a story from those that remain to those that are done.
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let story = outcome.step.as_str();
+        let id = outcome.step.as_str();
         if !completes(outcome, "a cycle that rests")? {
             return no_word(format!(
-                "the file of a cycle that rests has no word for a story that failed: {story} still remains, and comes next"
+                "the file of a cycle that rests has no word for a story that failed: {id} still remains, and comes next"
             ));
         }
-        let is_it = |node: &Node| kind::text(node).is_some_and(|text| story_name(text) == story);
+        let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);
         let remaining = format!("{PROGRESS}/remaining_stories");
         let at = self.sheet.items(&remaining).iter().position(is_it);
         let written = at.and_then(|at| self.sheet.items(&remaining).get(at)).and_then(kind::text).map(str::to_owned);
@@ -88,7 +88,7 @@ impl Writer<'_> {
         let done = format!("{PROGRESS}/completed_stories");
         match self.sheet.text(&done).and_then(|count| count.parse::<u64>().ok()) {
             Some(count) => self.sheet.set_number(&done, count.saturating_add(1))?,
-            None => self.sheet.push(&done, &json!(written.as_deref().unwrap_or(story)))?,
+            None => self.sheet.push(&done, &json!(written.as_deref().unwrap_or(id)))?,
         }
         if let Some(current) = written.filter(|_| self.sheet.has("/current_story")) {
             self.sheet.set_text("/current_story", &current)?;
