@@ -4,5 +4,8 @@ mod dev_cycle;
 mod epic;
 mod implied;
 mod kinds;
+mod locks;
 mod qa_loop;
 mod real;
+mod rest;
+mod yaml;

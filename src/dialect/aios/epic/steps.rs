@@ -61,8 +61,11 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
     let unassigned = drift::unassigned(book, &steps, &behind);
     behind.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
-    let last = final_gate(book, behind);
-    steps.push(last);
+    steps.push(final_gate(book, behind));
+    // Stories that may be done side by side are named in the order of the plan.
+    for (place, step) in steps.iter_mut().enumerate() {
+        step.place = Some(place);
+    }
     steps
 }
 
