@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RelPath;
+use super::SessionLine;
 use super::StepId;
 use super::Timestamp;
 
@@ -57,6 +58,8 @@ pub(crate) struct Evidence {
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
     pub(crate) owner: Owner,
+    /// What the client told, since the last write, about the session that drives the run or drove it last; oldest first.
+    pub(crate) session: Vec<SessionLine>,
     /// When the primary state file was committed to git or changed on disk, for runs without a stamp of their own.
     pub(crate) committed_at: Option<Timestamp>,
     pub(crate) modified_at: Option<Timestamp>,

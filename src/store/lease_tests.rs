@@ -33,6 +33,8 @@ fn foreign(caller: &Caller) -> Lease {
         command: "piton begin 2:4".to_owned(),
         taken_at: time("2026-01-31T11:00:00Z"),
         heartbeat: time("2026-01-31T11:50:00Z"),
+        is_client: false,
+        rests: false,
     }
 }
 
@@ -54,7 +56,7 @@ fn leases_are_judged_by_who_and_whether_alive() {
     };
     let dead = Owner::Dead { since: Some(time("2026-01-31T11:50:00Z")), session: Some("theirs".to_owned()) };
     let elsewhere = |lease: &mut Lease| lease.host = "far-away".to_owned();
-    let cases: [Case<'_>; 10] = [
+    let cases: [Case<'_>; 12] = [
         ("a living process, however old its heartbeat", &|_| {}, 999_999, &live),
         ("a number that came back", &|lease| lease.process_start = Some(7), 0, &dead),
         ("a process that ended", &|lease| lease.pid = 4_194_305, 0, &dead),
@@ -65,12 +67,33 @@ fn leases_are_judged_by_who_and_whether_alive() {
         ("another host, too old", &elsewhere, 301, &dead),
         ("another host, far in the future", &elsewhere, -1_501, &dead),
         ("the same session", &|lease| lease.session = Some("mine".to_owned()), 0, &Owner::Ours),
+        ("a living process that rests", &|lease| lease.rests = true, 0, &dead),
+        (
+            "our session, at rest",
+            &|lease| (lease.session, lease.rests) = (Some("mine".to_owned()), true),
+            0,
+            &Owner::Ours,
+        ),
     ];
     for (name, alter, seconds, expected) in cases {
         let mut lease = foreign(&me);
         alter(&mut lease);
         assert_eq!(judge(&lease, later(seconds), &me), *expected, "{name}");
     }
+}
+
+#[test]
+fn a_session_that_is_open_twice_is_two() {
+    let mut me = caller();
+    me.ancestors.retain(|ancestor| ancestor.pid != 1);
+    let mut lease = Lease { session: Some("mine".to_owned()), is_client: true, ..foreign(&me) };
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "the caller is no client");
+    me.is_agent = true;
+    assert!(matches!(judge(&lease, clock(), &me), Owner::Live { .. }), "the other client lives");
+    lease.rests = true;
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it rests");
+    lease = Lease { rests: false, pid: 4_194_305, ..lease };
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is gone, and the session was taken up again");
 }
 
 #[test]
