@@ -145,6 +145,7 @@ finding_codes! {
     StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.";
     StoryMissing "story-missing" Blocking true "The file of a story is not there.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
+    LogUnwritten "log-unwritten" Warning false "The run goes on, and the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }
 

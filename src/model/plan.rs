@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::DialectId;
 use super::InterruptionKind;
+use super::Mode;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
@@ -16,6 +17,8 @@ use super::Timestamp;
 pub(crate) struct Plan {
     pub(crate) run: RunHeader,
     pub(crate) verdict: Verdict,
+    /// How much a person is asked: as the caller said, else as the run was started.
+    pub(crate) mode: Mode,
     /// What to do next, first things first. Steps that do not depend on each other come together.
     pub(crate) next: Vec<Next>,
     pub(crate) steps: StepGroups,
@@ -259,6 +262,9 @@ pub(crate) struct Question {
     /// What a spoken no means where that is more than leaving everything as it is: an exact command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_no: Option<String>,
+    /// What "restart from scratch" means, where that can be answered: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_restart: Option<String>,
 }
 
 /// Holds exact command lines for what comes next.

@@ -55,9 +55,9 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
     let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    planned.plan.native = opened.dialect.native(run, &planned.plan);
+    planned.plan.native = opened.dialect.native(run, &planned.plan, &planned.findings);
     // The word that a preflight wants is the same everywhere.
-    if world.mode != Mode::Preflight
+    if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
     {
         planned.plan.question = Some(question);
@@ -106,7 +106,7 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
     let config = &world.project.config;
     Ok(Options {
         now: world.clock.now,
-        mode: world.mode,
+        mode: world.mode_of(run),
         from,
         retry: match &request.retry {
             None => None,
@@ -170,5 +170,5 @@ fn sheet(run: &Run, planned: &Planned) -> Sheet {
         commit: step.commit.clone(),
     });
     let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);
-    Sheet { steps: steps.collect(), notices, preflight: planned.preflight }
+    Sheet { steps: steps.collect(), notices, preflight: planned.plan.mode == Mode::Preflight }
 }

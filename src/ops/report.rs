@@ -116,6 +116,10 @@ pub(crate) struct ListedRun {
     pub(crate) state: String,
     /// Good as RUN for other verbs, at any time.
     pub(crate) path: String,
+    /// The same in the words of the run's own system, for people.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) said: Option<String>,
 }
 
 /// Says in three lines where a run is (`status/1`).

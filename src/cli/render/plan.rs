@@ -46,8 +46,11 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
         let default = question.default.as_deref().unwrap_or("none");
-        if question.options.len() > 2 {
-            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        let options = question.options.join(" / ");
+        if question.text.contains(&options) {
+            page.text.line(format!("  (default: {default})"));
+        } else if question.options.len() > 2 {
+            page.text.line(format!("  {options} (default: {default})"));
         }
     }
 }
@@ -97,8 +100,14 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
 
 /// Shows what the run's own system says, word for word.
 fn said(page: &mut Page, plan: &Plan) {
-    for message in plan.native.get("messages").and_then(serde_json::Value::as_array).into_iter().flatten() {
-        page.text.line(message.as_str().unwrap_or_default());
+    if let Some(lines) = plan.native.get("messages") {
+        lines_of(page, lines);
+    }
+}
+
+fn lines_of(page: &mut Page, lines: &serde_json::Value) {
+    for line in lines.as_array().into_iter().flatten() {
+        page.text.line(line.as_str().unwrap_or_default());
     }
 }
 
@@ -188,7 +197,11 @@ fn commands(page: &mut Page, plan: &Plan) {
 
 /// Says in a few lines what a resume took up.
 pub(super) fn resumed(page: &mut Page, plan: &Plan) {
-    said(page, plan);
+    if let Some(lines) = plan.native.get("confirmation") {
+        lines_of(page, lines);
+    } else {
+        said(page, plan);
+    }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {
         one_next(page, next);

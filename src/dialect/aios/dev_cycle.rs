@@ -88,6 +88,7 @@ impl Cycle<'_> {
             workspace: WorkspaceRecord::default(),
             after: None,
             interruption: None,
+            mode: None,
             resumes: 0,
             writable: true,
             degraded: false,

@@ -16,9 +16,11 @@ mod gate;
 mod guided;
 mod implied;
 mod kind;
+mod messages;
 mod native;
 mod paused;
 mod places;
+mod point;
 mod probe;
 mod qa_loop;
 mod settings;
@@ -33,6 +35,7 @@ mod write;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::LogBlock;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
@@ -40,11 +43,15 @@ use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 
 use kind::Kind;
 
@@ -96,8 +103,32 @@ impl Dialect for Aios {
         places::backup_of(path)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
-        native::native(run, plan)
+    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+        native::native(run, plan, findings)
+    }
+
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        messages::question(run, plan, findings)
+    }
+
+    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        messages::notices(run, plan, findings)
+    }
+
+    fn row(&self, run: &Run, plan: &Plan) -> Option<String> {
+        Some(messages::row(run, plan))
+    }
+
+    fn choice(&self, rows: &[(usize, &str)]) -> Vec<String> {
+        messages::choice(rows)
+    }
+
+    fn failure(&self, title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
+        messages::failure(title, state, reason, action)
+    }
+
+    fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
+        Some(messages::log(run, plan, findings, at))
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

@@ -154,6 +154,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         workspace: place.record,
         after: state.total_phases.map(|_| merge(config)),
         interruption: paused(&state, status),
+        mode: None,
         resumes: state.resumes,
         writable: state.newer.is_none(),
         degraded,

@@ -19,6 +19,7 @@ use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -121,6 +122,7 @@ impl<'a> Book<'a> {
             workspace: WorkspaceRecord::default(),
             after: None,
             interruption: None,
+            mode: self.state.mode.as_deref().and_then(Mode::of_word),
             resumes: 0,
             writable: true,
             degraded: false,
