@@ -20,10 +20,12 @@ use serde_json::Value;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
+use crate::model::Compared;
 use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -57,6 +59,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
+
+    /// Says what the evidence means in the system's own terms, beyond what the planner knows of every run.
+    fn weigh(&self, _files: &FileSet, _run: &Run, _evidence: &Evidence) -> Weighed {
+        Weighed::default()
+    }
 
     /// Computes what a change does to the bytes. The change was admitted by `engine::transition` already.
     ///
@@ -207,6 +214,14 @@ pub(crate) struct Loaded {
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: Wanted,
+}
+
+/// Is what the evidence means to a system.
+#[derive(Debug, Default)]
+pub(crate) struct Weighed {
+    pub(crate) findings: Vec<Finding>,
+    /// One row for every file that was compared, for a preflight.
+    pub(crate) compared: Vec<Compared>,
 }
 
 /// Says why a change cannot be written.

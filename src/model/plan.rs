@@ -275,6 +275,17 @@ pub(crate) struct Commands {
     pub(crate) resume: Option<String>,
 }
 
+/// Is one file that a run refers to, as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Compared {
+    pub(crate) file: String,
+    /// What it is to the run: `story of 3.2`, `output of 1_gather`.
+    pub(crate) role: String,
+    /// The run cannot go on without it.
+    pub(crate) critical: bool,
+    pub(crate) found: String,
+}
+
 /// Is what a system's own people call a situation, for the head of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {

@@ -54,8 +54,15 @@ pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpErr
 pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
-    let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
+    let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
+    let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
+    let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
     planned.plan.native = opened.dialect.native(run, &planned.plan, &planned.findings);
+    if !weighed.compared.is_empty()
+        && let Some(native) = planned.plan.native.as_object_mut()
+    {
+        native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
+    }
     // The word that a preflight wants is the same everywhere.
     if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
@@ -167,6 +174,8 @@ fn sheet(run: &Run, planned: &Planned) -> Sheet {
         group: step.group.clone(),
         agent: step.agent.clone(),
         has_parts: !step.parts.is_empty(),
+        depends_on: step.depends_on.clone(),
+        dangling: step.dangling.clone(),
         commit: step.commit.clone(),
     });
     let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);

@@ -80,6 +80,9 @@ pub(crate) struct SheetStep {
     pub(crate) done: bool,
     pub(crate) skipped: bool,
     pub(crate) has_parts: bool,
+    pub(crate) depends_on: Vec<StepId>,
+    /// What it waits for and the run does not have.
+    pub(crate) dangling: Vec<String>,
     pub(crate) commit: Option<String>,
 }
 

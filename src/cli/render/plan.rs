@@ -13,6 +13,7 @@ use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Severity;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
 use crate::ops::Sheet;
@@ -29,6 +30,10 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
     for next in &plan.next {
         one_next(page, next);
+    }
+    if sheet.preflight {
+        comparison(page, plan);
+        dependencies(page, sheet);
     }
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
@@ -181,6 +186,36 @@ fn one_next(page: &mut Page, next: &Next) {
     let parts: Vec<String> = next.parts.iter().map(|part| format!("{} {}", part.action, part.name)).collect();
     if !parts.is_empty() && (page.verbose || parts.len() <= 8) {
         page.text.dim(format!("      parts: {}", parts.join(", "))).end();
+    }
+}
+
+/// Shows file by file what the run refers to and how it was found.
+fn comparison(page: &mut Page, plan: &Plan) {
+    let rows = plan.native.get("comparison").and_then(serde_json::Value::as_array).into_iter().flatten();
+    for (at, row) in rows.enumerate() {
+        if at == 0 {
+            page.text.end().bold("File-by-file comparison").end();
+        }
+        let text = |key: &str| row.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let critical = if row.get("critical") == Some(&serde_json::Value::Bool(true)) { ", critical" } else { "" };
+        page.text.line(format!("  {} ({}{critical}): {}", text("file"), text("role"), text("found")));
+    }
+}
+
+/// Shows every step up to the end with what it waits for.
+fn dependencies(page: &mut Page, sheet: &Sheet) {
+    let is_over = |id: &StepId| sheet.steps.iter().any(|step| step.id == *id && (step.done || step.skipped));
+    let open: Vec<_> = sheet.steps.iter().filter(|step| !step.done && !step.skipped).collect();
+    if open.is_empty() {
+        return;
+    }
+    page.text.end().bold("Dependency check").end();
+    for step in open {
+        let mark = |id: &StepId| format!("{id} ({})", if is_over(id) { "done" } else { "open" });
+        let mut waits: Vec<String> = step.depends_on.iter().map(mark).collect();
+        waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", crate::model::clean_line(id, 100))));
+        let waits = if waits.is_empty() { "nothing".to_owned() } else { waits.join(", ") };
+        page.text.line(format!("  {} waits for {waits}", step.id));
     }
 }
 

@@ -181,9 +181,11 @@ const WHY_INVALID: [(FindingCode, &str); 7] = [
 
 /// Returns the confirmation of a resume.
 pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    let Some(point) = plan.next.first().and_then(|next| Point::of(run, &next.step)) else { return Vec::new() };
+    let goes_on = matches!(plan.verdict, Verdict::Resume | Verdict::Confirm);
+    let next = plan.next.first().filter(|_| goes_on);
+    let Some(point) = next.and_then(|next| Point::of(run, &next.step)) else { return Vec::new() };
     let mut lines = vec![format!("=== Resuming: {} ===", point::workflow_type(run))];
-    if let Some(story) = plan.next.first().and_then(|next| point::story_of(run, &next.step)) {
+    if let Some(story) = next.and_then(|next| point::story_of(run, &next.step)) {
         lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
     }
     lines.push(format!("Phase: {} -- {}", point.number, point.name));

@@ -5,6 +5,7 @@
 //! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
 
 mod brief;
+mod changes;
 mod consistency;
 mod dev_cycle;
 mod epic;
@@ -28,6 +29,7 @@ mod shelf;
 mod spec;
 mod story;
 mod story_cycle;
+mod subject;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -37,11 +39,13 @@ use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::LogBlock;
 use crate::dialect::Probed;
+use crate::dialect::Weighed;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -81,9 +85,18 @@ impl Dialect for Aios {
 
     fn load(&self, files: &FileSet) -> Loaded {
         match Kind::of(files) {
-            Ok(kind) => load(kind, files),
+            Ok(kind) => {
+                let mut loaded = load(kind, files);
+                subject::attach(kind, files, &mut loaded);
+                changes::want(files, &mut loaded);
+                loaded
+            }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
         }
+    }
+
+    fn weigh(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
+        changes::weigh(files, run, evidence)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {

@@ -15,6 +15,7 @@ use super::places::Area;
 use super::places::Place;
 use super::shelf::Located;
 use super::shelf::Shelf;
+use super::subject;
 use crate::dialect::Probed;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -43,6 +44,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let told = prober.told;
     let implied = implied::candidates(listing).into_iter().filter(|candidate| !told.contains(&candidate.state));
     prober.probed.candidates.extend(implied);
+    subject::read_each_other(listing, &mut prober.probed.candidates);
     prober.probed
 }
 

@@ -10,6 +10,7 @@ use crate::dialect::aios::shelf::Located;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
+use crate::dialect::aios::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Review;
@@ -117,6 +118,11 @@ fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> S
         let is_known = book.state.stories().any(|story| story.id == *before);
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
+        } else if is_told_done(book, before) {
+            let message =
+                format!("story {id} depends on {before}, which the state does not have; its story says it is done");
+            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
+            book.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
             step.dangling.push(before.clone());
         }
@@ -139,6 +145,13 @@ fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> S
         step.file = Some(path);
     }
     step
+}
+
+/// Tells whether a story that the state does not have says of itself that it is done.
+fn is_told_done(book: &Book<'_>, id: &str) -> bool {
+    let Located::At(path) = book.shelf.locate(book.base, book.plan.as_ref(), id) else { return false };
+    let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
 }
 
 /// Fills in what neither the state nor the plan says.
