@@ -46,18 +46,17 @@ pub(crate) enum Taken {
 pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
     let spot = select::spot(world)?;
     let opened = world.read(&spot)?;
-    let told = |error: OpError| failed(&opened, error);
-    let run = opened.run().map_err(told)?;
+    let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(world, &opened, run, &request.plan)?;
     match consent(&planned, request.yes, can_ask) {
         Consent::Given => {}
-        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(run, planned)))),
+        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(opened, planned)))),
         Consent::Ask(question) => {
             let mode = planned.plan.mode;
-            return Ok(Taken::Ask(Box::new(plan::report(run, planned)), question, mode));
+            return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
     }
-    let taken = take(world, &spot, &opened, planned, request).map_err(told)?;
+    let taken = take(world, &spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(Taken::Report(Box::new(taken)))
 }
 

@@ -1,6 +1,7 @@
 //! The plan for people: a person agrees with it after one look.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Page;
 use super::plural;
@@ -9,18 +10,22 @@ use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::InterruptionKind;
+use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
-use crate::ops::Sheet;
+use crate::ops::PlanReport;
 
-pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan, &sheet.notices);
-    completed(page, plan, sheet);
+pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
+    let plan = &report.plan;
+    head(page, plan, &report.notices);
+    completed(page, plan, &report.run);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
         page.text.line(match plan.verdict {
@@ -31,9 +36,9 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     for next in &plan.next {
         one_next(page, next);
     }
-    if sheet.preflight {
+    if plan.mode == Mode::Preflight {
         comparison(page, plan);
-        dependencies(page, sheet);
+        dependencies(page, plan, &report.run);
     }
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
@@ -116,14 +121,15 @@ fn lines_of(page: &mut Page, lines: &serde_json::Value) {
     }
 }
 
-fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
+fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
         return;
     }
     page.text.end().bold("Completed work").end();
     let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
     let mut order: Vec<Option<&str>> = Vec::new();
-    for step in sheet.steps.iter().filter(|step| step.done) {
+    let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    for step in run.steps.iter().filter(|step| done.contains(&step.id)) {
         let group = step.group.as_deref();
         let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
             order.push(group);
@@ -203,15 +209,15 @@ fn comparison(page: &mut Page, plan: &Plan) {
 }
 
 /// Shows every step up to the end with what it waits for.
-fn dependencies(page: &mut Page, sheet: &Sheet) {
-    let is_over = |id: &StepId| sheet.steps.iter().any(|step| step.id == *id && (step.done || step.skipped));
-    let open: Vec<_> = sheet.steps.iter().filter(|step| !step.done && !step.skipped).collect();
+fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
+    let over: BTreeSet<&str> = plan.steps.completed.iter().chain(&plan.steps.skipped).map(StepId::as_str).collect();
+    let open: Vec<&Step> = run.steps.iter().filter(|step| !over.contains(step.id.as_str())).collect();
     if open.is_empty() {
         return;
     }
     page.text.end().bold("Dependency check").end();
     for step in open {
-        let mark = |id: &StepId| format!("{id} ({})", if is_over(id) { "done" } else { "open" });
+        let mark = |id: &StepId| format!("{id} ({})", if over.contains(id.as_str()) { "done" } else { "open" });
         let mut waits: Vec<String> = step.depends_on.iter().map(mark).collect();
         waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", crate::model::clean_line(id, 100))));
         let waits = if waits.is_empty() { "nothing".to_owned() } else { waits.join(", ") };
