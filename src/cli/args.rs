@@ -122,6 +122,9 @@ pub(super) enum Verb {
     Demo(Demo),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Take an event of the client in; always exits with 0
+    #[command(hide = true)]
+    Hook(Hook),
     /// Print the manual page
     #[command(hide = true)]
     Man,
@@ -424,6 +427,13 @@ pub(super) struct Demo {
     /// Keep the scratch project and print where it is
     #[arg(long)]
     pub(super) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Hook {
+    /// Which event; its fields are JSON on standard input
+    #[arg(value_name = "EVENT")]
+    pub(super) event: String,
 }
 
 #[derive(Debug, Args)]

@@ -122,11 +122,13 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
+        // Answered before, in the client's own form.
+        Verb::Hook(_) => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report)
 }
 
-fn request(global: &Global, run: Option<&String>) -> Request {
+pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
     Request {
         project: global.project.clone(),
         now: global.now.clone(),

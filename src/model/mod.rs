@@ -14,6 +14,7 @@ mod id;
 mod options;
 mod plan;
 mod run;
+mod session;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -25,7 +26,7 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,
+    CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,
     WantedOutput, WantedPast, Workspace,
 };
 pub(crate) use files::{
@@ -42,6 +43,7 @@ pub(crate) use plan::{
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
+pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
 pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

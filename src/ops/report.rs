@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::exit::Exit;
 use crate::model::AgeBand;
+use crate::model::Cause;
 use crate::model::Context;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -89,6 +90,9 @@ pub(crate) struct ListedRun {
     /// Where it stands, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) age_seconds: Option<i64>,
     pub(crate) age_band: Option<AgeBand>,
     pub(crate) progress: Progress,
@@ -108,6 +112,9 @@ pub(crate) struct StatusReport {
     pub(crate) run: RunId,
     pub(crate) verdict: Verdict,
     pub(crate) where_you_are: String,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
     pub(crate) next_command: String,
 }

@@ -172,7 +172,8 @@ impl World {
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
-        let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
+        let (outputs, drivers) = (wanted.outputs.clone(), wanted.drivers.clone());
+        let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence

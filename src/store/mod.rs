@@ -28,6 +28,7 @@ mod project;
 mod read;
 mod repository;
 mod scratch;
+pub(crate) mod session;
 mod stage;
 #[cfg(test)]
 mod testing;
@@ -62,3 +63,4 @@ pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;
 pub(crate) use scratch::existing_path;
+pub(crate) use session::SessionLog;

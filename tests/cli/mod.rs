@@ -8,6 +8,7 @@ mod dotagent;
 mod errors;
 mod global;
 mod history;
+mod hook;
 mod hostile;
 mod list;
 mod modes;

@@ -67,6 +67,13 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     page.text
 }
 
+/// Renders a context for somebody who reads it as plain text.
+pub(in crate::cli) fn context(context: &Context) -> String {
+    let mut page = Page { text: Text::default(), verbose: false, quiet: true };
+    page.context(context);
+    page.text.into_plain()
+}
+
 /// Returns how loudly a verdict is shown.
 pub(super) const fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
@@ -85,6 +92,9 @@ impl Page {
             self.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
             self.text.plain(format!(" ({}) - {age}  ", run.position));
             self.text.put(tone_of(run.verdict), run.verdict.as_str());
+            if let Some(cause) = &run.cause {
+                self.text.put(Tone::Warn, format!("  {}", cause.kind.as_str()));
+            }
             self.text
                 .dim(format!("  {} {}/{}  {}", run.dialect, run.progress.done, run.progress.total, run.state))
                 .end();
@@ -99,6 +109,9 @@ impl Page {
 
     fn status(&mut self, status: &StatusReport) {
         self.text.bold("Where you are  ").line(&status.where_you_are);
+        if let Some(cause) = &status.cause {
+            self.text.bold("Cut off by     ").line(format!("{}: {}", cause.kind.as_str(), cause.detail));
+        }
         self.text.bold("What's stale   ").line(&status.what_is_stale);
         self.text.bold("Next command   ").line(&status.next_command);
     }

@@ -56,6 +56,8 @@ pub(super) enum Expected {
     Development,
     /// The gate, the push or the checkpoint is next.
     AfterDevelopment,
+    /// Somewhere in a workflow that has phases of its own.
+    Underway,
 }
 
 impl Expected {
@@ -66,6 +68,7 @@ impl Expected {
             Self::Validation => "to be validated in the cycle",
             Self::Development => "in progress in the cycle",
             Self::AfterDevelopment => "developed in the cycle",
+            Self::Underway => "under way in the workflow",
         }
     }
 }
@@ -176,7 +179,7 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
         (_, StoryStatus::Blocked) => Some((Warning, "it is held up")),
         (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside of it")),
         (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside of the loop")),
-        (Expected::Validation | Expected::Development, StoryStatus::Done) => {
+        (Expected::Validation | Expected::Development | Expected::Underway, StoryStatus::Done) => {
             Some((Blocking, "it was completed outside of this workflow"))
         }
         (
@@ -192,6 +195,7 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
             Some((Warning, "it was begun outside of the cycle"))
         }
         (Expected::Validation, StoryStatus::Draft)
+        | (Expected::Underway, StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Review, StoryStatus::InReview)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)

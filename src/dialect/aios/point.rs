@@ -48,7 +48,7 @@ pub(super) fn is_implied(run: &Run) -> bool {
 pub(super) fn story_of<'a>(run: &'a Run, step: &'a StepId) -> Option<&'a str> {
     match run.workflow.as_str() {
         "epic-execution" => run.step(step).filter(|step| step.file.is_some()).map(|step| step.id.as_str()),
-        _ => ["sdc-", "qa-", "dev-"].iter().find_map(|head| run.id.as_str().strip_prefix(head)),
+        _ => ["sdc-", "qa-", "dev-", "ade-", "build-"].iter().find_map(|head| run.id.as_str().strip_prefix(head)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::consistency;
 use super::consistency::Expected;
+use super::identity;
 use super::kind;
 use super::kind::Kind;
 use super::kind::Sort;
@@ -35,34 +36,31 @@ struct Subject {
 }
 
 impl Subject {
-    fn of(kind: Kind, node: &Node) -> Option<Self> {
-        let first = |keys: &[&str]| keys.iter().find_map(|key| kind::text(node.get(key)?)).map(str::to_owned);
-        let started = first(&["startedAt", "started_at"]);
-        match kind {
-            Kind::QaLoop => {
-                let id = first(&["storyId", "story_id"])?;
-                Some(Self { id, path: None, started })
+    fn of(kind: Kind, node: &Node, at: &RelPath) -> Option<Self> {
+        let (path, started): (&[&str], &[&str]) = match kind {
+            Kind::QaLoop | Kind::Build => (&[], &["startedAt"]),
+            Kind::DevCycle => (&["currentStory"], &["startedAt"]),
+            Kind::Ade => (&[], &["timestamps", "startedAt"]),
+            Kind::Bob => {
+                (&["session_state", "progress", "current_story"], &["session_state", "workflow", "started_at"])
             }
-            Kind::DevCycle => {
-                let path = first(&["currentStory", "current_story"])?;
-                let name = path.rsplit(['/', '\\']).next().unwrap_or(&path);
-                let id = name.strip_suffix(".md").unwrap_or(name);
-                let id = id.strip_suffix(".story").unwrap_or(id).to_owned();
-                Some(Self { id, path: Some(path), started })
-            }
-            Kind::Epic
+            // It rests behind its story.
+            Kind::Paused
+            | Kind::Epic
             | Kind::Guided
             | Kind::Engine
-            | Kind::Paused
-            | Kind::Ade
             | Kind::Phases
-            | Kind::Bob
-            | Kind::Build
             | Kind::Record
             | Kind::Pipeline
             | Kind::StoryCycle
-            | Kind::Spec => None,
-        }
+            | Kind::Spec => return None,
+        };
+        let word = |keys: &[&str]| {
+            let node = keys.iter().try_fold(node, |node, key| node.get(key)).filter(|_| !keys.is_empty());
+            node.and_then(kind::text).map(str::to_owned)
+        };
+        let id = identity::of(kind, node, at).story?;
+        Some(Self { id, path: word(path).filter(|path| path.contains(['/', '\\'])), started: word(started) })
     }
 
     /// Finds the file; the flag says that only the end of the path led there.
@@ -86,6 +84,12 @@ impl Subject {
     }
 }
 
+/// Reads what a file says of its story, where it is a state of one.
+fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
+    let Sort::State(kind) = kind::sort(path, bytes) else { return None };
+    Some((kind, Subject::of(kind, &kind::parse(bytes).ok()?, path)?))
+}
+
 /// Lets every candidate whose state is about a story read the story, and the other states that are about it.
 pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
     let mut about: Vec<(usize, String)> = Vec::new();
@@ -93,8 +97,7 @@ pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
     for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
         let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
         let Some(look) = listing.entries[found].look.as_deref() else { continue };
-        let Sort::State(kind @ (Kind::QaLoop | Kind::DevCycle)) = kind::sort(&candidate.state, look) else { continue };
-        let Some(subject) = kind::parse(look).ok().and_then(|node| Subject::of(kind, &node)) else { continue };
+        let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
         let base = places::place(candidate.state.as_str()).map_or("", |place| place.base);
         let shelf = shelf.get_or_insert_with(|| Shelf::of_listing(listing));
         let key = match subject.locate(shelf, base).0 {
@@ -117,7 +120,7 @@ pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
 pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &mut loaded.run else { return };
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
-    let Some(subject) = node.and_then(|node| Subject::of(kind, &node)) else { return };
+    let Some(subject) = node.and_then(|node| Subject::of(kind, &node, &files.state)) else { return };
     let base = places::place(files.state.as_str()).map_or("", |place| place.base);
     let shelf = Shelf::of_files(files);
     let (at, is_foreign) = subject.locate(&shelf, base);
@@ -131,7 +134,10 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
             let message = format!("the state names its story by a path of another machine; {path} is taken for it");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
         }
-        take_from_story(run, &shelf, &path);
+        // A session of Bob goes through several stories.
+        if kind != Kind::Bob {
+            take_from_story(run, &shelf, &path);
+        }
     }
 }
 
@@ -142,8 +148,8 @@ fn is_over(status: Status) -> bool {
 fn take_from_story(run: &mut Run, shelf: &Shelf<'_>, path: &RelPath) {
     let told = shelf.bytes(path).map(|bytes| story::parse(path, bytes));
     for step in &mut run.steps {
-        step.file = Some(path.clone());
-        if let Some(told) = &told {
+        step.file.get_or_insert_with(|| path.clone());
+        if let Some(told) = told.as_ref().filter(|_| step.targets.is_empty()) {
             step.targets.clone_from(&told.files);
             step.acceptance = told.section(story::SectionKind::Acceptance);
         }
@@ -181,9 +187,10 @@ fn expected(run: &Run) -> Expected {
     match (run.workflow.as_str(), open) {
         ("qa-loop", _) if step.is_some_and(|step| step.kind == StepKind::Work) => Expected::Fix,
         ("qa-loop", _) => Expected::Review,
-        (_, Some(0)) => Expected::Validation,
-        (_, Some(1 | 2)) => Expected::Development,
-        (_, _) => Expected::AfterDevelopment,
+        ("development-cycle", Some(0)) => Expected::Validation,
+        ("development-cycle", Some(1 | 2)) => Expected::Development,
+        ("development-cycle", _) => Expected::AfterDevelopment,
+        (_, _) => Expected::Underway,
     }
 }
 
@@ -193,8 +200,7 @@ fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &Located) -> Vec<Fi
     let mut findings = Vec::new();
     for path in files.files.keys().filter(|path| **path != files.state) {
         let Some(bytes) = files.bytes(path).filter(|_| places::is_data(path.name())) else { continue };
-        let Sort::State(kind @ (Kind::QaLoop | Kind::DevCycle)) = kind::sort(path, bytes) else { continue };
-        let Some(other) = kind::parse(bytes).ok().and_then(|node| Subject::of(kind, &node)) else { continue };
+        let Some((kind, other)) = of_bytes(path, bytes) else { continue };
         let is_same = story::same_id(&other.id, &subject.id) || matches!(at, Located::At(_));
         let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
         if let Some(started) = started.filter(|started| is_same && *started > saved) {
