@@ -19,6 +19,11 @@ use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::quoted;
 
+/// What is said when a project has nothing that was interrupted.
+pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";
+pub(super) const NOTHING_SAVED_FIX: &str =
+    "Run `orchestrate-status` to see current project state, or start a new workflow with `orchestrate`";
+
 /// Lines of one list that are shown; the plan has them all.
 const SHOWN: usize = 20;
 const LINE_CHARS: usize = 300;

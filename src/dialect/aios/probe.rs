@@ -15,6 +15,7 @@ use super::kind::Evidence;
 use super::kind::Kind;
 use super::kind::Sort;
 use super::leftovers;
+use super::messages;
 use super::places;
 use super::places::Area;
 use super::places::Place;
@@ -64,7 +65,18 @@ pub(super) fn probe(listing: &Listing) -> Probed {
             candidate.reads.push(ReadSpec::File(lock.clone()));
         }
     }
+    if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
+        prober.probed.findings.extend(nothing_saved(listing));
+    }
     prober.probed
+}
+
+/// Says that a project of the framework has nothing that was interrupted, which is no failure.
+fn nothing_saved(listing: &Listing) -> Option<Finding> {
+    let folders = listing.entries.iter().filter(|entry| entry.is_dir);
+    let home = folders.map(|entry| &entry.path).find(|path| matches!(path.name(), ".aios" | ".aiox" | ".nexos"))?;
+    let finding = Finding::new(FindingCode::NoRunHere, messages::NOTHING_SAVED).at(home);
+    Some(finding.fix(messages::NOTHING_SAVED_FIX))
 }
 
 struct Prober<'a> {

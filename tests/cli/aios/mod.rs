@@ -4,5 +4,6 @@ mod dev_cycle;
 mod epic;
 mod implied;
 mod kinds;
+mod matrix;
 mod qa_loop;
 mod real;
