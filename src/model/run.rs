@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::DialectId;
 use super::Interruption;
+use super::Mode;
 use super::RelPath;
 use super::ReviewVerdict;
 use super::RunId;
@@ -41,6 +42,8 @@ pub(crate) struct Run {
     pub(crate) after: Option<After>,
     /// The interruption that the state itself records, when it does.
     pub(crate) interruption: Option<Interruption>,
+    /// How much a person was to be asked when it was started: that holds for its resume, unless the caller says otherwise.
+    pub(crate) mode: Option<Mode>,
     pub(crate) resumes: u32,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,

@@ -260,17 +260,6 @@ fn a_state_whose_documents_are_all_gone_was_left_behind() {
 }
 
 #[test]
-fn a_change_is_refused_with_what_to_do_instead() {
-    let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
-    let before = sandbox.read(STATE);
-    let refused = sandbox.piton(["begin", "5.2"]).run();
-    assert_ne!(refused.code, 0);
-    let message = refused.at("/error/message").as_str().unwrap().to_owned();
-    assert!(message.contains(STATE) && message.contains("does not write yet"), "{message}");
-    assert_eq!(sandbox.read(STATE), before);
-}
-
-#[test]
 fn the_hand_over_names_story_plan_and_mode() {
     let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
     let context = sandbox.piton(["context", "--step", "5.2"]).run().expect_code(0);

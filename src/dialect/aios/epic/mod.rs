@@ -7,6 +7,8 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::Wave;
+pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
 
 use std::collections::BTreeSet;
@@ -23,6 +25,7 @@ use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -121,14 +124,25 @@ impl<'a> Book<'a> {
             goal: None,
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
-            workspace: WorkspaceRecord::default(),
+            workspace: self.workspace(),
             after: None,
             interruption: None,
+            mode: self.state.mode.as_deref().and_then(Mode::of_word),
             resumes: 0,
             writable: true,
             degraded: false,
         };
         Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
+    }
+
+    /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.
+    fn workspace(&self) -> WorkspaceRecord {
+        let running = self.state.stories().find(|story| story.status.as_deref() == Some("in_progress"));
+        WorkspaceRecord {
+            branch: running.and_then(|story| story.branch.clone()),
+            plan_reference: self.plan_path.as_ref().map(|path| path.as_str().to_owned()),
+            ..WorkspaceRecord::default()
+        }
     }
 
     fn status(&mut self) -> RunStatus {

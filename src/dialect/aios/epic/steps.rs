@@ -14,16 +14,18 @@ use crate::dialect::aios::shelf::Located;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
+use crate::dialect::aios::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
+use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-pub(super) const FINAL: &str = "final-gate";
+pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
 /// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
 pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
@@ -152,6 +154,11 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
         let is_known = book.recorded.contains(before.as_str()) || is_planned();
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
+        } else if is_told_done(book, before) {
+            let message =
+                format!("story {id} depends on {before}, which the state does not have; its story says it is done");
+            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
+            book.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
             step.dangling.push(before.clone());
         }
@@ -172,6 +179,13 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
         step.file = Some(path);
     }
     step
+}
+
+/// Tells whether a story that the state does not have says of itself that it is done.
+fn is_told_done(book: &Book<'_>, id: &str) -> bool {
+    let Located::At(path) = book.shelf.locate(book.base, book.plan.as_ref(), id) else { return false };
+    let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
 }
 
 /// Fills in what neither the state nor the plan says.
@@ -284,6 +298,10 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge.depends_on = vec![gate.clone()];
     merge.idempotent = false;
     merge.probe = Some("git branch --merged".to_owned());
+    if wave.status.as_deref() == Some("failed") {
+        merge.status = Status::Failed;
+        (merge.attempts, merge.failures) = (1, 1);
+    }
     merge
 }
 
