@@ -398,3 +398,51 @@ fn a_workflow_begun_for_the_same_story_since_stops_the_older_one() {
     assert_eq!(older.at("/findings/0/code"), "rival-run");
     sandbox.piton(["plan", "dev-2.1"]).run().expect_code(0);
 }
+
+#[test]
+fn what_was_never_saved_is_never_put_away() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STORY, &story("2.1", "InProgress")).file("docs/stories/3.1/spec/requirements.json", "{}\n");
+    let before = sandbox.tree();
+    for run in ["sdc-2.1", "spec-3.1"] {
+        let refused = sandbox.piton(["archive", run, "--yes"]).run().expect_code(1);
+        let message = refused.at("/error/message").as_str().unwrap().to_owned();
+        assert!(message.contains("nothing to put away"), "{message}");
+        let plan = sandbox.piton(["plan", run]).run();
+        assert!(plan.at("/data/question/on_restart").is_null(), "{plan}");
+    }
+    let changed: Vec<String> =
+        before.changes(&sandbox.tree()).into_iter().filter(|path| !path.contains(".piton")).collect();
+    assert_eq!(changed, [""; 0]);
+}
+
+#[test]
+fn what_is_partly_valid_is_told_word_for_word() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        ".aiox/w-20260131-abc123-state.yaml",
+        "instance_id: w-20260131-abc123\nworkflow_name: Greenfield\nstarted_at: \"2026-01-31T10:00:00Z\"\nupdated_at: \
+         \"2026-01-31T11:00:00Z\"\nstatus: active\nsteps:\n  - { phase: plan, agent: pm, action: write brief, status: completed \
+         }\n  - { phase: plan, agent: architect, action: design, status: completed }\n  - { phase: build, agent: dev, action: \
+         build, status: pending }\nartifacts:\n  - { created_by_step: 0, path: docs/brief.md, status: created }\n  - { \
+         created_by_step: 1, path: docs/design.md, status: created }\n",
+    );
+    // At 11:00, while the run was under way.
+    sandbox.file("docs/brief.md", "a brief\n").modified("docs/brief.md", 1_769_857_200);
+    let text = sandbox.piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
+    let (block, rest) = text.split_once("Workflow resume plan:").unwrap();
+    assert_eq!(
+        block,
+        "=== Partial Resume Possible: Workflow Greenfield ===
+
+Valid phases (can be preserved):
+  - Phase 1: write brief -- Output still valid
+
+Invalid phases (must be re-run):
+  - Phase 2: design -- Output is missing
+
+Suggestion: Resume from Phase 2, using Phase 1 outputs.
+"
+    );
+    assert!(rest.contains("Proceed? (yes / restart from scratch / cancel)\n  (default: cancel)"), "{rest}");
+}
