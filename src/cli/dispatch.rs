@@ -118,12 +118,13 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
+        Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
         // Answered before, in the client's own form.
-        Verb::Hook(_) => Report::ok(ops::Body::Document(String::new())),
+        Verb::Hook(_) | Verb::Statusline => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report)
 }
@@ -158,6 +159,19 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
         from_part: part(&flags.from_step),
         retry_part: part(&flags.retry_step),
         skip_part: part(&flags.skip_step),
+    }
+}
+
+const fn setup_request(setup: &args::Setup) -> ops::SetupRequest {
+    ops::SetupRequest {
+        permissions: setup.permissions,
+        statusline: setup.statusline,
+        scope: match setup.scope {
+            args::SettingsScope::User => ops::SetupScope::User,
+            args::SettingsScope::Project => ops::SetupScope::Project,
+            args::SettingsScope::Local => ops::SetupScope::Local,
+        },
+        yes: setup.yes,
     }
 }
 

@@ -5,11 +5,14 @@
 
 mod aios;
 mod ccw;
+mod client_settings;
 mod dotagent;
 mod json;
 mod nine_step;
 mod yaml;
 
+pub(crate) use client_settings::Setting;
+pub(crate) use client_settings::with as with_setting;
 pub(crate) use dotagent::own::BUILT_IN;
 pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;

@@ -90,6 +90,8 @@ pub(crate) struct Step {
     pub(crate) title: String,
     pub(crate) kind: StepKind,
     pub(crate) status: Status,
+    /// Where its system's own plan puts it among steps that may start at the same time; without it their ids decide.
+    pub(crate) place: Option<usize>,
     /// Steps with the same group are listed together (a phase, an epic's wave).
     pub(crate) group: Option<String>,
     pub(crate) agent: Option<String>,
@@ -240,6 +242,7 @@ impl Step {
             title: title.into(),
             kind: StepKind::Work,
             status: Status::Pending,
+            place: None,
             group: None,
             agent: None,
             agent_candidates: Vec::new(),

@@ -29,6 +29,7 @@ mod read;
 mod repository;
 mod scratch;
 pub(crate) mod session;
+pub(crate) mod settings;
 mod stage;
 #[cfg(test)]
 mod testing;

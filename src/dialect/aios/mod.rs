@@ -1,7 +1,8 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own.
-//! What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
+//! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are
+//! evidence and never written.
 
 mod ade;
 mod bob;
@@ -39,6 +40,7 @@ mod steps;
 mod story;
 mod story_cycle;
 mod subject;
+mod surgery;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -112,7 +114,7 @@ impl Dialect for Aios {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match Kind::of(files) {
-            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Ok(kind) => write::edit(kind, files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }

@@ -140,7 +140,8 @@ impl<'a> Prober<'a> {
             (Sort::State(kind), _) => self.state(path, place.base, kind, look),
             (Sort::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
             (Sort::Unreadable(at, problem), None) if place.area.holds_states() => {
-                let finding = Finding::new(FindingCode::FileUnclassified, problem).at(path);
+                let message = format!("it cannot be parsed and is not read: {problem}");
+                let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
             (Sort::Idle, _) => {

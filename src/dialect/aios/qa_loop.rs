@@ -25,7 +25,7 @@ use crate::model::Witness;
 use crate::model::clean_line;
 
 /// What AIOS takes where nothing says how often a story may be reviewed.
-const MAX_ITERATIONS: u32 = 5;
+pub(super) const MAX_ITERATIONS: u32 = 5;
 
 /// A loop that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
 const ABANDONED_SECONDS: i64 = 3_600;
@@ -161,7 +161,7 @@ impl<'a> Loop<'a> {
         let verdict = entry.get("verdict");
         let review = review_id(number);
         let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
-            "REJECT" => Outcome::Rejected,
+            "REJECT" | "FAIL" => Outcome::Rejected,
             "BLOCKED" => Outcome::Blocked,
             _ => match ReviewVerdict::parse(word) {
                 Some(ReviewVerdict::Approved) => Outcome::Approved,

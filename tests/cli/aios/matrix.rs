@@ -446,3 +446,64 @@ Suggestion: Resume from Phase 2, using Phase 1 outputs.
     );
     assert!(rest.contains("Proceed? (yes / restart from scratch / cancel)\n  (default: cancel)"), "{rest}");
 }
+
+#[test]
+fn what_may_go_on_goes_on_in_every_mode_after_its_consent() {
+    for (situation, mode, answer, code) in [
+        (Situation::Clean, "autopilot", "", 0),
+        (Situation::Clean, "interactive", "", 0),
+        (Situation::Clean, "preflight", "yes\n", 9),
+        (Situation::Clean, "preflight", "proceed\n", 0),
+        (Situation::Warnings, "autopilot", "", 0),
+        (Situation::Warnings, "interactive", "yes\n", 9),
+        (Situation::Warnings, "preflight", "proceed\n", 0),
+    ] {
+        let sandbox = situation.build();
+        let stories = sandbox.read(STORY);
+        let resume = sandbox.piton(["resume", "--mode", mode, "--format", "text"]).stdin(answer).run();
+        assert_eq!(resume.code, code, "{situation:?} {mode}\n{resume}");
+        assert_eq!(sandbox.read(LOOP) != updated(), code == 0, "{situation:?} {mode}");
+        assert_eq!(sandbox.read(STORY), stories, "stories are never written");
+        if code == 0 {
+            let validation = if situation == Situation::Clean { "clean" } else { "1 warning" };
+            let block = format!(
+                "=== Resuming: QA Loop ===\nStory: 2.1\nPhase: 2/5 -- Fix what review 2 found\nAgent: @dev\nState age: 30 \
+                 minutes\nValidation: {validation}\n\nHanding off to @dev...\n"
+            );
+            assert!(resume.stdout.starts_with(&block), "{resume}");
+        }
+    }
+}
+
+#[test]
+fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
+    let sandbox = Situation::Warnings.build();
+    sandbox.file("qa/2.1/orchestration-log-20260131T090000Z.md", "# Orchestration\n");
+    sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(0);
+    let block = "[2026-01-31T12:00:00Z] Workflow resumed: QA Loop for story 2.1\nState source: qa/2.1/loop-status.json\nResume \
+                 point: Iteration 2/5 -- @dev\nInterruption duration: 30 minutes\nValidation: 1 warning\n";
+    let log = sandbox.read("qa/2.1/orchestration-log-20260131T090000Z.md");
+    assert_eq!(log, format!("# Orchestration\n\n{block}"));
+    let own = sandbox.read("qa/2.1/.piton/loop-status.json/log.jsonl");
+    let own = own.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let line = own.into_iter().find(|line| line["decision"] == "resumed").unwrap();
+    assert_eq!((&line["said"], &line["validation"]), (&block.into(), &"warnings".into()));
+    assert!(line["warnings"][0].as_str().unwrap().contains("`Ready`"), "{line}");
+    // In the other modes somebody was there.
+    let sandbox = Situation::Clean.build();
+    sandbox.piton(["resume"]).run().expect_code(0);
+    assert!(!sandbox.exists("qa/2.1/orchestration-log-20260131T090000Z.md"));
+    assert!(sandbox.exists("qa/2.1/.piton/loop-status.json/log.jsonl"));
+}
+
+#[test]
+fn what_nobody_saved_is_resumed_without_a_word_in_any_file_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STORY, &story("2.1", "InProgress")).git_init();
+    let before = sandbox.tree();
+    let resume = sandbox.piton(["resume", "--mode", "autopilot", "--format", "text"]).run().expect_code(0);
+    assert!(resume.stdout.starts_with("=== Resuming: SDC ===\nStory: 2.1\nPhase: 3 -- Implement\n"), "{resume}");
+    let changes = before.changes(&sandbox.tree());
+    let others: Vec<&String> = changes.iter().filter(|path| !path.contains(".piton")).collect();
+    assert_eq!(others, [""; 0], "{changes:?}");
+}

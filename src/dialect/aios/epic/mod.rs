@@ -7,7 +7,11 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::Wave;
+pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
+
+use std::collections::BTreeSet;
 
 use super::consistency;
 use super::execution;
@@ -74,6 +78,8 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
 struct Book<'a> {
     files: &'a FileSet,
     state: &'a State,
+    /// The ids of the stories that the state has.
+    recorded: BTreeSet<&'a str>,
     /// The folder of the project, with its slash.
     base: &'a str,
     shelf: Shelf<'a>,
@@ -88,7 +94,8 @@ impl<'a> Book<'a> {
         let shelf = Shelf::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
-        Self { files, state, base, shelf, plan_path, plan, findings: Vec::new() }
+        let recorded = state.stories().map(|story| story.id.as_str()).collect();
+        Self { files, state, recorded, base, shelf, plan_path, plan, findings: Vec::new() }
     }
 
     fn load(mut self) -> Loaded {

@@ -31,13 +31,13 @@ pub(in crate::dialect::aios) struct State {
 /// Is one wave.
 #[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct Wave {
-    pub(super) number: String,
+    pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
-    pub(super) status: Option<String>,
+    pub(in crate::dialect::aios) status: Option<String>,
     /// In the order of the file, which says nothing.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
     /// Only its number is recorded: its stories stand where it stands.
-    pub(super) is_counted: bool,
+    pub(in crate::dialect::aios) is_counted: bool,
 }
 
 /// Is one story of a wave.
