@@ -102,6 +102,7 @@ impl<'a> Book<'a> {
             let message = "the state has no `waves`, so nobody can tell what is left";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
+        self.look_at_mode();
         self.look_at_plan();
         let steps = steps::build(&mut self);
         self.compare_current_wave();
@@ -145,6 +146,13 @@ impl<'a> Book<'a> {
                 self.findings.push(Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state));
                 RunStatus::Active
             }
+        }
+    }
+
+    fn look_at_mode(&mut self) {
+        if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
+            let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
+            self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 
