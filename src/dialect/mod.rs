@@ -37,6 +37,7 @@ use crate::model::Plan;
 use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Wanted;
 
@@ -88,6 +89,20 @@ pub(crate) trait Dialect: Sync {
     /// the rest is set aside before anything is added.
     fn torn(&self, _files: &FileSet) -> Option<(RelPath, u64)> {
         None
+    }
+
+    /// Lists the checkpoints of a run whose own state keeps every one of them, oldest first; `None` where only copies do.
+    fn past(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+        None
+    }
+
+    /// Computes what brings one of [`Dialect::past`] back.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such checkpoint, or nothing can be written.
+    fn go_back(&self, files: &FileSet, _checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported(format!("{} keeps no history of its own", files.name)))
     }
 
     /// Returns the published schema that a state file has to satisfy.
@@ -156,6 +171,17 @@ pub(crate) enum Ground {
     Project,
     /// In the folder for state of this user: what a project ships is none of them.
     Home,
+}
+
+/// Is how a run stood before a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PastCheckpoint {
+    pub(crate) id: String,
+    pub(crate) at: Option<Timestamp>,
+    /// The word for the change.
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    pub(crate) file: RelPath,
 }
 
 /// Is where the state of a run lay once.

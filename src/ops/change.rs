@@ -13,6 +13,7 @@ use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use super::world::located;
+use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
@@ -169,10 +170,7 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
-        if let Some(take_over) = by_id(spot.candidate.dialect).guest(&spot.root, &spot.candidate) {
-            let message = format!("{} is another program's: it is read here, never written", spot.candidate.name);
-            return Err(OpError::InTheWay { message, hints: vec![take_over] });
-        }
+        spot.check_ours()?;
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
         let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
         let mut files = read();
@@ -555,5 +553,9 @@ fn next_command(world: &World, opened: &Opened, revision: &str, written: &Writte
     let header = opened.header_at(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    if opened.dialect.ground() == Ground::Home {
+        // Its steps are run by a resume.
+        return Some(planned.plan.commands.resume.unwrap_or_else(plan));
+    }
     Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

@@ -37,20 +37,21 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     let desk = Desk::open(world, &spot)?;
     desk.drive_check()?;
     desk.check_readable(&spot.candidate.state)?;
+    if let Some(past) = desk.opened.dialect.past(&desk.opened.files) {
+        let id = to.unwrap_or_default();
+        if !past.iter().any(|one| one.id == id) {
+            let path = spot.candidate.state.under(&spot.root);
+            return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
+        }
+        return go_back(world, &desk, id, yes);
+    }
     let version = match to {
         Some(id) => named(&desk.opened, id)?,
         None => newest_readable(&desk.opened)?,
     };
     let restored = with_files(&desk.opened, &version);
     let repeats = repeats(world, &desk.opened, &restored);
-    if !yes && !repeats.is_empty() {
-        let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
-        let run = engine::quoted(&spot.candidate.name);
-        return Err(OpError::NeedsConsent {
-            message: format!("going back to {} means that {} are done again: {shown}", version.name, repeats.len()),
-            hints: vec![format!("piton restore {run} --to {} --yes", engine::quoted(&version.name))],
-        });
-    }
+    agreed(&spot.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(world, &desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
@@ -62,6 +63,36 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,
         kept,
+    })))
+}
+
+/// Refuses to let steps be done again that nobody agreed to.
+fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
+    if yes || repeats.is_empty() {
+        return Ok(());
+    }
+    let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
+    Err(OpError::NeedsConsent {
+        message: format!("going back to {version} means that {} are done again: {shown}", repeats.len()),
+        hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
+    })
+}
+
+/// Brings a checkpoint back that the state itself keeps.
+fn go_back(world: &World, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+    let opened = &desk.opened;
+    let edits = opened.dialect.go_back(&opened.files, id)?;
+    let mut files = opened.files.clone();
+    store::take_in(&mut files, &opened.candidate.reads, &edits);
+    let repeats = repeats(world, opened, &Opened::new(opened.candidate.clone(), files));
+    agreed(&opened.candidate.name, id, &repeats, yes)?;
+    desk.commit_as("restore", None, &edits)?;
+    Ok(Report::ok(Body::Restore(RestoreReport {
+        run: opened.candidate.name.clone(),
+        from: id.to_owned(),
+        files: edits.into_iter().map(|edit| edit.path).collect(),
+        repeats,
+        kept: Vec::new(),
     })))
 }
 

@@ -43,6 +43,7 @@ pub(crate) enum Taken {
 
 /// Resumes a run. `can_ask`: a person sits at the terminal.
 pub(crate) fn resume(world: &World, spot: &Spot, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
+    spot.check_ours()?;
     let opened = world.read(spot)?;
     let run = opened.run()?;
     let planned = plan::planned(world, &opened, run, &request.plan)?;

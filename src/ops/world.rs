@@ -78,7 +78,20 @@ pub(crate) struct Spot {
 impl Spot {
     /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
-        (self.candidate.dialect == DialectId::Script).then(|| (self.root.as_path(), self.candidate.name.as_str()))
+        let is_ours = self.candidate.dialect == DialectId::Script && self.take_over().is_none();
+        is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
+    }
+
+    /// Returns the command that takes the run over when it is another program's.
+    pub(crate) fn take_over(&self) -> Option<String> {
+        by_id(self.candidate.dialect).guest(&self.root, &self.candidate)
+    }
+
+    /// Refuses to go on with, or to write, what is another program's.
+    pub(crate) fn check_ours(&self) -> Result<(), OpError> {
+        let Some(take_over) = self.take_over() else { return Ok(()) };
+        let message = format!("{} is another program's: it is read here, never written", self.candidate.name);
+        Err(OpError::InTheWay { message, hints: vec![take_over] })
     }
 }
 

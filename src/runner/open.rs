@@ -44,6 +44,7 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::model::sha256_hex;
+use crate::schema;
 use crate::store;
 use crate::store::Caller;
 use crate::store::CheckpointMeta;
@@ -186,7 +187,7 @@ fn begin(
     home.create(&id)?;
     let lock = place(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
-    store::commit(&lock, &new.edits, &meta)?;
+    store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }
 
@@ -364,8 +365,13 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     let path = source.file.under(&source.root);
     let text = files::read(&path)
         .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
-    let parsed = spec::parse(&source.file, text.as_bytes());
-    match parsed.workflow {
+    let mut parsed = spec::parse(&source.file, text.as_bytes());
+    if let Some(workflow) = &parsed.workflow {
+        let declared = workflow.expected_schemas().into_iter();
+        let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));
+        parsed.findings = schema::not_schemas(&source.file, declared);
+    }
+    match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
         Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
             let count = parsed.findings.len();

@@ -2,6 +2,7 @@
 //! leaves it. `spec` reads the workflow file that a session runs. Pure, like every dialect.
 
 mod native;
+mod past;
 mod place;
 pub(crate) mod prodigy;
 mod read;
@@ -25,6 +26,7 @@ use crate::dialect::EditError;
 use crate::dialect::Ground;
 use crate::dialect::Loaded;
 use crate::dialect::Moved;
+use crate::dialect::PastCheckpoint;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Candidate;
@@ -87,6 +89,14 @@ impl Dialect for Script {
         })
     }
 
+    fn past(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+        past::past(files)
+    }
+
+    fn go_back(&self, files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+        past::go_back(files, checkpoint)
+    }
+
     fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
         let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
@@ -109,7 +119,7 @@ impl Dialect for Script {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        native::brief(files, run, next)
+        if prodigy::is_state(&files.state) { prodigy::brief(files, run, next) } else { native::brief(files, run, next) }
     }
 }
 

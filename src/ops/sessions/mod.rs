@@ -153,7 +153,8 @@ fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> Sess
     let header = opened.header_at(run, String::new());
     let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
     let session = Session::of(&opened.files).ok();
-    let is_merged = session.as_ref().is_some_and(|session| session.state.run.worktree.as_deref() == Some("merged"));
+    let end = session.as_ref().and_then(|session| session.state.run.worktree.as_deref());
+    let is_merged = matches!(end, Some("merged" | "removed"));
     row.status = status(run, &planned, &evidence.owner, is_merged);
     row.workflow.clone_from(&run.workflow);
     row.progress = planned.plan.progress;

@@ -13,6 +13,7 @@ pub(crate) use place::home_of;
 pub(super) use place::is_marked;
 pub(super) use place::is_state;
 pub(super) use place::probe;
+pub(super) use read::brief;
 pub(super) use read::load;
 
 #[cfg(test)]

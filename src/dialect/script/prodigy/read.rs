@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use serde_json::json;
 
 use super::super::spec;
 use super::super::spec::Workflow;
@@ -12,11 +13,13 @@ use super::checkpoint::VERSION;
 use super::place;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
+use crate::model::Brief;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Next;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -45,6 +48,28 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
     match Original::of(files) {
         Ok(original) => original.loaded(files),
         Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
+    }
+}
+
+/// Says what a step is, and that nothing can be recorded here.
+pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
+    let Some(step) = run.step(&next.step) else { return Brief::default() };
+    let title = clean_line(&step.title, 200);
+    Brief {
+        agent_context: json!({
+            "session": run.id,
+            "workflow": run.workflow,
+            "step": step.id,
+            "working_folder": run.workspace.worktree.as_ref().map(|path| path.under(&files.root)),
+            "definition": step.definition.value(),
+        }),
+        prompt: format!(
+            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: take it over before anything is run.\n",
+            clean_line(&run.workflow, 200),
+            step.id
+        ),
+        reading: vec![files.state.reading("checkpoint of Prodigy")],
+        notes: Vec::new(),
     }
 }
 

@@ -12,7 +12,12 @@ mod step;
 pub(crate) mod template;
 mod workflow;
 
+use step::COMMANDS;
+
+use crate::dialect::yaml;
+use crate::dialect::yaml::Kind;
 use crate::model::Finding;
+use crate::model::RelPath;
 
 pub(crate) use parse::parse;
 pub(crate) use workflow::Backoff;
@@ -41,6 +46,21 @@ pub(crate) struct Parsed {
     pub(crate) workflow: Option<Workflow>,
     /// All mistakes of the file, in the order of their places.
     pub(crate) findings: Vec<Finding>,
+}
+
+/// Tells whether a file that belongs to no run is meant as a workflow of the runner: a list of steps, or `commands`.
+pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
+    let Ok(root) = yaml::parse(bytes) else { return false };
+    let is_yaml = [".yaml", ".yml"].iter().any(|end| file.name().ends_with(end));
+    match &root.kind {
+        Kind::Map(members) => members.iter().any(|member| member.key == "commands"),
+        Kind::List(_) if is_yaml => true,
+        Kind::List(items) => items.iter().any(|item| match &item.kind {
+            Kind::Map(members) => members.iter().any(|member| COMMANDS.contains(&member.key.as_str())),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => false,
+        }),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+    }
 }
 
 #[cfg(test)]

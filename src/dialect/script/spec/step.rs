@@ -32,7 +32,7 @@ use crate::dialect::yaml::Node;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
+pub(super) const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
 const STEP_KEYS: [&str; 25] = [
     "shell",
     "claude",

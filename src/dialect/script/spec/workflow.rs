@@ -282,6 +282,21 @@ impl Workflow {
         Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
     }
 
+    /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. Whether they are schemas is for the
+    /// caller to find out, before anything runs.
+    pub(crate) fn expected_schemas(&self) -> Vec<(&Step, &Value)> {
+        let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
+        let mut waiting: Vec<&Step> = self.steps.iter().chain(merge).rev().collect();
+        let mut found = Vec::new();
+        while let Some(step) = waiting.pop() {
+            if let Command::Validate(Validate { expected_schema: Some(schema), .. }) = &step.command {
+                found.push((step, schema));
+            }
+            waiting.extend(step.inside().into_iter().flatten().rev());
+        }
+        found
+    }
+
     /// Tells whether any step, at any depth, calls `claude`.
     pub(crate) fn needs_claude(&self) -> bool {
         let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
