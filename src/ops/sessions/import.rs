@@ -34,9 +34,7 @@ use crate::store::sessions;
 /// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
 pub(crate) fn import(world: &World, id: &str, in_place: bool) -> Result<Report, OpError> {
     let (spots, findings) = world.sessions();
-    let is_guest =
-        |spot: &&super::Spot| super::by_id(spot.candidate.dialect).guest(&spot.root, &spot.candidate).is_some();
-    let guests: Vec<&super::Spot> = spots.iter().filter(is_guest).collect();
+    let guests: Vec<&super::Spot> = spots.iter().filter(|spot| spot.take_over().is_some()).collect();
     let Some(spot) = guests.iter().find(|spot| spot.candidate.name == id) else {
         let known = guests.iter().map(|spot| spot.candidate.name.clone()).collect();
         let searched = world.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
