@@ -187,7 +187,7 @@ fn begin(
     home.create(&id)?;
     let lock = place(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
-    store::commit(&lock, &new.edits, &meta)?;
+    store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }
 

@@ -20,6 +20,7 @@ use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Options;
@@ -123,8 +124,10 @@ impl Choice<'_> {
                 [format!("piton resume {id} --force begins it anew")],
             ));
         }
-        let blocking: Vec<Finding> =
-            planned.findings.iter().filter(|finding| finding.severity == Severity::Blocking).cloned().collect();
+        // Whether a step took effect is asked about on its own, with what its person needs to know.
+        let is_blocking =
+            |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
+        let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
         if let Some(first) = blocking.first() {
             let hints = first.fix.clone().into_iter().collect::<Vec<_>>();
             let message = first.message.clone();

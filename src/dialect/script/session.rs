@@ -94,22 +94,13 @@ impl Session {
 }
 
 /// Returns what makes a new session: its header, and its journal with the beginning as the first record.
-pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<NewSession> {
+pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
     let folder = place::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
     let facts = Facts { definition: Some(definition), head, ..Facts::default() };
-    let (line, tail) = Tail::of(&header_bytes).append(Event::Change(change), facts);
+    let (line, _) = Tail::of(&header_bytes).append(Event::Change(change), facts);
     let create = |path, after| Edit { path, kind: EditKind::Create { after } };
-    let edits = vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)];
-    Some(NewSession { edits, tail })
-}
-
-/// Is a session that is not on disk yet.
-#[derive(Clone, Debug)]
-pub(crate) struct NewSession {
-    pub(crate) edits: Vec<Edit>,
-    /// Where its journal ends.
-    pub(crate) tail: Tail,
+    Some(vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)])
 }
 
 fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {

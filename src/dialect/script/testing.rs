@@ -90,7 +90,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         clock: Clock { now: at(59), utc_offset_seconds: 0 },
         config: Arc::new(Config::default()),
     };
-    for edit in &begun.edits {
+    for edit in &begun {
         put(&mut files, edit.path.as_str(), edit.after().unwrap());
     }
     if let Some(now) = now {
