@@ -5,6 +5,7 @@ mod changes;
 mod dispatch;
 mod error;
 mod output;
+mod progress;
 mod render;
 mod script;
 mod sessions;
