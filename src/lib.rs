@@ -9,11 +9,13 @@
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
 //! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
 //! - `runner`: runs a workflow file, step by step.
+//! - `hook`: what the client tells of itself: events in, notes and a few words out. Never fails.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;
 mod dialect;
 mod engine;
+mod hook;
 mod model;
 mod ops;
 mod runner;

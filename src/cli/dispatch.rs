@@ -40,10 +40,15 @@ pub(super) fn run(cli: &Cli) -> Exit {
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
     match outcome {
         Ok((Outcome::Ran(exit), _)) => exit,
-        Ok((Outcome::Report(report), format)) => match print(&report, format, cli) {
-            Ok(()) => report.exit,
-            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
-        },
+        Ok((Outcome::Report(report), format)) => {
+            let exit = match print(&report, format, cli) {
+                Ok(()) => report.exit,
+                Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+            };
+            // The process ends here: taking a run of thousands of steps apart would be work for nobody.
+            std::mem::forget(report);
+            exit
+        }
         Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
     }
 }
@@ -125,15 +130,18 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
+        Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
+        // Answered before, in the client's own form.
+        Verb::Hook(_) | Verb::Statusline => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report.into())
 }
 
-fn request(global: &Global, run: Option<&String>) -> Request {
+pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
     Request {
         project: global.project.clone(),
         now: global.now.clone(),
@@ -164,6 +172,19 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
         from_part: part(&flags.from_step),
         retry_part: part(&flags.retry_step),
         skip_part: part(&flags.skip_step),
+    }
+}
+
+const fn setup_request(setup: &args::Setup) -> ops::SetupRequest {
+    ops::SetupRequest {
+        permissions: setup.permissions,
+        statusline: setup.statusline,
+        scope: match setup.scope {
+            args::SettingsScope::User => ops::SetupScope::User,
+            args::SettingsScope::Project => ops::SetupScope::Project,
+            args::SettingsScope::Local => ops::SetupScope::Local,
+        },
+        yes: setup.yes,
     }
 }
 
@@ -209,14 +230,14 @@ fn hand_over(world: &World, spot: &Spot, resume: &args::Resume, format: Format) 
     let can_ask = output::can_ask() && format == Format::Text;
     match ops::resume(world, spot, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
-        Taken::Ask(report, question) => {
-            let reads_answer = can_ask || world.mode == Mode::Preflight;
+        Taken::Ask(report, question, mode) => {
+            let reads_answer = can_ask || mode == Mode::Preflight;
             if !reads_answer {
                 return Ok(ops::without_consent(*report));
             }
             output::say(&render::text(&report, false, false))?;
             let answer = output::ask(&question.text)?;
-            match ops::answered(&question, world.mode, answer.as_deref()) {
+            match ops::answered(&question, mode, answer.as_deref()) {
                 ops::Answer::GoOn => {}
                 ops::Answer::StartFresh => return Ok(ops::archive(world, true)?),
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
@@ -224,7 +245,7 @@ fn hand_over(world: &World, spot: &Spot, resume: &args::Resume, format: Format) 
             request.yes = true;
             match ops::resume(world, spot, &request, false)? {
                 Taken::Report(report) => Ok(*report),
-                Taken::Ask(report, _) => Ok(ops::without_consent(*report)),
+                Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
         }
     }

@@ -1,18 +1,13 @@
 //! `plan`: reads, weighs, decides, and changes nothing.
 
-use std::collections::BTreeSet;
-
 use super::Exit;
 use super::OpError;
 use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
-use super::report::Sheet;
-use super::report::SheetStep;
 use super::select;
 use super::world::Opened;
 use super::world::World;
-use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Commands;
@@ -46,23 +41,29 @@ pub(crate) struct PlanRequest {
 /// Plans the run that is meant.
 pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
     let opened = select::select(world)?;
-    let run = opened.run()?;
-    let planned = planned(world, &opened, run, request)?;
-    Ok(report(run, planned))
+    let planned = planned(world, &opened, opened.run()?, request)?;
+    Ok(report(opened, planned))
 }
 
 /// Plans a run that was opened, evidence from git included.
 pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
-    let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan);
+    let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
+    let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
+    let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
+    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan, &planned.findings);
+    if !weighed.compared.is_empty()
+        && let Some(native) = planned.plan.native.as_object_mut()
+    {
+        native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
+    }
     if let Some(take_over) = opened.dialect.guest(&opened.files.root, &opened.candidate) {
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }
     // The word that a preflight wants is the same everywhere.
-    if world.mode != Mode::Preflight
+    if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
     {
         planned.plan.question = Some(question);
@@ -70,10 +71,13 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     Ok(planned)
 }
 
-pub(crate) fn report(run: &Run, planned: Planned) -> Report {
+/// Reports the plan of a run that was opened.
+pub(crate) fn report(opened: Opened, planned: Planned) -> Report {
     let exit = exit_of(&planned);
-    let sheet = sheet(run, &planned);
-    Report { exit, body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet })), findings: planned.findings }
+    let run = opened.loaded.run.expect("a run was planned");
+    let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);
+    let body = PlanReport { plan: planned.plan, run, notices };
+    Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }
 
 /// Returns the exit code of a verdict.
@@ -111,7 +115,7 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
     let config = &world.project.config;
     Ok(Options {
         now: world.clock.now,
-        mode: world.mode,
+        mode: world.mode_of(run),
         from,
         retry: match &request.retry {
             None => None,
@@ -159,21 +163,4 @@ pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<Strin
         wanted: text.to_owned(),
         known: parts.iter().take(12).map(|part| part.name.clone()).collect(),
     })
-}
-
-fn sheet(run: &Run, planned: &Planned) -> Sheet {
-    let completed: BTreeSet<&str> = planned.plan.steps.completed.iter().map(StepId::as_str).collect();
-    let skipped: BTreeSet<&str> = planned.plan.steps.skipped.iter().map(StepId::as_str).collect();
-    let steps = run.steps.iter().map(|step| SheetStep {
-        done: completed.contains(step.id.as_str()),
-        skipped: skipped.contains(step.id.as_str()),
-        id: step.id.clone(),
-        title: step.title.clone(),
-        group: step.group.clone(),
-        agent: step.agent.clone(),
-        has_parts: !step.parts.is_empty(),
-        commit: step.commit.clone(),
-    });
-    let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);
-    Sheet { steps: steps.collect(), notices, preflight: planned.preflight }
 }

@@ -10,6 +10,7 @@ use super::sessions::ImportReport;
 use super::sessions::SessionDetail;
 use super::sessions::SessionList;
 use crate::model::AgeBand;
+use crate::model::Cause;
 use crate::model::Context;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -17,6 +18,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -47,6 +49,7 @@ pub(crate) enum Body {
     Restore(RestoreReport),
     Archive(ArchiveReport),
     Doctor(DoctorReport),
+    Setup(SetupReport),
     Demo(DemoReport),
     Sessions(SessionList),
     Session(Box<SessionDetail>),
@@ -60,35 +63,14 @@ impl Report {
     }
 }
 
-/// Is a plan with what only the text rendering needs.
+/// Is a plan with what only the renderings for people need.
 #[derive(Debug)]
 pub(crate) struct PlanReport {
     pub(crate) plan: Plan,
-    pub(crate) sheet: Sheet,
-}
-
-/// Is what the text rendering says about a run and JSON leaves to the caller.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sheet {
-    /// Titles and marks of all steps in dependency order, for the coordination list.
-    pub(crate) steps: Vec<SheetStep>,
+    /// What was planned: titles, groups and agents of its steps.
+    pub(crate) run: Run,
     /// What the system's own messages say about the situation.
     pub(crate) notices: Vec<Notice>,
-    /// Every check is shown.
-    pub(crate) preflight: bool,
-}
-
-/// Is one row of the coordination list.
-#[derive(Clone, Debug)]
-pub(crate) struct SheetStep {
-    pub(crate) id: StepId,
-    pub(crate) title: String,
-    pub(crate) group: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) done: bool,
-    pub(crate) skipped: bool,
-    pub(crate) has_parts: bool,
-    pub(crate) commit: Option<String>,
 }
 
 /// Is the context of a step.
@@ -117,6 +99,9 @@ pub(crate) struct ListedRun {
     /// Where it stands, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) age_seconds: Option<i64>,
     pub(crate) age_band: Option<AgeBand>,
     pub(crate) progress: Progress,
@@ -124,6 +109,10 @@ pub(crate) struct ListedRun {
     pub(crate) state: String,
     /// Good as RUN for other verbs, at any time.
     pub(crate) path: String,
+    /// The same in the words of the run's own system, for people.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) said: Option<String>,
 }
 
 /// Says in three lines where a run is (`status/1`).
@@ -132,6 +121,9 @@ pub(crate) struct StatusReport {
     pub(crate) run: RunId,
     pub(crate) verdict: Verdict,
     pub(crate) where_you_are: String,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
     pub(crate) next_command: String,
 }
@@ -249,6 +241,29 @@ pub(crate) struct DoctorCheck {
     pub(crate) fix: Option<String>,
 }
 
+/// Says which program runs, and what changes in the client's settings (`setup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SetupReport {
+    pub(crate) version: String,
+    pub(crate) program: Option<String>,
+    /// It lies where `setup` builds it.
+    pub(crate) in_cache: bool,
+    /// Where hooks and the agent look for a program of this version.
+    pub(crate) cache: Option<String>,
+    pub(crate) settings: Option<SettingsChange>,
+}
+
+/// Is a change of a settings file of the client, made or to be made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SettingsChange {
+    pub(crate) file: String,
+    /// False when the file says so already.
+    pub(crate) needed: bool,
+    pub(crate) written: bool,
+    /// Lines with `-`, `+` or a blank before them.
+    pub(crate) diff: Vec<String>,
+}
+
 /// Is the transcript of the demonstration (`demo/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DemoReport {
@@ -284,6 +299,7 @@ impl Body {
             Self::Restore(_) => "restore/1",
             Self::Archive(_) => "archive/1",
             Self::Doctor(_) => "doctor/1",
+            Self::Setup(_) => "setup/1",
             Self::Demo(_) => "demo/1",
             Self::Sessions(_) => "sessions/1",
             Self::Session(_) => "session/1",
@@ -308,6 +324,7 @@ impl Body {
             Self::Restore(report) => serde_json::to_value(report),
             Self::Archive(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),
+            Self::Setup(report) => serde_json::to_value(report),
             Self::Demo(report) => serde_json::to_value(report),
             Self::Sessions(report) => serde_json::to_value(report),
             Self::Session(report) => serde_json::to_value(report),

@@ -59,7 +59,8 @@ pub(crate) struct World {
     /// Where the sessions of this repository are; `None` where the environment names no place for state.
     pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
-    pub(crate) mode: Mode,
+    /// What the caller asked for, by flag or environment.
+    asked_mode: Option<Mode>,
     /// RUN, when it was given and is no path that `project` was opened at.
     pub(crate) run: Option<String>,
     /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
@@ -128,18 +129,27 @@ impl World {
             None => SessionHome::of(&project, &environment),
         };
         home.iter().for_each(|home| project.leave_out(home));
-        let mode = match (request.mode, &environment.mode) {
-            (Some(mode), _) => mode,
-            (None, Some(text)) => parse_mode(text)?,
-            (None, None) => project.config.mode.unwrap_or_default(),
+        let asked_mode = match (request.mode, &environment.mode) {
+            (Some(mode), _) => Some(mode),
+            (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, home, clock, mode, run, run_path, prodigy })
+        Ok(Self { project, environment, home, clock, asked_mode, run, run_path, prodigy })
     }
 
     /// Returns the home of Prodigy that is looked into.
     pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
         self.prodigy.as_ref().map(|listing| listing.root.as_path())
+    }
+
+    /// Returns the mode where no run is spoken of.
+    pub(crate) fn mode(&self) -> Mode {
+        self.asked_mode.or(self.project.config.mode).unwrap_or_default()
+    }
+
+    /// Returns the mode of a run: what the caller asked for, else the one it was started in.
+    pub(crate) fn mode_of(&self, run: &Run) -> Mode {
+        self.asked_mode.or(run.mode).unwrap_or_else(|| self.mode())
     }
 
     /// Walks the project once and returns every run in it, with what only looks like one.
@@ -220,7 +230,8 @@ impl World {
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
-        let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
+        let (outputs, drivers) = (wanted.outputs.clone(), wanted.drivers.clone());
+        let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence

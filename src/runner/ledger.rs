@@ -162,6 +162,7 @@ impl Ledger {
             workspace: run.workspace.clone(),
             after: None,
             interruption: None,
+            mode: None,
             resumes: run.resumes,
             writable: run.writable,
             degraded: run.degraded,

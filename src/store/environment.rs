@@ -22,6 +22,10 @@ pub(crate) struct Environment {
     pub(crate) state_home: Option<Utf8PathBuf>,
     /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
     pub(crate) prodigy_home: Option<Utf8PathBuf>,
+    /// Where the client keeps its own files: `CLAUDE_CONFIG_DIR`, else in the home.
+    pub(crate) client_home: Option<Utf8PathBuf>,
+    /// Where programs built for the plugin lie, as `bin/piton` finds them.
+    pub(crate) cache_home: Option<Utf8PathBuf>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
     /// All variables that begin with `PITON_`, for the configuration.
@@ -38,6 +42,8 @@ impl Default for Environment {
             now: None,
             state_home: None,
             prodigy_home: None,
+            client_home: None,
+            cache_home: None,
             lock_timeout: Duration::from_secs(5),
             overrides: BTreeMap::new(),
         }
@@ -54,8 +60,9 @@ impl Environment {
 
     fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
         let mut environment = Self::default();
-        let (mut piton_session, mut xdg_state, mut home, mut piton_home) = (None, None, None, None);
-        let (mut prodigy_home, mut usual_prodigy_home) = (None, None);
+        let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
+            (None, None, None, None, None);
+        let mut prodigy_home = None;
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -73,11 +80,11 @@ impl Environment {
                     }
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
-                "HOME" => {
-                    usual_prodigy_home = Some(Utf8PathBuf::from(&value).join(".prodigy"));
-                    home = Some(Utf8PathBuf::from(value).join(".local/state/piton"));
-                }
                 "PRODIGY_HOME" => prodigy_home = Some(Utf8PathBuf::from(value)),
+                "HOME" => home = Some(Utf8PathBuf::from(value)),
+                "CLAUDE_CONFIG_DIR" => environment.client_home = Some(Utf8PathBuf::from(value)),
+                "PITON_CACHE" => environment.cache_home = Some(Utf8PathBuf::from(value)),
+                "XDG_CACHE_HOME" => xdg_cache = Some(Utf8PathBuf::from(value).join("piton")),
                 _ if name.starts_with("PITON_") => {
                     if name == "PITON_MODE" {
                         environment.mode = Some(value.clone());
@@ -88,11 +95,15 @@ impl Environment {
             }
         }
         environment.session = piton_session.or(environment.session);
+        let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
+        let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
         // A relative path in these variables is to be ignored (XDG base directory specification).
         environment.state_home = piton_home
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
-            .or_else(|| home.filter(|path| path.is_absolute()));
-        environment.prodigy_home = prodigy_home.or(usual_prodigy_home);
+            .or_else(|| in_home(".local/state/piton"));
+        environment.client_home = environment.client_home.or_else(|| in_home(".claude"));
+        environment.cache_home = environment.cache_home.or(xdg_cache).or_else(|| in_home(".cache/piton"));
+        environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
         environment
     }
 }

@@ -1,6 +1,7 @@
 //! The plan for people: a person agrees with it after one look.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Page;
 use super::plural;
@@ -9,17 +10,22 @@ use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::InterruptionKind;
+use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Step;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
-use crate::ops::Sheet;
+use crate::ops::PlanReport;
 
-pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan, &sheet.notices);
-    completed(page, plan, sheet);
+pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
+    let plan = &report.plan;
+    head(page, plan, &report.notices);
+    completed(page, plan, &report.run);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
         page.text.line(match plan.verdict {
@@ -29,6 +35,10 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     }
     for next in &plan.next {
         one_next(page, next);
+    }
+    if plan.mode == Mode::Preflight {
+        comparison(page, plan);
+        dependencies(page, plan, &report.run);
     }
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
@@ -46,8 +56,11 @@ pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Find
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
         let default = question.default.as_deref().unwrap_or("none");
-        if question.options.len() > 2 {
-            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        let options = question.options.join(" / ");
+        if question.text.contains(&options) {
+            page.text.line(format!("  (default: {default})"));
+        } else if question.options.len() > 2 {
+            page.text.line(format!("  {options} (default: {default})"));
         }
     }
 }
@@ -84,11 +97,15 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
     if let Some(interruption) =
-        plan.interruption.as_ref().filter(|report| report.kind != InterruptionKind::ReadyToExecute)
+        plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
     {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let reason = crate::model::clean_line(&interruption.reason, 160);
         page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
+        if let Some(cause) = &interruption.cause {
+            let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
+            page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
+        }
     }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
@@ -97,19 +114,26 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
 
 /// Shows what the run's own system says, word for word.
 fn said(page: &mut Page, plan: &Plan) {
-    for message in plan.native.get("messages").and_then(serde_json::Value::as_array).into_iter().flatten() {
-        page.text.line(message.as_str().unwrap_or_default());
+    if let Some(lines) = plan.native.get("messages") {
+        lines_of(page, lines);
     }
 }
 
-fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
+fn lines_of(page: &mut Page, lines: &serde_json::Value) {
+    for line in lines.as_array().into_iter().flatten() {
+        page.text.line(line.as_str().unwrap_or_default());
+    }
+}
+
+fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
         return;
     }
     page.text.end().bold("Completed work").end();
     let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
     let mut order: Vec<Option<&str>> = Vec::new();
-    for step in sheet.steps.iter().filter(|step| step.done) {
+    let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    for step in run.steps.iter().filter(|step| done.contains(&step.id)) {
         let group = step.group.as_deref();
         let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
             order.push(group);
@@ -175,6 +199,36 @@ fn one_next(page: &mut Page, next: &Next) {
     }
 }
 
+/// Shows file by file what the run refers to and how it was found.
+fn comparison(page: &mut Page, plan: &Plan) {
+    let rows = plan.native.get("comparison").and_then(serde_json::Value::as_array).into_iter().flatten();
+    for (at, row) in rows.enumerate() {
+        if at == 0 {
+            page.text.end().bold("File-by-file comparison").end();
+        }
+        let text = |key: &str| row.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let critical = if row.get("critical") == Some(&serde_json::Value::Bool(true)) { ", critical" } else { "" };
+        page.text.line(format!("  {} ({}{critical}): {}", text("file"), text("role"), text("found")));
+    }
+}
+
+/// Shows every step up to the end with what it waits for.
+fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
+    let over: BTreeSet<&str> = plan.steps.completed.iter().chain(&plan.steps.skipped).map(StepId::as_str).collect();
+    let open: Vec<&Step> = run.steps.iter().filter(|step| !over.contains(step.id.as_str())).collect();
+    if open.is_empty() {
+        return;
+    }
+    page.text.end().bold("Dependency check").end();
+    for step in open {
+        let mark = |id: &StepId| format!("{id} ({})", if over.contains(id.as_str()) { "done" } else { "open" });
+        let mut waits: Vec<String> = step.depends_on.iter().map(mark).collect();
+        waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", crate::model::clean_line(id, 100))));
+        let waits = if waits.is_empty() { "nothing".to_owned() } else { waits.join(", ") };
+        page.text.line(format!("  {} waits for {waits}", step.id));
+    }
+}
+
 fn commands(page: &mut Page, plan: &Plan) {
     let known = [&plan.commands.resume, &plan.commands.begin, &plan.commands.context];
     let known: Vec<&String> = known.into_iter().flatten().collect();
@@ -188,7 +242,11 @@ fn commands(page: &mut Page, plan: &Plan) {
 
 /// Says in a few lines what a resume took up.
 pub(super) fn resumed(page: &mut Page, plan: &Plan) {
-    said(page, plan);
+    if let Some(lines) = plan.native.get("confirmation") {
+        lines_of(page, lines);
+    } else {
+        said(page, plan);
+    }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {
         one_next(page, next);

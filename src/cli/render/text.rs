@@ -8,6 +8,7 @@ use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::Mode;
 use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -22,6 +23,7 @@ use crate::ops::ListReport;
 use crate::ops::Report;
 use crate::ops::RestoreReport;
 use crate::ops::SchemaList;
+use crate::ops::SetupReport;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
 
@@ -32,8 +34,8 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) => {
-            page.verbose |= body.sheet.preflight;
-            plan::plan(&mut page, &body.plan, &body.sheet, &report.findings);
+            page.verbose |= body.plan.mode == Mode::Preflight;
+            plan::plan(&mut page, body, &report.findings);
             tell = false;
         }
         Body::Context(body) => page.context(&body.context),
@@ -58,6 +60,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Restore(restore) => page.restore(restore),
         Body::Archive(archive) => page.archive(archive),
         Body::Doctor(doctor) => page.doctor(doctor),
+        Body::Setup(setup) => page.setup(setup),
         Body::Demo(demo) => page.demo(demo),
         Body::Sessions(list) => sessions::list(&mut page, list),
         Body::Session(detail) => sessions::show(&mut page, detail),
@@ -69,6 +72,13 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         page.findings(&report.findings);
     }
     page.text
+}
+
+/// Renders a context for somebody who reads it as plain text.
+pub(in crate::cli) fn context(context: &Context) -> String {
+    let mut page = Page { text: Text::default(), verbose: false, quiet: true };
+    page.context(context);
+    page.text.into_plain()
 }
 
 /// Returns how loudly a verdict is shown.
@@ -89,6 +99,9 @@ impl Page {
             self.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
             self.text.plain(format!(" ({}) - {age}  ", run.position));
             self.text.put(tone_of(run.verdict), run.verdict.as_str());
+            if let Some(cause) = &run.cause {
+                self.text.put(Tone::Warn, format!("  {}", cause.kind.as_str()));
+            }
             self.text
                 .dim(format!("  {} {}/{}  {}", run.dialect, run.progress.done, run.progress.total, run.state))
                 .end();
@@ -103,6 +116,9 @@ impl Page {
 
     fn status(&mut self, status: &StatusReport) {
         self.text.bold("Where you are  ").line(&status.where_you_are);
+        if let Some(cause) = &status.cause {
+            self.text.bold("Cut off by     ").line(format!("{}: {}", cause.kind.as_str(), cause.detail));
+        }
         self.text.bold("What's stale   ").line(&status.what_is_stale);
         self.text.bold("Next command   ").line(&status.next_command);
     }
@@ -188,6 +204,33 @@ impl Page {
             if let Some(fix) = &check.fix {
                 self.text.line(format!("         → {fix}"));
             }
+        }
+    }
+
+    fn setup(&mut self, setup: &SetupReport) {
+        let program = setup.program.as_deref().unwrap_or("of unknown path");
+        self.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", setup.version)).end();
+        if let (Some(cache), false) = (&setup.cache, setup.in_cache) {
+            self.text.line(format!(
+                "   it is not the one in {cache}, which the plugin looks for first after a prebuilt one"
+            ));
+        }
+        let Some(settings) = &setup.settings else { return };
+        match (settings.needed, settings.written) {
+            (false, _) => self.text.line(format!("   {} says so already", settings.file)),
+            (true, true) => self.text.put(Tone::Good, "✅ ").line(format!("{} is changed:", settings.file)),
+            (true, false) => self.text.line(format!("   {} would change:", settings.file)),
+        };
+        for line in &settings.diff {
+            let tone = match line.as_bytes().first() {
+                Some(b'+') => Tone::Good,
+                Some(b'-') => Tone::Bad,
+                Some(_) | None => Tone::Dim,
+            };
+            self.text.put(tone, format!("   {line}")).end();
+        }
+        if settings.needed && !settings.written && !self.quiet {
+            self.text.line("→ the same command with --yes writes it");
         }
     }
 

@@ -129,14 +129,16 @@ impl<'t> Json<'t> {
 
     /// Returns the value of a key; of doubled ones, of the last, as in `serde_json`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
+        // A dialect looks for dozens of keys in every object: most names are told apart by their length.
+        let quoted = key.len() + 2;
         let (mut at, end) = if self.is_object() { (self.at + 1, self.after()) } else { (0, 0) };
         let mut found = None;
-        while at < end {
-            let (name, value) = (Self { at, ..self }, Self { at: at + 1, ..self });
-            if name.is(key) {
-                found = Some(value);
+        while let Some([name, value, ..]) = self.tape.nodes.get(at..end) {
+            let may_be = (name.end - name.start) as usize == quoted || name.sort == Sort::Escaped;
+            if may_be && (Self { at, ..self }).is(key) {
+                found = Some(Self { at: at + 1, ..self });
             }
-            at = value.after();
+            at += 1 + value.size as usize;
         }
         found
     }
@@ -157,18 +159,22 @@ impl<'t> Json<'t> {
         let (mut value, mut rest) = (self, pointer);
         while let Some(slash) = rest.bytes().position(|byte| byte == b'/') {
             let tail = &rest[slash + 1..];
-            let end = tail.bytes().position(|byte| byte == b'/').unwrap_or(tail.len());
-            value = value.step(&tail[..end])?;
+            let mut is_escaped = false;
+            let is_end = |byte| {
+                is_escaped |= byte == b'~';
+                byte == b'/'
+            };
+            let end = tail.bytes().position(is_end).unwrap_or(tail.len());
+            value = if is_escaped { value.step(&unescape(&tail[..end]))? } else { value.step(&tail[..end])? };
             rest = &tail[end..];
         }
         Some(value)
     }
 
-    /// Takes one step of a pointer.
+    /// Takes one step of a pointer, its escapes resolved.
     fn step(self, part: &str) -> Option<Self> {
         match self.node().sort {
             Sort::Array => self.items().nth(part.parse().ok()?),
-            Sort::Object if part.bytes().any(|byte| byte == b'~') => self.get(&unescape(part)),
             Sort::Object => self.get(part),
             Sort::Null | Sort::False | Sort::True | Sort::Number | Sort::Plain | Sort::Escaped => None,
         }

@@ -35,6 +35,7 @@ use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
@@ -114,7 +115,7 @@ impl Dialect for Script {
         None
     }
 
-    fn native(&self, files: &FileSet, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::native(files, run, plan)
     }
 

@@ -93,6 +93,7 @@ impl Reader<'_> {
             },
             after: self.after(),
             interruption: self.interruption(),
+            mode: None,
             resumes: state.run.resumes,
             writable: header.is_writable() && !matches!(session.journal.rest, Rest::Newer { .. }),
             degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),

@@ -91,7 +91,7 @@ impl World {
     fn sessions(&self) -> (Vec<Spot>, Vec<crate::model::Finding>) {
         let (mut spots, mut findings) = self.spots();
         spots.retain(|spot| by_id(spot.candidate.dialect).ground() == Ground::Home);
-        findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::KindNotResumed));
+        findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::JobNotResumed));
         (spots, findings)
     }
 }

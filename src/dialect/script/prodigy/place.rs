@@ -79,7 +79,7 @@ pub(in super::super) fn probe(listing: &Listing) -> Probed {
     let jobs = listing.entries.iter().filter(|entry| entry.is_dir && is_job(entry.path.as_str()));
     let findings = jobs.map(|entry| {
         let message = format!("{} is a MapReduce job of Prodigy, which is recognised and not resumed", entry.path);
-        Finding::new(FindingCode::KindNotResumed, message).at(&entry.path)
+        Finding::new(FindingCode::JobNotResumed, message).at(&entry.path)
     });
     Probed { candidates: candidates.collect(), findings: findings.collect() }
 }

@@ -253,6 +253,7 @@ impl Original {
             },
             after: None,
             interruption: None,
+            mode: None,
             resumes: 0,
             writable: true,
             degraded: self.workflow.is_none(),

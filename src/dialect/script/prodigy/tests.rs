@@ -260,7 +260,7 @@ fn sessions_are_found_by_their_checkpoints() {
         file: path("w.yaml"),
         shown: path("state/workflow-1/workflow"),
     }));
-    assert_eq!(probed.findings[0].code, FindingCode::KindNotResumed);
+    assert_eq!(probed.findings[0].code, FindingCode::JobNotResumed);
     let command = Script.guest(Utf8Path::new("/home/.prodigy"), found);
     assert_eq!(command.as_deref(), Some("piton sessions import workflow-1 --prodigy-home /home/.prodigy"));
     assert_eq!(home_of(&Utf8Path::new("/home/.prodigy").join(STATE)), Some(Utf8Path::new("/home/.prodigy")));
