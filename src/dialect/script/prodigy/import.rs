@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::super::record;
 use super::super::record::Captured;
 use super::super::record::Event;
 use super::super::record::Facts;
 use super::super::record::Header;
-use super::super::session::NewSession;
 use super::super::session::start;
 use super::super::state::Last;
 use super::super::state::RunState;
@@ -49,10 +49,12 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     let at = change.at;
     let outline = workflow.outline(sha256.clone());
     let state = State { workflow: outline.clone(), ..state(&original, workflow, at) };
-    let Some(NewSession { mut edits, tail }) = start(header, change, outline, None) else {
+    let Some(mut edits) = start(header, change, outline, None) else {
         return Err(missing("the new session has no usable id"));
     };
+    let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
+        let tail = record::read(&begun, after).tail;
         after.extend(tail.append(Event::Base(Box::new(state)), Facts::default()).0);
     }
     Ok(Import { edits, done: original.checkpoint.done.len(), total: workflow.steps.len() })
