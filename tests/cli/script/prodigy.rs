@@ -22,7 +22,7 @@ fn stage() -> Stage {
     let stage = Stage::new(FLOW);
     let branch = format!("prodigy-{ID}");
     let worktree = home(&stage).join("worktrees/project").join(ID);
-    std::fs::create_dir_all(worktree.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(worktree.parent().expect("the sandbox is ours")).expect("the sandbox is ours");
     stage.sandbox.commit("the workflow");
     stage.sandbox.git(["worktree", "add", "--quiet", "-b", &branch, worktree.as_str()]);
     put(&stage, &format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"), &checkpoint(&stage));
@@ -38,8 +38,8 @@ fn home(stage: &Stage) -> Utf8PathBuf {
 
 fn put(stage: &Stage, path: &str, value: &Value) {
     let path = home(stage).join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, serde_json::to_vec_pretty(value).unwrap()).unwrap();
+    std::fs::create_dir_all(path.parent().expect("the sandbox is ours")).expect("the sandbox is ours");
+    std::fs::write(&path, serde_json::to_vec_pretty(value).expect("the sandbox is ours")).expect("the sandbox is ours");
 }
 
 fn checkpoint(stage: &Stage) -> Value {

@@ -28,7 +28,7 @@ fn failed() -> (Stage, String) {
 
 fn completed() -> (Stage, String) {
     let (stage, id) = failed();
-    std::fs::write(format!("{}.repaired", stage.log()), "").unwrap();
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
     stage.resume(&id).expect_code(0);
     (stage, id)
 }
@@ -229,7 +229,7 @@ fn an_unknown_session_and_a_way_out_are_not_found() {
 }
 
 fn home_of(stage: &Stage, id: &str) -> Utf8PathBuf {
-    stage.folder(id).parent().unwrap().parent().unwrap().to_owned()
+    stage.folder(id).parent().expect("the sandbox is ours").parent().expect("the sandbox is ours").to_owned()
 }
 
 #[test]
