@@ -35,6 +35,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
+    ("indicatif", &["cli"]),
     ("jsonschema", &["schema"]),
     ("rustix", &["store", "runner", "cli"]),
     ("granit_parser", &["dialect"]),

@@ -6,6 +6,7 @@ mod dispatch;
 mod error;
 mod hook;
 mod output;
+mod progress;
 mod render;
 mod script;
 mod sessions;

@@ -90,6 +90,11 @@ pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Tells whether a person is likely to read stderr.
+pub(super) fn is_stderr_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Tells whether a person can answer.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

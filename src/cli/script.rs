@@ -14,6 +14,7 @@ use super::error::CliError;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
+use super::progress::Progress;
 use crate::model::Document;
 use crate::ops;
 use crate::ops::Exit;
@@ -44,6 +45,7 @@ enum Stdout {
 struct Screen {
     stdout: Stdout,
     is_quiet: bool,
+    progress: Option<Progress>,
 }
 
 /// Runs a workflow file.
@@ -110,7 +112,8 @@ impl Screen {
             (false, true) => Stdout::Document,
             (false, false) => Stdout::Steps,
         };
-        Self { stdout, is_quiet: global.quiet }
+        let progress = if global.quiet || stdout == Stdout::Events { None } else { Progress::on_terminal() };
+        Self { stdout, is_quiet: global.quiet, progress }
     }
 
     fn refuse(&self, error: &CliError) -> Exit {
@@ -122,6 +125,7 @@ impl Screen {
 
     /// Says how it ended.
     fn end(&self, ended: Result<Ended, RunError>) -> Exit {
+        self.progress.iter().for_each(Progress::clear);
         let ended = match ended {
             Ok(ended) => ended,
             Err(error) => return self.refuse(&CliError::of_run(error)),
@@ -229,10 +233,11 @@ fn worktree(left: Left) -> Option<&'static str> {
 
 impl Console for Screen {
     fn output(&self, step: &str, stream: Stream, bytes: &[u8]) {
-        match self.stdout {
-            Stdout::Steps => output::pass_on(bytes, stream == Stream::Stdout),
-            Stdout::Document => output::pass_on(bytes, false),
-            Stdout::Events => {
+        let is_result = self.stdout == Stdout::Steps && stream == Stream::Stdout;
+        match (self.stdout, &self.progress) {
+            (Stdout::Steps | Stdout::Document, Some(progress)) => progress.pass_on(bytes, is_result),
+            (Stdout::Steps | Stdout::Document, None) => output::pass_on(bytes, is_result),
+            (Stdout::Events, _) => {
                 let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
                 let text = String::from_utf8_lossy(bytes);
                 print_event(&json!({"event": "output", "step": step, "stream": stream, "text": text}));
@@ -244,9 +249,15 @@ impl Console for Screen {
         match self.stdout {
             Stdout::Events => print_event(&as_json(event)),
             Stdout::Steps | Stdout::Document => {
+                if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
+                    progress.at(*number, *total, title);
+                }
                 if let Some(text) = as_text(event, self.is_quiet) {
                     // There is nobody left to be told that nobody can be told.
-                    let _ = output::say(&text);
+                    let _ = match &self.progress {
+                        Some(progress) => progress.say(&text),
+                        None => output::say(&text),
+                    };
                 }
             }
         }
@@ -256,6 +267,7 @@ impl Console for Screen {
         if self.stdout == Stdout::Events {
             return None;
         }
+        self.progress.iter().for_each(Progress::clear);
         if !output::can_ask() {
             // Whoever reads this later sees what nobody was there to answer.
             let _ = output::say(Text::default().bold(question).end());

@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 25] = [
     "list",
     "plan",
     "context",
@@ -21,9 +21,13 @@ const VERBS: [&str; 21] = [
     "abort",
     "complete",
     "resume",
+    "run",
+    "sessions",
     "history",
     "restore",
     "archive",
+    "setup",
+    "statusline",
     "doctor",
     "demo",
     "completions",
