@@ -18,6 +18,7 @@ mod permissions;
 pub(crate) mod projects;
 mod schema;
 mod select;
+mod setup;
 mod status;
 mod validate;
 mod version;

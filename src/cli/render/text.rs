@@ -7,6 +7,7 @@ use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::Mode;
 use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -21,6 +22,7 @@ use crate::ops::ListReport;
 use crate::ops::Report;
 use crate::ops::RestoreReport;
 use crate::ops::SchemaList;
+use crate::ops::SetupReport;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
 
@@ -31,7 +33,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) => {
-            page.verbose |= body.preflight;
+            page.verbose |= body.plan.mode == Mode::Preflight;
             plan::plan(&mut page, body, &report.findings);
             tell = false;
         }
@@ -57,6 +59,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Restore(restore) => page.restore(restore),
         Body::Archive(archive) => page.archive(archive),
         Body::Doctor(doctor) => page.doctor(doctor),
+        Body::Setup(setup) => page.setup(setup),
         Body::Demo(demo) => page.demo(demo),
     }
     if tell && !report.findings.is_empty() {
@@ -196,6 +199,33 @@ impl Page {
             if let Some(fix) = &check.fix {
                 self.text.line(format!("         → {fix}"));
             }
+        }
+    }
+
+    fn setup(&mut self, setup: &SetupReport) {
+        let program = setup.program.as_deref().unwrap_or("of unknown path");
+        self.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", setup.version)).end();
+        if let (Some(cache), false) = (&setup.cache, setup.in_cache) {
+            self.text.line(format!(
+                "   it is not the one in {cache}, which the plugin looks for first after a prebuilt one"
+            ));
+        }
+        let Some(settings) = &setup.settings else { return };
+        match (settings.needed, settings.written) {
+            (false, _) => self.text.line(format!("   {} says so already", settings.file)),
+            (true, true) => self.text.put(Tone::Good, "✅ ").line(format!("{} is changed:", settings.file)),
+            (true, false) => self.text.line(format!("   {} would change:", settings.file)),
+        };
+        for line in &settings.diff {
+            let tone = match line.as_bytes().first() {
+                Some(b'+') => Tone::Good,
+                Some(b'-') => Tone::Bad,
+                Some(_) | None => Tone::Dim,
+            };
+            self.text.put(tone, format!("   {line}")).end();
+        }
+        if settings.needed && !settings.written && !self.quiet {
+            self.text.line("→ the same command with --yes writes it");
         }
     }
 

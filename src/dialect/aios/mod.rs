@@ -8,6 +8,7 @@ mod ade;
 mod bob;
 mod brief;
 mod build;
+mod changes;
 mod consistency;
 mod dev_cycle;
 mod engine_state;
@@ -23,10 +24,12 @@ mod implied;
 mod kind;
 mod leftovers;
 mod locks;
+mod messages;
 mod native;
 mod paused;
 mod phases;
 mod places;
+mod point;
 mod probe;
 mod qa_loop;
 mod record;
@@ -36,6 +39,7 @@ mod spec;
 mod steps;
 mod story;
 mod story_cycle;
+mod subject;
 mod surgery;
 #[cfg(test)]
 mod testing;
@@ -44,18 +48,25 @@ mod write;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::LogBlock;
 use crate::dialect::Probed;
+use crate::dialect::Weighed;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 
 use kind::Kind;
 
@@ -87,11 +98,17 @@ impl Dialect for Aios {
         match Kind::of(files) {
             Ok(kind) => {
                 let mut loaded = load(kind, files);
+                subject::attach(kind, files, &mut loaded);
+                changes::want(files, &mut loaded);
                 locks::look(files, &mut loaded);
                 loaded
             }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
         }
+    }
+
+    fn weigh(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
+        changes::weigh(files, run, evidence)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
@@ -111,8 +128,32 @@ impl Dialect for Aios {
         places::backup_of(path)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
-        native::native(run, plan)
+    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+        native::native(run, plan, findings)
+    }
+
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        messages::question(run, plan, findings)
+    }
+
+    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        messages::notices(run, plan, findings)
+    }
+
+    fn row(&self, run: &Run, plan: &Plan) -> Option<String> {
+        Some(messages::row(run, plan))
+    }
+
+    fn choice(&self, rows: &[(usize, &str)]) -> Vec<String> {
+        messages::choice(rows)
+    }
+
+    fn failure(&self, title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
+        messages::failure(title, state, reason, action)
+    }
+
+    fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
+        Some(messages::log(run, plan, findings, at))
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

@@ -291,18 +291,25 @@ impl<'a> Loop<'a> {
         }
     }
 
+    /// Says which iteration of how many it is.
+    fn round(&self, number: u32) -> String {
+        format!("{number}/{}", self.max)
+    }
+
     fn review(&mut self, number: u32, status: Status) -> &mut Step {
+        let round = self.round(number);
         let step = follow(&mut self.steps, review_id(number), format!("Review {number}"), status);
         step.kind = StepKind::Review;
         step.agent = Some("qa".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
         step
     }
 
     fn fix(&mut self, number: u32, status: Status) {
+        let round = self.round(number);
         let step = follow(&mut self.steps, fix_id(number), format!("Fix what review {number} found"), status);
         step.agent = Some("dev".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
     }
 
     /// A person decides: another round, the story as it is, or the end of it.

@@ -4,10 +4,14 @@ mod dev_cycle;
 mod epic;
 mod implied;
 mod kinds;
+mod locks;
+mod matrix;
 mod qa_loop;
 mod real;
+mod rest;
 mod writes;
 mod writes_kinds;
+mod yaml;
 
 use crate::support::Output;
 use crate::support::Sandbox;
