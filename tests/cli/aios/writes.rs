@@ -345,6 +345,7 @@ mod cycles {
     fn a_cycle_goes_through_its_phases() {
         let sandbox = Sandbox::new();
         sandbox.file(STATE, FRESH);
+        sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n");
         for (then, command) in [
             ("run 1_validation", "begin 1_validation"),
             ("retry 1_validation", "finish 1_validation"),

@@ -111,3 +111,15 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
         }
     }
 }
+
+/// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
+pub(super) fn put_away(files: &FileSet) -> Result<(), EditError> {
+    match Kind::of(files) {
+        Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
+            "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",
+            files.state,
+            kind.what()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
