@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 23] = [
     "list",
     "plan",
     "context",
@@ -24,6 +24,8 @@ const VERBS: [&str; 21] = [
     "history",
     "restore",
     "archive",
+    "setup",
+    "statusline",
     "doctor",
     "demo",
     "completions",

@@ -28,7 +28,6 @@ use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
@@ -112,26 +111,17 @@ impl<'a> Book<'a> {
         let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
         let id = clean_line(&self.state.id, 100);
         let is_named = id.to_lowercase().starts_with("epic");
+        let title = format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " });
+        let files = vec![self.files.state.clone()];
         let run = Run {
-            id: RunId::new(Kind::Epic.run_id(&self.state.id)),
-            dialect: DialectId::Aios,
-            title: format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " }),
-            workflow: "epic-execution".to_owned(),
             status,
-            state_files: vec![self.files.state.clone()],
             steps,
             position,
-            done_elsewhere: 0,
-            goal: None,
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             workspace: self.workspace(),
-            after: None,
-            interruption: None,
             mode: self.state.mode.as_deref().and_then(Mode::of_word),
-            resumes: 0,
-            writable: true,
-            degraded: false,
+            ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
     }
