@@ -181,6 +181,9 @@ pub(super) struct PlanFlags {
 pub(super) struct Plan {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// Print edits of stories and check lists that lag behind, as a patch for `git apply`; nothing is written (exit 1: none)
+    #[arg(long)]
+    pub(super) patch: bool,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
 }

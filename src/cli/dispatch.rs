@@ -76,7 +76,7 @@ pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -
 
 fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
     match format {
-        Format::Text => output::print_text(&render::text(report, cli.global.verbose, cli.global.quiet)),
+        Format::Text => output::print_text(render::text(report, cli.global.verbose, cli.global.quiet)),
         Format::Markdown => output::print_raw(&render::markdown(report)),
         Format::Yaml => output::print_raw(&render::yaml(report)),
         Format::Json => match render::json(report) {
@@ -91,6 +91,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
     let world = |run: Option<&String>| World::open(&request(global, run));
     let report = match &cli.verb {
         Verb::List(list) => ops::list(&world(None)?, list.all)?,
+        Verb::Plan(plan) if plan.patch => ops::patch(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Plan(plan) => ops::plan(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Context(context) => {
             ops::context(&world(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?

@@ -33,6 +33,8 @@ use crate::model::Plan;
 use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Wanted;
 
@@ -120,6 +122,12 @@ pub(crate) trait Dialect: Sync {
         Vec::new()
     }
 
+    /// Suggests edits of files that Piton never writes, or of which its own writes keep only the parts that a change is about.
+    /// `done` are the steps that were proved to be done.
+    fn suggest(&self, _files: &FileSet, _run: &Run, _done: &[StepId]) -> Suggestions {
+        Suggestions::none("every file that says where such a run stands is state, which the verbs of piton write")
+    }
+
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
 }
@@ -167,6 +175,8 @@ pub(crate) enum Moved {
 #[derive(Debug, Default)]
 pub(crate) struct Probed {
     pub(crate) candidates: Vec<Candidate>,
+    /// States of runs that are over, where those are evidence and no runs: meant only when somebody names them.
+    pub(crate) ended: Vec<Candidate>,
     pub(crate) findings: Vec<Finding>,
 }
 

@@ -6,12 +6,14 @@
 mod change;
 mod config;
 mod context;
+mod diff;
 mod document;
 mod evidence;
 mod files;
 mod finding;
 mod id;
 mod options;
+mod patch;
 mod plan;
 mod run;
 mod status;
@@ -23,6 +25,7 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use diff::unified_diff;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
@@ -34,6 +37,7 @@ pub(crate) use files::{
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use options::{Mode, Options};
+pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
     RunHeader, StepGroups, Strategy, Verdict,

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::DialectId;
 use super::InterruptionKind;
+use super::Patch;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
@@ -28,6 +29,9 @@ pub(crate) struct Plan {
     pub(crate) commands: Commands,
     /// Part of the state could not be read; the rest was planned all the same.
     pub(crate) degraded: bool,
+    /// What a person could change in files that Piton never writes; only with `--patch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<Patch>,
     /// The same answer in the words of the run's own system.
     pub(crate) native: Value,
 }

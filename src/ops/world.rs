@@ -105,14 +105,31 @@ impl World {
         if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
     }
 
-    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+    /// Returns the runs that are over and are none of [`World::spots`].
+    pub(crate) fn ended(&self) -> Vec<Spot> {
+        let mut ended = Vec::new();
+        for listing in self.listings(Scope::Whole) {
+            let spot = |candidate| Spot { root: listing.root.clone(), candidate };
+            ended.extend(DIALECTS.iter().flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+        }
+        ended
+    }
+
+    /// Walks over the project, looking into every file that a dialect marks.
+    fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
         let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
-        let mut spots = Vec::new();
-        let mut findings = Vec::new();
         for listing in &mut listings {
             let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
             store::look_further(listing, &further);
+        }
+        listings
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+        let mut spots = Vec::new();
+        let mut findings = Vec::new();
+        for listing in &self.listings(scope) {
             probe(listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }

@@ -13,6 +13,7 @@ mod list;
 mod modes;
 mod nine_step;
 mod own_workflow;
+mod patch;
 mod permissions;
 pub(crate) mod projects;
 mod schema;

@@ -1,6 +1,7 @@
 //! From reports to text: one function per report, no decisions.
 
 mod markdown;
+mod patch;
 mod plan;
 mod text;
 mod yaml;

@@ -1,6 +1,7 @@
 //! Reports for people.
 
 use super::Page;
+use super::patch;
 use super::plan;
 use super::plural;
 use crate::cli::output::Text;
@@ -30,6 +31,10 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     let mut tell = true;
     match &report.body {
         Body::List(list) => page.list(list),
+        Body::Plan(body) if body.plan.patch.is_some() => {
+            patch::patch(&mut page, &body.plan);
+            tell = false;
+        }
         Body::Plan(body) => {
             page.verbose |= body.sheet.preflight;
             plan::plan(&mut page, &body.plan, &body.sheet, &report.findings);

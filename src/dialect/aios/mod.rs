@@ -26,6 +26,7 @@ mod shelf;
 mod spec;
 mod story;
 mod story_cycle;
+mod suggest;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -45,6 +46,8 @@ use crate::model::Next;
 use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 
 use kind::Kind;
 
@@ -98,6 +101,11 @@ impl Dialect for Aios {
 
     fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
         native::native(run, plan)
+    }
+
+    fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {
+        Kind::of(files)
+            .map_or_else(|finding| Suggestions::none(finding.message), |kind| suggest::suggest(kind, files, run))
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

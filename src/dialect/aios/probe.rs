@@ -155,6 +155,7 @@ impl<'a> Prober<'a> {
             let finding =
                 if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
             self.probed.findings.push(finding);
+            self.ended(path, base, &state);
             // Nothing is left that a story could hold up.
             let drift = found
                 .drift
@@ -168,6 +169,14 @@ impl<'a> Prober<'a> {
             self.tell_of(&reads);
             self.epics.push(FoundEpic { path, base, state, reads });
         }
+    }
+
+    /// Keeps the state of an epic that is over for whoever names it.
+    fn ended(&mut self, path: &RelPath, base: &str, state: &State) {
+        let mut reads = vec![ReadSpec::File(path.clone())];
+        reads.extend(places::backup_of(path).map(ReadSpec::File));
+        reads.extend(self.documents(base, state));
+        self.probed.ended.push(candidate(path, epic::run_name(&state.id), Kind::Epic, reads));
     }
 
     fn tell_of(&mut self, documents: &[ReadSpec]) {

@@ -19,6 +19,7 @@ mod raw;
 mod read;
 mod rules;
 mod session;
+mod suggest;
 mod task;
 mod todo;
 mod write;
@@ -46,6 +47,8 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
 
 /// Speaks the session folders of Claude-Code-Workflow.
@@ -99,6 +102,10 @@ impl Dialect for Ccw {
 
     fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
         notices::notices(run, plan, findings)
+    }
+
+    fn suggest(&self, files: &FileSet, _run: &Run, done: &[StepId]) -> Suggestions {
+        suggest::suggest(files, done)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {

@@ -84,7 +84,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     let candidates = drop_left_behind(found, &mut findings);
-    Probed { candidates, findings }
+    Probed { candidates, findings, ..Probed::default() }
 }
 
 impl Prober<'_> {
