@@ -51,7 +51,7 @@ const VERBS: &[(&str, &[&[&str]])] = &[
     ("history", &[]),
     ("rollback", &[&["--to"]]),
     ("restore", &[&["--to", "--yes"]]),
-    ("repair", &[]),
+    ("repair", &[&["--from-evidence", "--yes"]]),
     ("archive", &[&["--yes"]]),
     ("hook", &[]),
     ("statusline", &[]),

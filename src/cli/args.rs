@@ -112,6 +112,8 @@ pub(super) enum Verb {
     History(History),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
+    /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
+    Repair(Repair),
     /// Put the state of a finished or declined run away
     Archive(Archive),
     /// Check this installation and project
@@ -407,6 +409,18 @@ pub(super) struct Restore {
     #[arg(long, value_name = "CHECKPOINT")]
     pub(super) to: Option<String>,
     /// Do it without asking
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Repair {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Rebuild it from stories, artifacts, gates, summaries and commits, and say where each value comes from
+    #[arg(long)]
+    pub(super) from_evidence: bool,
+    /// Write what is proposed without asking; what it replaces is kept
     #[arg(short, long)]
     pub(super) yes: bool,
 }

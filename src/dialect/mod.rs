@@ -8,6 +8,7 @@ mod ccw;
 mod dotagent;
 mod json;
 mod nine_step;
+mod salvage;
 mod yaml;
 
 pub(crate) use dotagent::own::BUILT_IN;
@@ -24,6 +25,7 @@ use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -31,11 +33,13 @@ use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 use crate::model::Wanted;
 
 /// Translates between one system's files and the model.
@@ -66,6 +70,16 @@ pub(crate) trait Dialect: Sync {
     ///
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Rebuilds a state that cannot be read from what else there is: documents, artifacts, traces. What [`Dialect::edit`] writes
+    /// for such a change is exactly this. Of voices that disagree the lowest counts.
+    ///
+    /// # Errors
+    ///
+    /// When nothing tells enough, with what is missing.
+    fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+    }
 
     /// Returns the published schema that a state file has to satisfy.
     fn schema_of(&self, path: &RelPath) -> Option<&'static str>;
@@ -204,6 +218,21 @@ pub(crate) enum EditError {
     /// A file that the change has to touch is missing.
     #[error("{file} is missing")]
     Missing { file: String },
+}
+
+/// Why a run is not rebuilt of which only its state speaks.
+const NO_OTHER_VOICE: &str = "nothing but its state says where such a run stands";
+
+/// Returns the edits that put a rebuilt state in the place of what is there.
+fn edits_of(files: &FileSet, rebuilt: Reconstruction) -> Vec<Edit> {
+    let edit = |(path, after): (RelPath, Vec<u8>)| {
+        let kind = match files.files.get(&path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path, kind }
+    };
+    rebuilt.files.into_iter().map(edit).collect()
 }
 
 impl std::fmt::Debug for dyn Dialect {

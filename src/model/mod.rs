@@ -15,6 +15,7 @@ mod id;
 mod options;
 mod patch;
 mod plan;
+mod repair;
 mod run;
 mod status;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
     RunHeader, StepGroups, Strategy, Verdict,
 };
+pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };

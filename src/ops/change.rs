@@ -36,6 +36,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
+use crate::model::Traces;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -263,6 +264,30 @@ impl<'a> Desk<'a> {
         Ok(written)
     }
 
+    /// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
+    pub(crate) fn rebuild(&self, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+        let guard = Guard { force: false, attempt_limit: self.world.project.config.limits.attempts };
+        let change = Change { at: self.world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
+        let evidence = Evidence::default();
+        let standings = engine::standings(run, &evidence, &[]);
+        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
+            Admitted::Change { change, .. } => change,
+            Admitted::Already(_) => return Ok(Vec::new()),
+        };
+        check_change(&change)?;
+        let edits = self.opened.dialect.edit(&self.opened.files, &change)?;
+        edits.iter().try_for_each(|edit| self.check_schema(edit))?;
+        let mut kept = Vec::new();
+        for edit in &edits {
+            if let EditKind::Replace { before, .. } = &edit.kind {
+                kept.push(store::history::keep_corrupt(&self.lock, &edit.path, change.at, before)?.into_string());
+            }
+        }
+        self.commit_as(change.kind.as_str(), None, &edits)?;
+        self.record(run, &change)?;
+        Ok(kept)
+    }
+
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
@@ -463,6 +488,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -508,6 +534,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
+        ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }

@@ -244,6 +244,9 @@ impl Opened {
             if let Some(path) = path {
                 finding.fix = Some(open_up(&path.under(&files.root)));
             }
+            if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
+                finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
+            }
         }
         Self { dialect, candidate, files, loaded }
     }

@@ -16,6 +16,7 @@ mod own_workflow;
 mod patch;
 mod permissions;
 pub(crate) mod projects;
+mod repair;
 mod schema;
 mod select;
 mod status;

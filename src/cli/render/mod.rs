@@ -3,6 +3,7 @@
 mod markdown;
 mod patch;
 mod plan;
+mod repair;
 mod text;
 mod yaml;
 

@@ -4,6 +4,7 @@ use super::Page;
 use super::patch;
 use super::plan;
 use super::plural;
+use super::repair;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
@@ -60,6 +61,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         }
         Body::History(history) => page.history(history),
         Body::Restore(restore) => page.restore(restore),
+        Body::Repair(repair) => repair::repair(&mut page, repair),
         Body::Archive(archive) => page.archive(archive),
         Body::Doctor(doctor) => page.doctor(doctor),
         Body::Demo(demo) => page.demo(demo),

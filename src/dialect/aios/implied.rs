@@ -78,7 +78,7 @@ fn cycles(listing: &Listing, stories: &[(&RelPath, Story<'_>)]) -> Vec<Candidate
 }
 
 /// Returns the gate files by the story they are about.
-fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
+pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
         if let Some(bytes) = &entry.look {

@@ -21,6 +21,7 @@ mod paused;
 mod places;
 mod probe;
 mod qa_loop;
+mod rebuild;
 mod settings;
 mod shelf;
 mod spec;
@@ -35,8 +36,10 @@ use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
+use crate::dialect::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::ChangeKind;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
@@ -44,10 +47,13 @@ use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
+use crate::model::Timestamp;
+use crate::model::Traces;
 
 use kind::Kind;
 
@@ -83,12 +89,19 @@ impl Dialect for Aios {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        if let ChangeKind::Repair(_) = &change.kind {
+            return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
+        }
         match Kind::of(files) {
             Ok(kind) => Err(write::refusal(kind, files, change)),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
         }
+    }
+
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, at)
     }
 
     fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {

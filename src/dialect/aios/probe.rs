@@ -13,6 +13,7 @@ use super::kind::Sort;
 use super::places;
 use super::places::Area;
 use super::places::Place;
+use super::rebuild;
 use super::shelf::Located;
 use super::shelf::Shelf;
 use crate::dialect::Probed;
@@ -122,6 +123,12 @@ impl<'a> Prober<'a> {
             let state = backup.as_ref().and_then(|path| self.looked_at(path));
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
+            if state.is_none() {
+                reads.extend(rebuild::witnesses_of_epic(self.listing, base, path));
+            }
+        }
+        if kind == Kind::QaLoop {
+            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
         }
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }

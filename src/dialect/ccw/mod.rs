@@ -17,6 +17,7 @@ mod parts;
 mod probe;
 mod raw;
 mod read;
+mod rebuild;
 mod rules;
 mod session;
 mod suggest;
@@ -45,11 +46,13 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the session folders of Claude-Code-Workflow.
 pub(crate) struct Ccw;
@@ -77,6 +80,10 @@ impl Dialect for Ccw {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
+    }
+
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces)
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {

@@ -6,6 +6,7 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::id_of;
 pub(super) use steps::status_of;
 
 use super::consistency;

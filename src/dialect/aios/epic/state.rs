@@ -89,7 +89,7 @@ impl State {
 }
 
 /// Returns the id that the name of a file says.
-fn id_of(path: &RelPath) -> String {
+pub(in crate::dialect::aios) fn id_of(path: &RelPath) -> String {
     let name = path.name();
     let name = name.strip_prefix("epic-").unwrap_or(name);
     name.strip_suffix("-state.yaml").unwrap_or(name).to_owned()
