@@ -76,7 +76,9 @@ pub(super) enum ModeArg {
     Preflight,
 }
 
+// Only the verb that was asked for is built; the others are their name and their line in the list.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Verb {
     /// List interrupted runs, newest first
     List(List),

@@ -52,11 +52,13 @@ pub(crate) struct Planned {
 /// `load_findings` is what reading the run said; `header` says which run it is. The result depends on nothing else.
 pub(crate) fn plan(
     run: &Run,
-    header: RunHeader,
+    mut header: RunHeader,
     evidence: &Evidence,
     load_findings: Vec<Finding>,
     options: &Options,
 ) -> Planned {
+    // Agents stop and ask where a branch is missing.
+    header.branch = header.branch.or_else(|| evidence.workspace.as_ref()?.branch.clone());
     if options.skip.is_empty() {
         return World { run, evidence, options }.plan(header, load_findings, Vec::new());
     }

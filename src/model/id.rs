@@ -103,7 +103,8 @@ impl PartialOrd for StepId {
 }
 
 fn natural(left: &str, right: &str) -> Ordering {
-    let (mut left, mut right) = (left, right);
+    let same = shared_chunks(left, right);
+    let (mut left, mut right) = (&left[same..], &right[same..]);
     loop {
         match (left.is_empty(), right.is_empty()) {
             (true, true) => return Ordering::Equal,
@@ -124,6 +125,15 @@ fn natural(left: &str, right: &str) -> Ordering {
         }
         (left, right) = (left_rest, right_rest);
     }
+}
+
+/// Returns the length of the chunks that both begin with, the same to the byte: the ids of a run mostly differ in their end.
+fn shared_chunks(left: &str, right: &str) -> usize {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let same = &left[..left.iter().zip(right).take_while(|(a, b)| a == b).count()];
+    // The last of them may go on in only one.
+    let Some(last) = same.last() else { return 0 };
+    same.iter().rposition(|byte| byte.is_ascii_digit() != last.is_ascii_digit()).map_or(0, |at| at + 1)
 }
 
 /// Compares without regard to case. Sorting the steps of a run asks for this more often than for anything else.
@@ -159,6 +169,16 @@ mod tests {
             order,
             ["1:2", "1:2.5", "1:3", "1:10", "2:1", "impl-1", "IMPL-1.1", "IMPL-001.3-validation", "IMPL-2", "IMPL-10"]
         );
+    }
+
+    #[test]
+    fn what_ids_begin_with_does_not_hide_where_their_numbers_begin() {
+        for (less, more) in
+            [("a12", "a123"), ("a1", "a12b"), ("a09", "a10"), ("a1b", "a1c"), ("a", "a1"), ("é1", "é10")]
+        {
+            assert!(StepId::new(less) < StepId::new(more), "{less} {more}");
+        }
+        assert!(StepId::new("IMPL-07").is_spelled_like("IMPL-7"));
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub(crate) struct RunHeader {
     /// Absolute path of the folder that all other paths are relative to.
     pub(crate) root: String,
     pub(crate) state_files: Vec<RelPath>,
+    /// The branch that the state names, else the one that is checked out where the work happens.
     pub(crate) branch: Option<String>,
     /// Where the work is merged to, when the state says so.
     pub(crate) base_branch: Option<String>,

@@ -9,15 +9,25 @@ use sha2::Sha256;
 /// Removes what could drive a terminal or turn text around: control characters but for tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().any(is_unsafe) {
+    if !is_printable_ascii(text) && text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
     } else {
         Cow::Borrowed(text)
     }
 }
 
+/// Tells whether every byte is one of ASCII's that print, which most texts are and which is found out many bytes at a time.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// Does the same and folds the text into one line of at most `limit` characters.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
+    let has_spare_space =
+        || text.starts_with(' ') || text.ends_with(' ') || text.as_bytes().windows(2).any(|pair| pair == b"  ");
+    if text.len() <= limit && is_printable_ascii(text) && !has_spare_space() {
+        return text.to_owned();
+    }
     let mut line = String::new();
     for word in clean(text).split_whitespace() {
         if !line.is_empty() {
@@ -110,6 +120,12 @@ mod tests {
     fn escapes_and_bidirectional_marks_go() {
         assert_eq!(clean("a\u{1b}[31mred\u{7}\u{202e}b\n\tc"), "a[31mredb\n\tc");
         assert_eq!(clean_line("one\r\n two\u{0}  three", 9), "one two …");
+        for (text, line) in
+            [("one two", "one two"), (" one", "one"), ("one ", "one"), ("one  two", "one two"), ("", "")]
+        {
+            assert_eq!(clean_line(text, 9), line, "{text:?}");
+        }
+        assert_eq!(clean_line("one two three", 9), "one two …");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::store::Scratch;
 
 /// The time of the demonstration, so that it reads the same on every day.
 const NOW: &str = "2026-01-31T12:00:00Z";
+/// When the work that the stories go on with was committed.
+const COMMITTED: &str = "2026-01-31T09:00:00Z";
 
 /// Is one thing that happens: words, and a command.
 struct Beat {
@@ -25,6 +27,8 @@ const fn beat(say: &'static str, command: &'static [&'static str]) -> Beat {
 struct Story {
     dialect: DialectId,
     folder: &'static str,
+    /// The linked worktree that the run works in, with its branch.
+    worktree: Option<(&'static str, &'static str)>,
     files: &'static [(&'static str, &'static str)],
     beats: &'static [Beat],
 }
@@ -39,6 +43,7 @@ const STORIES: [Story; 3] = [
     Story {
         dialect: DialectId::NineStep,
         folder: "nine-step",
+        worktree: Some((".worktree/user-auth", "feature/user-auth")),
         files: example!("nine-step":
             "piton.toml",
             ".plan/user-auth_plan.md",
@@ -64,6 +69,7 @@ const STORIES: [Story; 3] = [
     Story {
         dialect: DialectId::Ccw,
         folder: "ccw",
+        worktree: None,
         files: example!("ccw":
             "piton.toml",
             ".workflow/active/WFS-user-auth/workflow-session.json",
@@ -88,6 +94,7 @@ const STORIES: [Story; 3] = [
     Story {
         dialect: DialectId::Dotagent,
         folder: "dotagent",
+        worktree: None,
         files: example!("dotagent":
             "piton.toml",
             "memory/state/phase.json",
@@ -115,9 +122,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     let scratch = Scratch::new()?;
     let mut scenes = Vec::new();
     for story in &STORIES {
-        for (path, text) in story.files {
-            scratch.write(&format!("{}/{path}", story.folder), text)?;
-        }
+        lay_out(story, &scratch)?;
         for beat in story.beats {
             let outcome = scratch.run_self(story.folder, NOW, beat.command)?;
             scenes.push(DemoScene {
@@ -134,6 +139,20 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     }
     let kept = keep.then(|| scratch.keep());
     Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
+}
+
+/// Writes the project of a story as it is committed, adds the worktree, and writes what belongs into that.
+fn lay_out(story: &Story, scratch: &Scratch) -> Result<(), OpError> {
+    let in_worktree = |path: &str| story.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
+    let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
+        for (path, text) in story.files.iter().filter(|(path, _)| is_wanted(path)) {
+            scratch.write(&format!("{}/{path}", story.folder), text)?;
+        }
+        Ok(())
+    };
+    write(&|path| !in_worktree(path))?;
+    scratch.make_repository(story.folder, COMMITTED, story.worktree)?;
+    write(&in_worktree)
 }
 
 /// Quotes what a shell would take apart; our own flags stay as everybody types them.

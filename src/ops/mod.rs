@@ -52,14 +52,13 @@ pub(crate) use report::DemoReport;
 pub(crate) use report::DoctorReport;
 pub(crate) use report::HistoryReport;
 pub(crate) use report::ListReport;
+pub(crate) use report::PlanReport;
 pub(crate) use report::RepairReport;
 pub(crate) use report::Report;
 pub(crate) use report::RestoreReport;
 #[cfg(test)]
 pub(crate) use report::ResumeReport;
 pub(crate) use report::SchemaList;
-pub(crate) use report::Sheet;
-pub(crate) use report::SheetStep;
 pub(crate) use report::StatusReport;
 pub(crate) use report::ValidateReport;
 pub(crate) use restore::restore;

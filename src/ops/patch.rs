@@ -20,8 +20,8 @@ pub(crate) fn patch(world: &World, request: &PlanRequest) -> Result<Report, OpEr
     let run = opened.run()?;
     let planned = plan::planned(world, &opened, run, request)?;
     let suggestions = opened.dialect.suggest(&opened.files, run, &planned.plan.steps.completed);
-    let mut report = plan::report(run, planned);
     let patch = assemble(&opened, suggestions);
+    let mut report = plan::report(opened, planned);
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
     if let Body::Plan(plan) = &mut report.body {
         plan.plan.patch = Some(patch);

@@ -1,18 +1,13 @@
 //! `plan`: reads, weighs, decides, and changes nothing.
 
-use std::collections::BTreeSet;
-
 use super::Exit;
 use super::OpError;
 use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
-use super::report::Sheet;
-use super::report::SheetStep;
 use super::select;
 use super::world::Opened;
 use super::world::World;
-use crate::dialect;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::FindingCode;
@@ -45,9 +40,8 @@ pub(crate) struct PlanRequest {
 /// Plans the run that is meant.
 pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
     let opened = select::select(world)?;
-    let run = opened.run()?;
-    let planned = planned(world, &opened, run, request)?;
-    Ok(report(run, planned))
+    let planned = planned(world, &opened, opened.run()?, request)?;
+    Ok(report(opened, planned))
 }
 
 /// Plans a run that was opened, evidence from git included.
@@ -65,10 +59,13 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     Ok(planned)
 }
 
-pub(crate) fn report(run: &Run, planned: Planned) -> Report {
+/// Reports the plan of a run that was opened.
+pub(crate) fn report(opened: Opened, planned: Planned) -> Report {
     let exit = exit_of(&planned);
-    let sheet = sheet(run, &planned);
-    Report { exit, body: Body::Plan(Box::new(PlanReport { plan: planned.plan, sheet })), findings: planned.findings }
+    let run = opened.loaded.run.expect("a run was planned");
+    let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);
+    let body = PlanReport { plan: planned.plan, run, notices, preflight: planned.preflight };
+    Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }
 
 /// Returns the exit code of a verdict.
@@ -154,21 +151,4 @@ pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<Strin
         wanted: text.to_owned(),
         known: parts.iter().take(12).map(|part| part.name.clone()).collect(),
     })
-}
-
-fn sheet(run: &Run, planned: &Planned) -> Sheet {
-    let completed: BTreeSet<&str> = planned.plan.steps.completed.iter().map(StepId::as_str).collect();
-    let skipped: BTreeSet<&str> = planned.plan.steps.skipped.iter().map(StepId::as_str).collect();
-    let steps = run.steps.iter().map(|step| SheetStep {
-        done: completed.contains(step.id.as_str()),
-        skipped: skipped.contains(step.id.as_str()),
-        id: step.id.clone(),
-        title: step.title.clone(),
-        group: step.group.clone(),
-        agent: step.agent.clone(),
-        has_parts: !step.parts.is_empty(),
-        commit: step.commit.clone(),
-    });
-    let notices = dialect::by_id(run.dialect).notices(run, &planned.plan, &planned.findings);
-    Sheet { steps: steps.collect(), notices, preflight: planned.preflight }
 }

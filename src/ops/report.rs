@@ -14,6 +14,7 @@ use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RebuiltValue;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -54,35 +55,16 @@ impl Report {
     }
 }
 
-/// Is a plan with what only the text rendering needs.
+/// Is a plan with what only the renderings for people need.
 #[derive(Debug)]
 pub(crate) struct PlanReport {
     pub(crate) plan: Plan,
-    pub(crate) sheet: Sheet,
-}
-
-/// Is what the text rendering says about a run and JSON leaves to the caller.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sheet {
-    /// Titles and marks of all steps in dependency order, for the coordination list.
-    pub(crate) steps: Vec<SheetStep>,
+    /// What was planned: titles, groups and agents of its steps.
+    pub(crate) run: Run,
     /// What the system's own messages say about the situation.
     pub(crate) notices: Vec<Notice>,
     /// Every check is shown.
     pub(crate) preflight: bool,
-}
-
-/// Is one row of the coordination list.
-#[derive(Clone, Debug)]
-pub(crate) struct SheetStep {
-    pub(crate) id: StepId,
-    pub(crate) title: String,
-    pub(crate) group: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) done: bool,
-    pub(crate) skipped: bool,
-    pub(crate) has_parts: bool,
-    pub(crate) commit: Option<String>,
 }
 
 /// Is the context of a step.

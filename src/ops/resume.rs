@@ -46,12 +46,11 @@ pub(crate) enum Taken {
 pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
     let spot = select::spot(world)?;
     let opened = world.read(&spot)?;
-    let run = opened.run()?;
-    let planned = plan::planned(world, &opened, run, &request.plan)?;
+    let planned = plan::planned(world, &opened, opened.run()?, &request.plan)?;
     match consent(world, &planned, request.yes, can_ask) {
         Consent::Given => {}
-        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(run, planned)))),
-        Consent::Ask(question) => return Ok(Taken::Ask(Box::new(plan::report(run, planned)), question)),
+        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(opened, planned)))),
+        Consent::Ask(question) => return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question)),
     }
     take(world, &spot, &opened, planned, request).map(|report| Taken::Report(Box::new(report)))
 }

@@ -1,6 +1,7 @@
 //! A project for a demonstration: a folder that goes away again, and this very program run in it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::process::Command;
 use std::process::Stdio;
 
@@ -54,6 +55,39 @@ impl Scratch {
         fs::create_dir_all(parent).and_then(|()| fs::write(&full, text)).map_err(|source| StoreError::io(&full, source))
     }
 
+    /// Makes a folder of the scratch project a git repository of one commit, with a linked worktree on a branch of its own where one
+    /// is named. Without git there is none, and the demonstration goes on as it would there.
+    ///
+    /// # Errors
+    ///
+    /// When git is there and does not do it.
+    pub(crate) fn make_repository(
+        &self,
+        folder: &str,
+        date: &str,
+        worktree: Option<(&str, &str)>,
+    ) -> Result<(), StoreError> {
+        let place = self.path.join(folder);
+        let mut calls = vec![
+            vec!["init", "--quiet", "--initial-branch=main"],
+            vec!["add", "--all"],
+            vec!["commit", "--quiet", "--no-verify", "--message=The project, before it was interrupted"],
+        ];
+        calls.extend(worktree.map(|(path, branch)| vec!["worktree", "add", "--quiet", "-b", branch, path]));
+        for arguments in calls {
+            match git(&place, date).args(&arguments).status() {
+                Ok(status) if status.success() => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+                Err(source) => return Err(StoreError::io("git", source)),
+                Ok(status) => {
+                    let problem = format!("git {} ended with {status}", arguments[0]);
+                    return Err(StoreError::io(place, std::io::Error::other(problem)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Runs this program in a folder of the scratch project, at a time, for a person, in an environment without any session.
     ///
     /// # Errors
@@ -69,6 +103,7 @@ impl Scratch {
             .args(arguments)
             .current_dir(&place)
             .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("PITON_NOW", now)
             .env("PITON_FORMAT", "text")
             .env("PITON_SESSION", "demo")
@@ -86,6 +121,24 @@ impl Scratch {
         let _ = folder.keep();
         path
     }
+}
+
+/// Prepares git with nothing of the environment but its path: no configuration of the user or of the system says who commits, what is
+/// signed or which hooks run.
+fn git(place: &Utf8Path, date: &str) -> Command {
+    let mut command = Command::new("git");
+    command
+        .args(["-c", "user.name=Piton", "-c", "user.email=demo@piton.invalid"])
+        .current_dir(place)
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_AUTHOR_DATE", date)
+        .env("GIT_COMMITTER_DATE", date)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
 }
 
 /// Returns the path of this program.

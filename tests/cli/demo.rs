@@ -25,6 +25,17 @@ fn the_demonstration_is_short_and_leaves_nothing() {
 }
 
 #[test]
+fn every_project_of_the_demonstration_is_a_repository_and_the_worktree_is_a_real_one() {
+    let sandbox = Sandbox::new();
+    let demo = document(&sandbox.piton(["demo"]).run().expect_code(0));
+    for scene in demo["data"]["scenes"].as_array().unwrap() {
+        assert!(!scene["output"].as_str().unwrap().contains("not-in-git"), "{scene}");
+    }
+    let resumed = demo["data"]["scenes"][2]["output"].as_str().unwrap();
+    assert!(resumed.contains("- Branch: feature/user-auth\n"), "{resumed}");
+}
+
+#[test]
 fn the_scratch_project_is_kept_on_demand() {
     let sandbox = Sandbox::new();
     let output = sandbox.piton(["demo", "--keep"]).run().expect_code(0);

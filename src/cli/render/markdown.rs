@@ -1,20 +1,22 @@
 //! The coordination list (ccw.md B7.4, B7.6): a check list that an agent can keep while it works.
 
+use std::collections::BTreeSet;
+
 use crate::cli::output::Text;
 use crate::model::Action;
 use crate::model::Next;
-use crate::model::Plan;
+use crate::model::Step;
+use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::ops::Body;
+use crate::ops::PlanReport;
 use crate::ops::Report;
-use crate::ops::Sheet;
-use crate::ops::SheetStep;
 
 /// Renders a plan as a check list; everything else as text in a code block.
 pub(in crate::cli) fn markdown(report: &Report) -> String {
     match &report.body {
-        Body::Plan(body) if body.plan.patch.is_none() => plan(&body.plan, &body.sheet),
+        Body::Plan(body) if body.plan.patch.is_none() => plan(body),
         Body::Plan(_) => fenced("diff", report),
         _ => format!("```text\n{}```\n", super::text(report, false, true).into_plain()),
     }
@@ -29,7 +31,8 @@ fn fenced(language: &str, report: &Report) -> String {
     format!("{fence}{language}\n{text}{fence}\n")
 }
 
-fn plan(plan: &Plan, sheet: &Sheet) -> String {
+fn plan(report: &PlanReport) -> String {
+    let PlanReport { plan, run, .. } = report;
     let mut text = Text::default();
     text.line("# Workflow Resume Coordination").line(format!("*Session: {} - RESUMPTION*", plan.run.id)).end();
     if let Some(interruption) = &plan.interruption {
@@ -46,11 +49,18 @@ fn plan(plan: &Plan, sheet: &Sheet) -> String {
         text.end();
     }
     text.line("## Resume Execution Plan");
-    for (at, step) in sheet.steps.iter().enumerate() {
-        text.line(row(at + 1, step, plan.next.iter().find(|next| next.step == step.id)));
+    let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    let skipped: BTreeSet<&StepId> = plan.steps.skipped.iter().collect();
+    for (at, step) in run.steps.iter().enumerate() {
+        let standing = Standing {
+            next: plan.next.iter().find(|next| next.step == step.id),
+            is_done: done.contains(&step.id),
+            is_skipped: skipped.contains(&step.id),
+        };
+        text.line(row(at + 1, step, standing));
     }
-    let last = if sheet.steps.is_empty() { "nothing to do" } else { "Update session state and mark workflow complete" };
-    text.line(format!("- [ ] **TASK-{:03}**: {last}", sheet.steps.len() + 1));
+    let last = if run.steps.is_empty() { "nothing to do" } else { "Update session state and mark workflow complete" };
+    text.line(format!("- [ ] **TASK-{:03}**: {last}", run.steps.len() + 1));
     text.end().line("**Resume Markers**:");
     text.line("- [RESUME] = Task being resumed from interruption point");
     text.line("- [RETRY] = Task being retried after failure");
@@ -58,21 +68,29 @@ fn plan(plan: &Plan, sheet: &Sheet) -> String {
     text.into_plain()
 }
 
-fn row(number: usize, step: &SheetStep, next: Option<&Next>) -> String {
+/// Is what the plan says about a step.
+#[derive(Clone, Copy)]
+struct Standing<'a> {
+    next: Option<&'a Next>,
+    is_done: bool,
+    is_skipped: bool,
+}
+
+fn row(number: usize, step: &Step, standing: Standing<'_>) -> String {
+    let Standing { next, is_done, is_skipped } = standing;
     let title = clean_line(&step.title, 120).replace(['[', ']'], "");
     let mark = match next.map(|next| next.action) {
-        _ if step.skipped => "[SKIP] ",
+        _ if is_skipped => "[SKIP] ",
         Some(Action::Retry | Action::Return) if next.is_some_and(|next| next.rule == "3.interrupted") => "[RESUME] ",
         Some(Action::Retry | Action::Return) => "[RETRY] ",
         Some(Action::Run) => "[RESUME] ",
         Some(Action::Verify) => "[VERIFY] ",
         Some(Action::Approve) => "[APPROVE] ",
-        Some(Action::Merge | Action::Archive) | None if step.done => "[Completed] ",
+        Some(Action::Merge | Action::Archive) | None if is_done => "[Completed] ",
         Some(Action::Merge | Action::Archive) | None => "[Pending] ",
     };
-    let agent =
-        step.agent.as_ref().filter(|_| !step.done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
-    let flow = if step.has_parts && !step.done { "[FLOW_CONTROL] " } else { "" };
-    let checked = if step.done || step.skipped { "x" } else { " " };
+    let agent = step.agent.as_ref().filter(|_| !is_done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
+    let flow = if !step.parts.is_empty() && !is_done { "[FLOW_CONTROL] " } else { "" };
+    let checked = if is_done || is_skipped { "x" } else { " " };
     format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", step.id)
 }

@@ -1,6 +1,7 @@
 //! The plan for people: a person agrees with it after one look.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Page;
 use super::plural;
@@ -12,14 +13,17 @@ use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Run;
 use crate::model::Severity;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
-use crate::ops::Sheet;
+use crate::ops::PlanReport;
 
-pub(super) fn plan(page: &mut Page, plan: &Plan, sheet: &Sheet, findings: &[Finding]) {
-    head(page, plan, &sheet.notices);
-    completed(page, plan, sheet);
+pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
+    let plan = &report.plan;
+    head(page, plan, &report.notices);
+    completed(page, plan, &report.run);
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
         page.text.line(match plan.verdict {
@@ -102,14 +106,15 @@ fn said(page: &mut Page, plan: &Plan) {
     }
 }
 
-fn completed(page: &mut Page, plan: &Plan, sheet: &Sheet) {
+fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
         return;
     }
     page.text.end().bold("Completed work").end();
     let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
     let mut order: Vec<Option<&str>> = Vec::new();
-    for step in sheet.steps.iter().filter(|step| step.done) {
+    let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    for step in run.steps.iter().filter(|step| done.contains(&step.id)) {
         let group = step.group.as_deref();
         let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
             order.push(group);

@@ -37,8 +37,8 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
             tell = false;
         }
         Body::Plan(body) => {
-            page.verbose |= body.sheet.preflight;
-            plan::plan(&mut page, &body.plan, &body.sheet, &report.findings);
+            page.verbose |= body.preflight;
+            plan::plan(&mut page, body, &report.findings);
             tell = false;
         }
         Body::Context(body) => page.context(&body.context),

@@ -39,11 +39,14 @@ pub(super) fn candidates(listing: &Listing) -> Vec<Candidate> {
 }
 
 fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
-    // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
     let path = entry.path.as_str();
+    if !path.ends_with(".md") {
+        return None;
+    }
+    // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
     let is_elsewhere = places::place(path).is_some_and(|place| place.area != Area::Stories);
     let is_put_away = path.split('/').any(|part| PUT_AWAY.contains(&part));
-    if is_elsewhere || is_put_away || !path.ends_with(".md") || Pipeline::of_artifact(&entry.path).is_some() {
+    if is_elsewhere || is_put_away || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
     let story = story::parse(&entry.path, entry.look.as_deref()?);

@@ -39,13 +39,13 @@ pub(super) struct Place<'a> {
 /// Takes a path apart; `None` for one outside of every place.
 pub(super) fn place(path: &str) -> Option<Place<'_>> {
     let mut at = 0;
-    for part in path.split_inclusive('/') {
+    // Every path of a project is asked, several times; what ends without a slash is a file, and no place.
+    while let Some(length) = path.as_bytes()[at..].iter().position(|byte| *byte == b'/') {
         let (base, below) = path.split_at(at);
-        let rest = &below[part.len()..];
-        if let Some((area, rest)) = area(part.trim_end_matches('/'), rest) {
+        if let Some((area, rest)) = area(&below[..length], &below[length + 1..]) {
             return Some(Place { base, area, rest });
         }
-        at += part.len();
+        at += length + 1;
     }
     None
 }

@@ -56,6 +56,10 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Returns the pipeline that a file is an artifact of.
     pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
+        // Every file of a project is asked.
+        if !matches!(places::place(path.as_str())?.area, Area::Stories | Area::Specs) {
+            return None;
+        }
         let pipeline = Self::of_folder(&path.parent()?)?;
         let is_artifact = pipeline.artifacts().any(|artifact| artifact == *path);
         is_artifact.then_some(pipeline)

@@ -410,11 +410,11 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
         let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
         step.kind == StepKind::Work && !is_over
     };
-    let places: BTreeMap<&StepId, &Step> = steps.iter().map(|step| (&step.id, step)).collect();
-    let mut told: BTreeSet<&StepId> = BTreeSet::new();
+    let places: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
-        for on in step.depends_on.iter().filter_map(|id| places.get(id)) {
-            if on.status == Status::Completed && on.summaries.is_empty() && told.insert(&on.id) {
+        for on in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
+            if on.status == Status::Completed && on.summaries.is_empty() && told.insert(on.id.as_str()) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }

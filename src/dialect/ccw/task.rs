@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -157,15 +158,17 @@ impl<'a> Tasks<'a> {
         let mut kept: BTreeMap<String, usize> = BTreeMap::new();
         let mut dropped: BTreeSet<usize> = BTreeSet::new();
         for (at, task) in self.list.iter().enumerate() {
-            let Some(known) = kept.get_mut(&task.id.as_str().to_lowercase()) else {
-                kept.insert(task.id.as_str().to_lowercase(), at);
-                continue;
-            };
             let is_named = |at: usize| self.list[at].place.path().is_some_and(|path| task.id.matches(stem(path)));
-            if is_named(at) && !is_named(*known) {
-                dropped.insert(std::mem::replace(known, at));
-            } else {
-                dropped.insert(at);
+            match kept.entry(task.id.as_str().to_lowercase()) {
+                Entry::Vacant(free) => {
+                    free.insert(at);
+                }
+                Entry::Occupied(mut known) if is_named(at) && !is_named(*known.get()) => {
+                    dropped.insert(known.insert(at));
+                }
+                Entry::Occupied(_) => {
+                    dropped.insert(at);
+                }
             }
         }
         for at in &dropped {

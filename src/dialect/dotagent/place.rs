@@ -17,10 +17,10 @@ pub(super) fn base_of<'a>(path: &'a str, tail: &str) -> Option<&'a str> {
 
 /// Returns the folder that the outputs of a run are relative to, which holds `memory/state`.
 pub(super) fn base_of_run(phase: &str) -> Option<&str> {
-    if phase.split('/').any(|part| part == ".archive") {
+    let folder = phase.strip_suffix("/phase.json")?;
+    if folder.split('/').any(|part| part == ".archive") {
         return None;
     }
-    let folder = phase.strip_suffix("/phase.json")?;
     base_of(folder, STATE_DIR).or_else(|| base_of(folder.rsplit_once('/')?.0, STATE_DIR))
 }
 

@@ -129,14 +129,16 @@ impl<'t> Json<'t> {
 
     /// Returns the value of a key; of doubled ones, of the last, as in `serde_json`.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
+        // A dialect looks for dozens of keys in every object: most names are told apart by their length.
+        let quoted = key.len() + 2;
         let (mut at, end) = if self.is_object() { (self.at + 1, self.after()) } else { (0, 0) };
         let mut found = None;
-        while at < end {
-            let (name, value) = (Self { at, ..self }, Self { at: at + 1, ..self });
-            if name.is(key) {
-                found = Some(value);
+        while let Some([name, value, ..]) = self.tape.nodes.get(at..end) {
+            let may_be = (name.end - name.start) as usize == quoted || name.sort == Sort::Escaped;
+            if may_be && (Self { at, ..self }).is(key) {
+                found = Some(Self { at: at + 1, ..self });
             }
-            at = value.after();
+            at += 1 + value.size as usize;
         }
         found
     }

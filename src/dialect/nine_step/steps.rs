@@ -78,7 +78,8 @@ impl<'a> Layout<'a> {
     /// Lists the steps of every phase that is known, in order (nine-step.md A5).
     pub(super) fn lay_out(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> Laid {
         let (first, last) = self.phases(source, findings);
-        let mut steps: Vec<Step> = Vec::new();
+        // A step is large, and there are many: they are not moved while the list grows.
+        let mut steps: Vec<Step> = Vec::with_capacity((first..=last).count() * StepNumber::ALL.len());
         for phase in first..=last {
             let entry = self.entry(phase);
             for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {

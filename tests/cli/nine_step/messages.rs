@@ -107,6 +107,7 @@ fn the_plan_reads_as_one_page() {
       Verdict      resume: go on
       Progress     14 of 30 steps
       Worktree     .worktree/quotes
+      Branch       feature/quotes
       Last change  30 minutes ago (fresh)
       Interrupted  task_failure at 2:4: a.rs: no test
 
@@ -144,7 +145,7 @@ fn the_native_plan_holds_what_the_plugin_shows() {
         },
         "feature_name": "quotes",
         "worktree_path": ".worktree/quotes",
-        "branch_name": null,
+        "branch_name": "feature/quotes",
         "plan_reference": null,
         "current_state": {
             "current_phase": 2,
