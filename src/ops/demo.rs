@@ -39,7 +39,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [Story; 3] = [
+const STORIES: [Story; 4] = [
     Story {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -113,6 +113,27 @@ const STORIES: [Story; 3] = [
             beat("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
             beat("And the lost task comes next.", &["status"]),
             beat("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
+        ],
+    },
+    Story {
+        dialect: DialectId::Aios,
+        folder: "aios",
+        worktree: None,
+        files: example!("aios":
+            "piton.toml",
+            ".aios/epic-7-state.yaml",
+            "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml",
+            "docs/stories/epics/checkout/7.1.story.md",
+            "docs/stories/epics/checkout/7.2.story.md",
+            "docs/stories/epics/checkout/7.10.story.md",
+            "docs/qa/gates/7.1-keep-a-cart.yml",
+        ),
+        beats: &[
+            beat("An epic of two waves stood still over night.", &["list"]),
+            beat("Which of its stories goes on?", &["plan"]),
+            beat("What does the developer need to know?", &["context"]),
+            beat("A finished story lags behind. Stories are never written, so this is a patch:", &["plan", "--patch"]),
+            beat("Nothing was changed by any of this.", &["status"]),
         ],
     },
 ];

@@ -74,7 +74,9 @@ fn names_are_quoted_and_several_files_are_one_patch() {
     sandbox.git_init();
     let patch = diff(&sandbox).expect_code(0).stdout;
     assert!(patch.contains("--- \"a/docs/stories/5.2 \\303\\251 \\\"x\\\".md\"\n"), "{patch}");
-    assert!(patch.starts_with("# Suggested for epic-5; nothing was written. In $ROOT: git apply, or patch -p1.\n# "));
+    assert!(patch.starts_with(
+        "# Suggested for epic-5; nothing was written. In the root of the project: git apply, or patch -p1.\n# "
+    ));
     sandbox.file("fix.patch", &patch).git(["apply", "fix.patch"]);
     for path in [FIRST, second, third] {
         assert!(sandbox.read(path).ends_with("**Status:** Done\n"), "{path}");

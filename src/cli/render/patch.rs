@@ -4,12 +4,13 @@ use super::Page;
 use crate::cli::output::Tone;
 use crate::model::Patch;
 use crate::model::Plan;
+use crate::model::RunId;
 use crate::model::clean_line;
 
 /// Writes the suggested edits of a plan.
 pub(super) fn patch(page: &mut Page, plan: &Plan) {
     let Some(patch) = &plan.patch else { return };
-    head(page, plan, patch);
+    head(page, &plan.run.id, patch);
     for file in &patch.files {
         file.reasons.iter().for_each(|reason| comment(page, reason));
         page.text.put(Tone::Exact, &file.diff);
@@ -17,13 +18,15 @@ pub(super) fn patch(page: &mut Page, plan: &Plan) {
     patch.notes.iter().for_each(|note| comment(page, &format!("Not suggested: {note}")));
 }
 
-fn head(page: &mut Page, plan: &Plan, patch: &Patch) {
-    let run = &plan.run;
+fn head(page: &mut Page, run: &RunId, patch: &Patch) {
     if patch.files.is_empty() {
-        comment(page, &format!("Nothing to suggest for {}.", run.id));
-        return;
+        comment(page, &format!("Nothing to suggest for {run}."));
+    } else {
+        comment(
+            page,
+            &format!("Suggested for {run}; nothing was written. In the root of the project: git apply, or patch -p1."),
+        );
     }
-    comment(page, &format!("Suggested for {}; nothing was written. In {}: git apply, or patch -p1.", run.id, run.root));
 }
 
 fn comment(page: &mut Page, text: &str) {
