@@ -8,11 +8,13 @@
 //! - `schema`: the embedded JSON Schemas; what they object to as findings.
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
 //! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
+//! - `hook`: what the client tells of itself: events in, notes and a few words out. Never fails.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;
 mod dialect;
 mod engine;
+mod hook;
 mod model;
 mod ops;
 mod schema;

@@ -52,7 +52,7 @@ const VERBS: &[(&str, &[&[&str]])] = &[
     ("rollback", &[&["--to"]]),
     ("restore", &[&["--to", "--yes"]]),
     ("repair", &[&["--from-evidence", "--yes"]]),
-    ("archive", &[&["--yes"]]),
+    ("archive", &[&["--all", "--after", "--yes"]]),
     ("hook", &[]),
     ("statusline", &[]),
     ("setup", &[]),
@@ -179,6 +179,29 @@ fn skills_answer_to_the_name_of_their_folder() {
             "{path}: nothing is run before the model has read the text"
         );
     }
+}
+
+/// Events that the oldest client knows which the plugin is made for: one that is unknown would silence all of them
+/// (claude-code.md 4.1).
+const EVENTS: &[&str] =
+    &["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "StopFailure", "PreCompact", "SessionEnd"];
+
+#[test]
+fn hooks_are_the_programs_and_end_soon() {
+    let hooks = json("hooks/hooks.json");
+    let events = hooks["hooks"].as_object().expect("an object");
+    assert_eq!(events.keys().map(String::as_str).collect::<Vec<_>>(), EVENTS);
+    for (event, entries) in events {
+        for hook in entries.as_array().into_iter().flatten().flat_map(|entry| entry["hooks"].as_array()).flatten() {
+            assert_eq!(hook["type"], "command", "{event}");
+            assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds <= 10), "{event}");
+            let command = hook["command"].as_str().unwrap_or_default();
+            let verb = command.strip_prefix("sh \"${CLAUDE_PLUGIN_ROOT}/bin/piton\" hook ");
+            let known = support::read(&support::repository().join("src/hook/mod.rs"));
+            assert!(verb.is_some_and(|verb| known.contains(&format!("\"{verb}\" => "))), "{event}: {command}");
+        }
+    }
+    assert!(json(".claude-plugin/plugin.json")["hooks"].is_null(), "claude-code.md 1.1: it would be loaded twice");
 }
 
 #[test]

@@ -124,6 +124,9 @@ pub(super) enum Verb {
     Demo(Demo),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Take an event of the client in; always exits with 0
+    #[command(hide = true)]
+    Hook(Hook),
     /// Print the manual page
     #[command(hide = true)]
     Man,
@@ -431,7 +434,13 @@ pub(super) struct Repair {
 pub(super) struct Archive {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Even though steps are open
+    /// Instead, every run that is over and what was left behind: temporary files, dead locks, copies without an original
+    #[arg(long, conflicts_with = "run")]
+    pub(super) all: bool,
+    /// With --all, only what nobody touched for so long
+    #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "all", value_parser = clap::value_parser!(u32).range(0..=36_500))]
+    pub(super) after: u32,
+    /// Even though steps are open; with --all, do it instead of listing what would be done
     #[arg(short, long)]
     pub(super) yes: bool,
 }
@@ -441,6 +450,13 @@ pub(super) struct Demo {
     /// Keep the scratch project and print where it is
     #[arg(long)]
     pub(super) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Hook {
+    /// Which event; its fields are JSON on standard input
+    #[arg(value_name = "EVENT")]
+    pub(super) event: String,
 }
 
 #[derive(Debug, Args)]

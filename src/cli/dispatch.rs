@@ -121,16 +121,19 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
+        Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
         Verb::Doctor => ops::doctor(&request(global, None)),
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
+        // Answered before, in the client's own form.
+        Verb::Hook(_) => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report)
 }
 
-fn request(global: &Global, run: Option<&String>) -> Request {
+pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
     Request {
         project: global.project.clone(),
         now: global.now.clone(),

@@ -4,6 +4,7 @@ mod args;
 mod changes;
 mod dispatch;
 mod error;
+mod hook;
 mod output;
 mod render;
 
@@ -25,6 +26,10 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(not_run(&error).code()),
     };
+    if let args::Verb::Hook(called) = &cli.verb {
+        hook::run(called, &cli.global);
+        return ExitCode::SUCCESS;
+    }
     let exit = panic::catch_unwind(|| dispatch::run(&cli)).unwrap_or_else(|_| {
         let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
         error::report(&error::CliError::bug(), format)
@@ -39,6 +44,9 @@ fn not_run(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         // A closed pipe is no problem of ours.
         let _ = error.print();
+        return Exit::Ok;
+    }
+    if hook::is_meant(std::env::args_os().skip(1)) {
         return Exit::Ok;
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;

@@ -61,6 +61,11 @@ pub(crate) trait Dialect: Sync {
     /// Finds what looks like runs of this dialect. Names and a first look are all it has.
     fn probe(&self, listing: &Listing) -> Probed;
 
+    /// Finds the files that were left behind and that no run needs.
+    fn leftovers(&self, _listing: &Listing) -> Vec<Leftover> {
+        Vec::new()
+    }
+
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
 
@@ -192,6 +197,15 @@ pub(crate) struct Probed {
     /// States of runs that are over, where those are evidence and no runs: meant only when somebody names them.
     pub(crate) ended: Vec<Candidate>,
     pub(crate) findings: Vec<Finding>,
+}
+
+/// Is a file that was left behind and that no run needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    pub(crate) file: RelPath,
+    pub(crate) why: &'static str,
+    /// The process that needs it for as long as it lives.
+    pub(crate) holder: Option<u32>,
 }
 
 /// Is what could be read of a run.

@@ -4,6 +4,7 @@
 //! admits or refuses a change, `context` puts together what the next agent is handed.
 
 mod age;
+mod cause;
 mod choose;
 mod command;
 mod context;

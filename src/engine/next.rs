@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cause::cause;
 use super::choose::Choice;
 use super::choose::Chosen;
 use super::command;
@@ -10,6 +11,7 @@ use super::overrides::flags;
 use super::settle::Standing;
 use super::strategy::strategy;
 use crate::model::Action;
+use crate::model::CauseKind;
 use crate::model::Commands;
 use crate::model::Cost;
 use crate::model::Evidence;
@@ -19,7 +21,6 @@ use crate::model::InterruptionKind;
 use crate::model::InterruptionReport;
 use crate::model::Next;
 use crate::model::Options;
-use crate::model::Owner;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::PartRef;
@@ -296,14 +297,21 @@ impl<'a> Planner<'a> {
                 kind = InterruptionKind::Paused;
             }
         }
+        let cause = cause(evidence);
+        if let Some(cause) = &cause
+            && kind == InterruptionKind::ReadyToExecute
+            && matches!(cause.kind, CauseKind::Limit | CauseKind::Failure)
+        {
+            kind = InterruptionKind::Paused;
+        }
         let recorded = run.interruption.as_ref();
         let recorded = recorded.filter(|recorded| recorded.step.as_ref().is_none_or(|id| *id == step.id));
-        let reason = match (recorded, &step.error, &evidence.owner) {
+        let reason = match (recorded, &step.error, &cause) {
             (Some(recorded), _, _) => brief(&recorded.reason),
             (None, Some(error), _) => brief(error),
-            (None, None, _) if kind == InterruptionKind::Paused => "the run was paused".to_owned(),
-            (None, None, Owner::Dead { .. }) => "the process that drove it is gone".to_owned(),
-            (None, None, Owner::None | Owner::Ours | Owner::Live { .. }) => choice.reason.clone(),
+            (None, None, Some(cause)) => cause.detail.clone(),
+            (None, None, None) if kind == InterruptionKind::Paused => "the run was paused".to_owned(),
+            (None, None, None) => choice.reason.clone(),
         };
         let affected = match kind {
             InterruptionKind::ReadyToExecute | InterruptionKind::Paused => Vec::new(),
@@ -315,7 +323,7 @@ impl<'a> Planner<'a> {
             | InterruptionKind::WorkflowComplete => self.affected(at),
         };
         let moment = recorded.and_then(|recorded| recorded.at).or_else(|| self.last_moment(at)).or(run.stamp);
-        InterruptionReport { step: Some(step.id.clone()), at: moment, reason, affected, ..blank(kind) }
+        InterruptionReport { step: Some(step.id.clone()), at: moment, reason, cause, affected, ..blank(kind) }
     }
 
     fn last_moment(&self, at: usize) -> Option<crate::model::Timestamp> {
@@ -398,6 +406,7 @@ fn blank(kind: InterruptionKind) -> InterruptionReport {
         step: None,
         at: None,
         reason: String::new(),
+        cause: None,
         affected: Vec::new(),
         strategy: recovery.map(|(strategy, _)| strategy),
         alternatives: recovery.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),

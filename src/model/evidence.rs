@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RelPath;
+use super::SessionLine;
 use super::StepId;
 use super::Timestamp;
 
@@ -19,6 +20,17 @@ pub(crate) struct Wanted {
     pub(crate) documents: Vec<RelPath>,
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
     pub(crate) workspace: Option<Option<RelPath>>,
+    /// Whether one of these processes lives.
+    pub(crate) drivers: Vec<Driver>,
+}
+
+/// Is a process that a file of the system's own names as the one that drives the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Driver {
+    pub(crate) pid: u32,
+    /// What it calls itself and by which file it holds the run, for people.
+    pub(crate) name: String,
+    pub(crate) since: Option<Timestamp>,
 }
 
 /// Is a file that a step should have left.
@@ -46,6 +58,8 @@ pub(crate) struct Evidence {
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
     pub(crate) owner: Owner,
+    /// What the client told, since the last write, about the session that drives the run or drove it last; oldest first.
+    pub(crate) session: Vec<SessionLine>,
     /// When the primary state file was committed to git or changed on disk, for runs without a stamp of their own.
     pub(crate) committed_at: Option<Timestamp>,
     pub(crate) modified_at: Option<Timestamp>,

@@ -17,6 +17,7 @@ mod patch;
 mod plan;
 mod repair;
 mod run;
+mod session;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,7 +30,8 @@ pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use diff::unified_diff;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
+    CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput,
+    Workspace,
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
@@ -47,6 +49,7 @@ pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
+pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
 pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Cause;
 use super::DialectId;
 use super::InterruptionKind;
 use super::Patch;
@@ -207,6 +208,9 @@ pub(crate) struct InterruptionReport {
     pub(crate) step: Option<StepId>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) reason: String,
+    /// What ended the work, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     /// The step itself and those that wait for it.
     pub(crate) affected: Vec<StepId>,
     /// How such an interruption is recovered from, and by name what could be done instead.

@@ -31,6 +31,7 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
+use crate::model::SessionEvent;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -42,6 +43,7 @@ use crate::store;
 use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
+use crate::store::SessionLog;
 
 /// Is a change as typed; ids and parts are resolved against the run.
 #[derive(Clone, Debug)]
@@ -189,7 +191,9 @@ impl<'a> Desk<'a> {
 
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
-        match store::lease::inspect_locked(&self.lock, self.world.clock, &self.world.environment) {
+        let environment = &self.world.environment;
+        let owner = store::lease::inspect_locked(&self.lock, self.world.clock, environment);
+        match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }
@@ -211,18 +215,37 @@ impl<'a> Desk<'a> {
         if self.world.environment.session.is_none() {
             return Ok(());
         }
-        let caller = Caller::find(&self.world.environment);
+        let caller = self.caller();
         if matches!(command, "pause" | "abort" | "complete") {
             return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
         }
-        if store::lease::refresh(&self.lock, self.world.clock, &caller)? { Ok(()) } else { self.take_lease(command) }
+        if store::lease::refresh(&self.lock, self.world.clock, &caller)? {
+            self.tell_session(&caller);
+            return Ok(());
+        }
+        self.take_lease(command)
     }
 
     /// Makes the caller the one who drives the run.
     pub(crate) fn take_lease(&self, command: &str) -> Result<(), OpError> {
-        let caller = Caller::find(&self.world.environment);
+        let caller = self.caller();
         store::lease::take(&self.lock, self.world.clock, &caller, command)?;
+        self.tell_session(&caller);
         Ok(())
+    }
+
+    fn caller(&self) -> Caller {
+        store::session::caller(&self.world.project, &self.world.environment)
+    }
+
+    /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
+    fn tell_session(&self, caller: &Caller) {
+        let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
+        let project = &self.world.project;
+        let files = &self.opened.files;
+        let log = SessionLog::of(project, session);
+        let run = store::session::driven(project, &files.root, &files.own, &files.state);
+        let _ = log.begin(project, self.world.clock.now, SessionEvent::Drives(run));
     }
 
     /// Admits, edits, checks and commits one change.
@@ -334,7 +357,10 @@ impl<'a> Desk<'a> {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
         };
-        self.move_files(&state, &folder)?;
+        // A copy that stays behind would be taken for a state that lost its original.
+        let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
+        self.move_files(&files, &folder)?;
         Ok(folder)
     }
 

@@ -18,6 +18,7 @@ use crate::model::Progress;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Verdict;
+use crate::store::Scope;
 
 /// Is a run of the list with what is needed to open it.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) row: ListedRun,
     /// False for a run that is over.
     pub(crate) shown: bool,
+    /// Somebody else is at work on it.
+    pub(crate) is_driven: bool,
 }
 
 /// Lists the runs of a project.
@@ -39,6 +42,15 @@ pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+}
+
+/// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
+/// long to find is left out.
+pub(crate) fn waiting(world: &World) -> Result<(Vec<ListedRun>, usize), OpError> {
+    let (spots, _) = world.spots_in(Scope::Quick);
+    let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.spot.candidate.claim.is_implied();
+    let entries = entries(world, &spots)?;
+    Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), spots.len()))
 }
 
 /// Says where was looked, and how many runs were found there that are over.
@@ -81,6 +93,7 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
         title: spot.candidate.name.clone(),
         position: String::new(),
         verdict: Verdict::Blocked,
+        cause: None,
         age_seconds: None,
         age_band: None,
         progress: Progress::default(),
@@ -89,7 +102,7 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry { spot: spot.clone(), row, shown: true };
+        return Entry { spot: spot.clone(), row, shown: true, is_driven: false };
     };
     let evidence = world.evidence(opened, false);
     let options = Options { mode: world.mode, age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
@@ -106,11 +119,12 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
     row.verdict = planned.plan.verdict;
+    row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
     let put_away = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-    Entry { spot: spot.clone(), row, shown: !over && !put_away }
+    Entry { spot: spot.clone(), row, shown: !over && !put_away, is_driven: planned.live_owner }
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

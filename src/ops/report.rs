@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::exit::Exit;
 use crate::model::AgeBand;
+use crate::model::Cause;
 use crate::model::Context;
 use crate::model::DialectId;
 use crate::model::Finding;
@@ -45,6 +46,7 @@ pub(crate) enum Body {
     Restore(RestoreReport),
     Repair(Box<RepairReport>),
     Archive(ArchiveReport),
+    Cleanup(CleanupReport),
     Doctor(DoctorReport),
     Demo(DemoReport),
 }
@@ -93,6 +95,9 @@ pub(crate) struct ListedRun {
     /// Where it stands, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) age_seconds: Option<i64>,
     pub(crate) age_band: Option<AgeBand>,
     pub(crate) progress: Progress,
@@ -108,6 +113,9 @@ pub(crate) struct StatusReport {
     pub(crate) run: RunId,
     pub(crate) verdict: Verdict,
     pub(crate) where_you_are: String,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
     pub(crate) next_command: String,
 }
@@ -258,6 +266,31 @@ pub(crate) struct ArchiveReport {
     pub(crate) to: RelPath,
 }
 
+/// Lists what is put away of runs that are over (`cleanup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupReport {
+    /// What is younger stays.
+    pub(crate) after_days: u32,
+    pub(crate) items: Vec<CleanupItem>,
+    /// False while nobody agreed: then nothing was moved.
+    pub(crate) written: bool,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// Is one state or file that is put away.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupItem {
+    /// Relative to the project; absolute when it lies elsewhere.
+    pub(crate) path: String,
+    pub(crate) why: String,
+    pub(crate) age_seconds: i64,
+    /// Where it was put; `null` while it is only proposed, and where that failed.
+    pub(crate) to: Option<RelPath>,
+    /// Why it stays.
+    pub(crate) problem: Option<String>,
+}
+
 /// Lists what was checked (`doctor/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DoctorReport {
@@ -311,6 +344,7 @@ impl Body {
             Self::Restore(_) => "restore/1",
             Self::Repair(_) => "repair/1",
             Self::Archive(_) => "archive/1",
+            Self::Cleanup(_) => "cleanup/1",
             Self::Doctor(_) => "doctor/1",
             Self::Demo(_) => "demo/1",
         }
@@ -332,6 +366,7 @@ impl Body {
             Self::Restore(report) => serde_json::to_value(report),
             Self::Repair(report) => serde_json::to_value(report),
             Self::Archive(report) => serde_json::to_value(report),
+            Self::Cleanup(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),
             Self::Demo(report) => serde_json::to_value(report),
         };

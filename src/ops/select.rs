@@ -35,7 +35,7 @@ fn ended(world: &World) -> Option<Spot> {
     if world.run_path.is_none() && world.run.is_none() {
         return None;
     }
-    world.ended().into_iter().find(is_named)
+    world.remains().ended.into_iter().find(is_named)
 }
 
 fn open_spot(world: &World) -> Result<Spot, OpError> {

@@ -45,10 +45,12 @@ pub(crate) fn status(world: &World) -> Result<Report, OpError> {
             .or_else(|| plan.commands.begin.clone())
             .unwrap_or_else(|| format!("piton plan {}", crate::engine::quoted(run.id.as_str()))),
     };
+    let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
     let body = Body::Status(StatusReport {
         run: run.id.clone(),
         verdict: plan.verdict,
         where_you_are,
+        cause,
         what_is_stale,
         next_command,
     });

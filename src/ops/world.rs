@@ -8,6 +8,7 @@ use super::restore;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
+use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
 use crate::engine;
@@ -62,6 +63,15 @@ pub(crate) struct Spot {
     pub(crate) candidate: Candidate,
 }
 
+/// Is what is left of runs that are over.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// States that are evidence and no runs.
+    pub(crate) ended: Vec<Spot>,
+    /// Files that no run needs, each with the root that it lies below.
+    pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
+}
+
 /// Is a run with everything that was read of it.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -105,14 +115,16 @@ impl World {
         if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
     }
 
-    /// Returns the runs that are over and are none of [`World::spots`].
-    pub(crate) fn ended(&self) -> Vec<Spot> {
-        let mut ended = Vec::new();
+    /// Returns what is left of runs that are over, besides [`World::spots`].
+    pub(crate) fn remains(&self) -> Remains {
+        let mut remains = Remains::default();
         for listing in self.listings(Scope::Whole) {
             let spot = |candidate| Spot { root: listing.root.clone(), candidate };
-            ended.extend(DIALECTS.iter().flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+            remains.ended.extend(DIALECTS.iter().flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+            let leftovers = DIALECTS.iter().flat_map(|dialect| dialect.leftovers(&listing));
+            remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
-        ended
+        remains
     }
 
     /// Walks over the project, looking into every file that a dialect marks.
@@ -179,7 +191,8 @@ impl World {
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
-        let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
+        let (outputs, drivers) = (wanted.outputs.clone(), wanted.drivers.clone());
+        let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence

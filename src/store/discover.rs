@@ -19,6 +19,8 @@ use crate::model::RelPath;
 
 const DEPTH_LIMIT: usize = 12;
 const ENTRY_LIMIT: usize = 200_000;
+const QUICK_DEPTH_LIMIT: usize = 7;
+const QUICK_ENTRY_LIMIT: usize = 20_000;
 const CLOSED_LIMIT: usize = 100;
 const LOOK_LIMIT: u64 = 4 << 20;
 
@@ -51,6 +53,8 @@ const PRUNED: [&str; 21] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
     Whole,
+    /// The same, for somebody who waits: not as deep, and not as many names.
+    Quick,
     /// What lies below a path, and what lies directly in the folders that lead to it.
     Around(&'a Utf8Path),
     /// What lies directly in a folder and in those that lead to it.
@@ -58,13 +62,27 @@ pub(crate) enum Scope<'a> {
 }
 
 impl Scope<'_> {
+    const fn limits(self) -> Limits {
+        match self {
+            Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT },
+            Self::Whole | Self::Around(_) | Self::Above(_) => Limits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT },
+        }
+    }
+
     fn enters(self, folder: &Path) -> bool {
         match self {
-            Self::Whole => true,
+            Self::Whole | Self::Quick => true,
             Self::Around(path) => path.as_std_path().starts_with(folder) || folder.starts_with(path),
             Self::Above(path) => path.as_std_path().starts_with(folder),
         }
     }
+}
+
+/// Bounds a walk.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    depth: usize,
+    entries: usize,
 }
 
 /// Lists the project's root and every linked worktree that this walk does not pass, as far as they are in the scope.
@@ -78,7 +96,7 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .map(|root| Listing {
             root: root.clone(),
             config: Arc::clone(&project.config),
-            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, ENTRY_LIMIT)
+            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, scope.limits())
         })
         .collect()
 }
@@ -115,10 +133,10 @@ struct Ground<'a> {
 
 /// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
 /// the answer does not depend on the order in which the file system tells its names.
-fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, entry_limit: usize) -> Listing {
-    let mut depth = DEPTH_LIMIT;
+fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
+    let mut depth = limits.depth;
     let mut listing = loop {
-        match walk(ground, depth, entry_limit) {
+        match walk(ground, depth, limits.entries) {
             Some(listing) => break listing,
             None if depth == 1 => return Listing::default(),
             None => depth = depth * 2 / 3,

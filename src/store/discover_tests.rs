@@ -5,7 +5,9 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::DEPTH_LIMIT;
 use super::Ground;
+use super::Limits;
 use super::Scope;
 use super::listing;
 use super::listings;
@@ -17,8 +19,12 @@ fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> Ground<'a> {
     Ground { root, worktrees, scope: Scope::Whole }
 }
 
+fn up_to(entries: usize) -> Limits {
+    Limits { depth: DEPTH_LIMIT, entries }
+}
+
 fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {
-    listing(whole(&scratch.root, &[]), &|_| false, limit)
+    listing(whole(&scratch.root, &[]), &|_| false, up_to(limit))
         .entries
         .into_iter()
         .map(|entry| entry.path.as_str().to_owned())
@@ -46,7 +52,11 @@ fn a_part_of_a_project_is_listed_with_the_way_to_it() {
     }
     let seen = |scope| -> Vec<String> {
         let ground = Ground { root: &scratch.root, worktrees: &[], scope };
-        listing(ground, &|_| false, 100).entries.into_iter().map(|entry| entry.path.as_str().to_owned()).collect()
+        listing(ground, &|_| false, up_to(100))
+            .entries
+            .into_iter()
+            .map(|entry| entry.path.as_str().to_owned())
+            .collect()
     };
     let way = ["a", "a/b", "a/b/c", "a/b/x", "a/x", "a/y", "other", "x", "z"];
     let (folder, file) = (scratch.root.join("a/b"), scratch.root.join("a/b/x"));
@@ -92,7 +102,7 @@ fn another_repository_is_not_entered_but_a_worktree_of_this_one_is() {
         scratch.write(path, "");
     }
     let worktrees = [scratch.root.join("wt")];
-    let paths: Vec<String> = listing(whole(&scratch.root, &worktrees), &|_| false, 100)
+    let paths: Vec<String> = listing(whole(&scratch.root, &worktrees), &|_| false, up_to(100))
         .entries
         .into_iter()
         .map(|entry| entry.path.as_str().to_owned())
@@ -109,7 +119,7 @@ fn a_first_look_is_taken_where_it_is_asked_for() {
     fs::create_dir_all(scratch.root.join("b/state.json")).unwrap();
     scratch.write("c/state.json", "");
     fs::File::create(scratch.root.join("c/state.json")).unwrap().set_len((4 << 20) + 1).unwrap();
-    let entries = listing(whole(&scratch.root, &[]), &|path| path.ends_with("state.json"), 100).entries;
+    let entries = listing(whole(&scratch.root, &[]), &|path| path.ends_with("state.json"), up_to(100)).entries;
     let looks: Vec<(&str, Option<&[u8]>)> = entries
         .iter()
         .filter(|entry| entry.path.name().ends_with(".json"))

@@ -17,6 +17,7 @@ use super::path::Root;
 use super::project::Project;
 use super::read;
 use super::repository;
+use super::session;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -42,8 +43,20 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let root = Root::open(&files.root).ok();
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
-    let owner = own_dir.map_or(Owner::None, |own_dir| lease::inspect_in(&own_dir, files.clock, environment));
-    let mut evidence = Evidence { owner, modified_at: modified_at(files), ..Evidence::default() };
+    let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
+    let owner = lease::heed(owner, &wanted.drivers, environment);
+    let session = match owner {
+        Owner::Ours | Owner::Dead { .. } => {
+            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, files))
+        }
+        Owner::None | Owner::Live { .. } => None,
+    };
+    let mut evidence = Evidence {
+        owner,
+        session: session.unwrap_or_default(),
+        modified_at: modified_at(files),
+        ..Evidence::default()
+    };
     if let Some(root) = root {
         let mut latest: BTreeMap<&RelPath, (&OutputRecord, Timestamp)> = BTreeMap::new();
         for record in &records {

@@ -19,6 +19,7 @@ use super::process;
 use super::process::Caller;
 use super::process::Process;
 use crate::model::Clock;
+use crate::model::Driver;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::Timestamp;
@@ -44,12 +45,46 @@ struct Lease {
     command: String,
     taken_at: Timestamp,
     heartbeat: Timestamp,
+    /// The client itself said that this is its process.
+    #[serde(default)]
+    is_client: bool,
+    /// The holder is at rest: anybody may take over.
+    #[serde(default)]
+    rests: bool,
+}
+
+/// Says whose a lease is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) session: String,
+    pub(crate) taken_at: Timestamp,
 }
 
 /// Says who drives the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment: &Environment) -> Owner {
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
     own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
+}
+
+/// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
+pub(crate) fn heed(owner: Owner, drivers: &[Driver], environment: &Environment) -> Owner {
+    if drivers.is_empty() || matches!(owner, Owner::Live { .. }) {
+        return owner;
+    }
+    let caller = Caller::find(environment);
+    let is_own = |driver: &Driver| caller.ancestors.iter().any(|process| process.pid == driver.pid);
+    // Only the number is known: some process that has it is taken for the one that is meant.
+    let is_alive = |driver: &Driver| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
+    let (living, gone): (Vec<&Driver>, Vec<&Driver>) = drivers.iter().partition(|driver| is_alive(driver));
+    if let Some(other) = living.iter().find(|driver| !is_own(driver)) {
+        let since = other.since.map_or_else(String::new, |since| format!(", since {since}"));
+        return Owner::Live { description: format!("process {} ({}){since}", other.pid, clean_line(&other.name, 160)) };
+    }
+    match (owner, living.is_empty(), gone.first()) {
+        (Owner::None, false, _) => Owner::Ours,
+        (Owner::None, true, Some(last)) => Owner::Dead { since: last.since, session: None },
+        (owner, _, _) => owner,
+    }
 }
 
 /// Does the same for a run that the caller has locked.
@@ -68,8 +103,14 @@ pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environ
 fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
-    let is_same_session = lease.session.is_some() && lease.session == caller.session;
-    if is_same_session || (is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder)) {
+    let descends = is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder);
+    if lease.session.is_some() && lease.session == caller.session && (descends || !is_other_client(lease, caller)) {
+        return Owner::Ours;
+    }
+    if lease.rests {
+        return dead(lease);
+    }
+    if descends {
         return Owner::Ours;
     }
     let age = clock.now.seconds_since(lease.heartbeat);
@@ -88,7 +129,44 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         let description = format!("process {}{place} (`{command}`), last heard of at {}", lease.pid, lease.heartbeat);
         Owner::Live { description }
     } else {
-        Owner::Dead { since: Some(lease.heartbeat), session: lease.session.as_deref().map(|id| clean_line(id, 80)) }
+        dead(lease)
+    }
+}
+
+fn dead(lease: &Lease) -> Owner {
+    Owner::Dead { since: Some(lease.heartbeat), session: lease.session.as_deref().map(|id| clean_line(id, 80)) }
+}
+
+/// Tells whether a living client other than the caller's has the session: one that was forked, or opened twice, keeps its name.
+fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
+    let holder = Process { pid: lease.pid, start: lease.process_start };
+    lease.is_client
+        && caller.is_agent
+        && !lease.rests
+        && lease.host == caller.host
+        && lease.boot_id == caller.boot_id
+        && process::is_alive(holder) == Some(true)
+}
+
+/// Returns which session holds the lease, alive or not; `None` where there is none with a name.
+pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
+    match read(own_dir) {
+        Found::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
+        Found::Lease(_) | Found::Nothing | Found::Torn => None,
+    }
+}
+
+/// Says that the holder is at rest. The lease stays, so that one knows who drove the run; it keeps nobody out any more.
+///
+/// # Errors
+///
+/// When the lease cannot be written.
+pub(crate) fn rest(lock: &RunLock, session: &str) -> Result<(), StoreError> {
+    match read(lock.own_dir()) {
+        Found::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.rests => {
+            write(lock, &Lease { rests: true, ..lease })
+        }
+        Found::Lease(_) | Found::Nothing | Found::Torn => Ok(()),
     }
 }
 
@@ -107,6 +185,8 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
         command: clean_line(command, 80),
         taken_at: clock.now,
         heartbeat: clock.now,
+        is_client: caller.is_client,
+        rests: false,
     };
     write(lock, &lease)
 }
@@ -122,9 +202,12 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
     if judge(&lease, clock, caller) != Owner::Ours {
         return Ok(false);
     }
-    if (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) && lease.pid == caller.owner.pid {
+    let is_current = lease.pid == caller.owner.pid && !lease.rests;
+    if is_current && (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) {
         return Ok(true);
     }
+    lease.rests = false;
+    lease.is_client = caller.is_client;
     lease.heartbeat = clock.now;
     lease.pid = caller.owner.pid;
     lease.process_start = caller.owner.start;

@@ -1,12 +1,14 @@
 use std::fs;
 
 use super::Lease;
+use super::heed;
 use super::inspect;
 use super::judge;
 use super::refresh;
 use super::release;
 use super::take;
 use crate::model::Clock;
+use crate::model::Driver;
 use crate::model::Owner;
 use crate::store::Environment;
 use crate::store::process::Caller;
@@ -31,6 +33,8 @@ fn foreign(caller: &Caller) -> Lease {
         command: "piton begin 2:4".to_owned(),
         taken_at: time("2026-01-31T11:00:00Z"),
         heartbeat: time("2026-01-31T11:50:00Z"),
+        is_client: false,
+        rests: false,
     }
 }
 
@@ -52,7 +56,7 @@ fn leases_are_judged_by_who_and_whether_alive() {
     };
     let dead = Owner::Dead { since: Some(time("2026-01-31T11:50:00Z")), session: Some("theirs".to_owned()) };
     let elsewhere = |lease: &mut Lease| lease.host = "far-away".to_owned();
-    let cases: [Case<'_>; 10] = [
+    let cases: [Case<'_>; 12] = [
         ("a living process, however old its heartbeat", &|_| {}, 999_999, &live),
         ("a number that came back", &|lease| lease.process_start = Some(7), 0, &dead),
         ("a process that ended", &|lease| lease.pid = 4_194_305, 0, &dead),
@@ -63,12 +67,33 @@ fn leases_are_judged_by_who_and_whether_alive() {
         ("another host, too old", &elsewhere, 301, &dead),
         ("another host, far in the future", &elsewhere, -1_501, &dead),
         ("the same session", &|lease| lease.session = Some("mine".to_owned()), 0, &Owner::Ours),
+        ("a living process that rests", &|lease| lease.rests = true, 0, &dead),
+        (
+            "our session, at rest",
+            &|lease| (lease.session, lease.rests) = (Some("mine".to_owned()), true),
+            0,
+            &Owner::Ours,
+        ),
     ];
     for (name, alter, seconds, expected) in cases {
         let mut lease = foreign(&me);
         alter(&mut lease);
         assert_eq!(judge(&lease, later(seconds), &me), *expected, "{name}");
     }
+}
+
+#[test]
+fn a_session_that_is_open_twice_is_two() {
+    let mut me = caller();
+    me.ancestors.retain(|ancestor| ancestor.pid != 1);
+    let mut lease = Lease { session: Some("mine".to_owned()), is_client: true, ..foreign(&me) };
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "the caller is no client");
+    me.is_agent = true;
+    assert!(matches!(judge(&lease, clock(), &me), Owner::Live { .. }), "the other client lives");
+    lease.rests = true;
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it rests");
+    lease = Lease { rests: false, pid: 4_194_305, ..lease };
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is gone, and the session was taken up again");
 }
 
 #[test]
@@ -125,4 +150,30 @@ fn a_lease_is_taken_renewed_and_released() {
     assert_eq!(inspect(&scratch.root, &own(), clock(), &environment), Owner::Ours);
     release(&lock, clock(), &me).unwrap();
     assert_eq!(inspect(&scratch.root, &own(), clock(), &environment), Owner::None);
+}
+
+#[test]
+fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_does_not() {
+    let mut other = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let since = Some(time("2026-01-31T11:50:00Z"));
+    let driver = |pid: u32| Driver { pid, name: "bob, by its lock".to_owned(), since };
+    let (alive, dead) = (driver(other.id()), driver(4_194_305));
+    let ours = driver(caller().owner.pid);
+    let live =
+        Owner::Live { description: format!("process {} (bob, by its lock), since 2026-01-31T11:50:00Z", other.id()) };
+    let gone = Owner::Dead { since, session: None };
+    let leased = Owner::Live { description: "by the lease".to_owned() };
+    for (name, lease, drivers, expected) in [
+        ("nobody", Owner::None, vec![], &Owner::None),
+        ("alive", Owner::None, vec![dead.clone(), alive.clone()], &live),
+        ("alive beside the caller's own lease", Owner::Ours, vec![alive.clone()], &live),
+        ("dead", Owner::None, vec![dead.clone()], &gone),
+        ("dead beside the caller's own lease", Owner::Ours, vec![dead], &Owner::Ours),
+        ("the caller", Owner::None, vec![ours], &Owner::Ours),
+        ("somebody with a lease", leased.clone(), vec![alive], &leased),
+    ] {
+        assert_eq!(heed(lease, &drivers, &Environment::default()), *expected, "{name}");
+    }
+    drop(other.stdin.take());
+    other.wait().unwrap();
 }

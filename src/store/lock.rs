@@ -96,6 +96,13 @@ fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreErro
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
+    prepare(own_dir)?;
+    options.create(true).truncate(false);
+    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
+}
+
+/// Makes Piton's own folder where there is none, and hides it from git.
+pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
         fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
@@ -106,12 +113,10 @@ fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreErro
     // Before the lock file, so that where there is a lock, there is the other.
     let ignore = own_dir.join(".gitignore");
     match platform::create_new(ignore.as_std_path(), platform::OWN_FILE) {
-        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source))?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(source) => return Err(StoreError::io(&ignore, source)),
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(source) => Err(StoreError::io(&ignore, source)),
     }
-    options.create(true).truncate(false);
-    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
 }
 
 /// Finds out whether a run could be locked now, without making anything that is not there.

@@ -26,6 +26,10 @@ pub(crate) struct Caller {
     pub(crate) session: Option<String>,
     /// The process whose end means that nobody drives the run any more.
     pub(crate) owner: Process,
+    /// Claude Code started it.
+    pub(crate) is_agent: bool,
+    /// The client itself said that the owner is its process.
+    pub(crate) is_client: bool,
     /// All processes that this one descends from, nearest first.
     pub(crate) ancestors: Vec<Process>,
     pub(crate) boot_id: Option<String>,
@@ -41,6 +45,8 @@ impl Caller {
         Self {
             session: environment.session.clone(),
             owner: agent.filter(|_| environment.is_agent).unwrap_or(parent),
+            is_agent: environment.is_agent,
+            is_client: false,
             ancestors: lineage.into_iter().map(|(process, _)| process).collect(),
             boot_id: boot_id(),
             host: host(),
@@ -115,6 +121,11 @@ fn lineage() -> Vec<(Process, String)> {
 fn lineage() -> Vec<(Process, String)> {
     const { assert!(ANCESTORS_LIMIT > 0) };
     Vec::new()
+}
+
+/// Tells whether no process of this machine has the number.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    is_alive(Process { pid, start: None }) == Some(false)
 }
 
 /// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only

@@ -61,6 +61,11 @@ impl Project {
         Ok(Self { root, cwd, git, config, lock_timeout: environment.lock_timeout })
     }
 
+    /// Tells whether anything says that this is a project, and not just any folder that somebody stands in.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.git.is_some() || is_marked(&self.root)
+    }
+
     /// Returns the linked worktrees, absolute.
     pub(crate) fn worktrees(&self) -> &[Utf8PathBuf] {
         self.git.as_ref().map_or(&[], |git| &git.worktrees)

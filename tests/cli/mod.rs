@@ -2,12 +2,14 @@
 
 mod aios;
 mod ccw;
+mod cleanup;
 mod demo;
 mod doctor;
 mod dotagent;
 mod errors;
 mod global;
 mod history;
+mod hook;
 mod hostile;
 mod list;
 mod modes;

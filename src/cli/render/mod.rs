@@ -15,6 +15,7 @@ use crate::ops::Body;
 use crate::ops::Report;
 
 pub(super) use markdown::markdown;
+pub(super) use text::context;
 pub(super) use text::text;
 pub(super) use yaml::yaml;
 

@@ -88,11 +88,15 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
     if let Some(interruption) =
-        plan.interruption.as_ref().filter(|report| report.kind != InterruptionKind::ReadyToExecute)
+        plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
     {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let reason = crate::model::clean_line(&interruption.reason, 160);
         page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
+        if let Some(cause) = &interruption.cause {
+            let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
+            page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
+        }
     }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();

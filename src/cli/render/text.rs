@@ -16,6 +16,7 @@ use crate::model::human_age;
 use crate::ops::ArchiveReport;
 use crate::ops::Body;
 use crate::ops::CheckpointReport;
+use crate::ops::CleanupReport;
 use crate::ops::DemoReport;
 use crate::ops::DoctorReport;
 use crate::ops::HistoryReport;
@@ -63,6 +64,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Restore(restore) => page.restore(restore),
         Body::Repair(repair) => repair::repair(&mut page, repair),
         Body::Archive(archive) => page.archive(archive),
+        Body::Cleanup(cleanup) => page.cleanup(cleanup),
         Body::Doctor(doctor) => page.doctor(doctor),
         Body::Demo(demo) => page.demo(demo),
     }
@@ -71,6 +73,13 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         page.findings(&report.findings);
     }
     page.text
+}
+
+/// Renders a context for somebody who reads it as plain text.
+pub(in crate::cli) fn context(context: &Context) -> String {
+    let mut page = Page { text: Text::default(), verbose: false, quiet: true };
+    page.context(context);
+    page.text.into_plain()
 }
 
 /// Returns how loudly a verdict is shown.
@@ -91,6 +100,9 @@ impl Page {
             self.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
             self.text.plain(format!(" ({}) - {age}  ", run.position));
             self.text.put(tone_of(run.verdict), run.verdict.as_str());
+            if let Some(cause) = &run.cause {
+                self.text.put(Tone::Warn, format!("  {}", cause.kind.as_str()));
+            }
             self.text
                 .dim(format!("  {} {}/{}  {}", run.dialect, run.progress.done, run.progress.total, run.state))
                 .end();
@@ -105,6 +117,9 @@ impl Page {
 
     fn status(&mut self, status: &StatusReport) {
         self.text.bold("Where you are  ").line(&status.where_you_are);
+        if let Some(cause) = &status.cause {
+            self.text.bold("Cut off by     ").line(format!("{}: {}", cause.kind.as_str(), cause.detail));
+        }
         self.text.bold("What's stale   ").line(&status.what_is_stale);
         self.text.bold("Next command   ").line(&status.next_command);
     }
@@ -173,6 +188,26 @@ impl Page {
 
     fn archive(&mut self, archive: &ArchiveReport) {
         self.text.put(Tone::Good, "✅ ").plain(format!("{} is archived in {}", archive.run, archive.to)).end();
+    }
+
+    fn cleanup(&mut self, cleanup: &CleanupReport) {
+        if cleanup.items.is_empty() {
+            self.text
+                .line(format!("Nothing that is over is older than {}.", plural(cleanup.after_days as usize, "day")));
+        }
+        for item in &cleanup.items {
+            let age = human_age(item.age_seconds);
+            match (&item.to, &item.problem) {
+                (Some(to), _) => self.text.put(Tone::Good, "✅ ").line(format!("{} is in {to}", item.path)),
+                (None, Some(problem)) => {
+                    self.text.put(Tone::Bad, "✗  ").line(format!("{} stays: {problem}", item.path))
+                }
+                (None, None) => self.text.plain("   ").line(format!("{}: {}, {age} old", item.path, item.why)),
+            };
+        }
+        if let Some(next) = cleanup.next.as_ref().filter(|_| !self.quiet) {
+            self.text.line(format!("→ {next}"));
+        }
     }
 
     fn doctor(&mut self, doctor: &DoctorReport) {

@@ -18,7 +18,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let is_epic = Kind::of(files) == Ok(Kind::Epic);
     let state = if is_epic { epic::read(files, &files.state).ok() } else { None };
     let plan = state.as_ref().and_then(|state| {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         epic::plan_path(base, state).filter(|path| files.files.contains_key(path))
     });
     let file = step.and_then(|step| step.file.clone());

@@ -1,12 +1,15 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops, development
-//! cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding says what they
-//! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own.
+//! What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
 
+mod ade;
+mod bob;
 mod brief;
+mod build;
 mod consistency;
 mod dev_cycle;
+mod engine_state;
 mod epic;
 mod execution;
 mod fields;
@@ -14,17 +17,23 @@ mod fields;
 mod fixtures;
 mod gate;
 mod guided;
+mod identity;
 mod implied;
 mod kind;
+mod leftovers;
+mod locks;
 mod native;
 mod paused;
+mod phases;
 mod places;
 mod probe;
 mod qa_loop;
 mod rebuild;
+mod record;
 mod settings;
 mod shelf;
 mod spec;
+mod steps;
 mod story;
 mod story_cycle;
 mod suggest;
@@ -34,6 +43,7 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::edits_of;
@@ -81,9 +91,17 @@ impl Dialect for Aios {
         probe::probe(listing)
     }
 
+    fn leftovers(&self, listing: &Listing) -> Vec<Leftover> {
+        leftovers::leftovers(listing)
+    }
+
     fn load(&self, files: &FileSet) -> Loaded {
         match Kind::of(files) {
-            Ok(kind) => load(kind, files),
+            Ok(kind) => {
+                let mut loaded = load(kind, files);
+                locks::look(files, &mut loaded);
+                loaded
+            }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
         }
     }
@@ -128,15 +146,18 @@ impl Dialect for Aios {
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
     match kind {
-        Kind::Epic => epic::load(files),
+        Kind::Epic | Kind::Pipeline => epic::load(files),
         Kind::QaLoop => qa_loop::load(files),
         Kind::Guided => guided::load(files),
         Kind::DevCycle => dev_cycle::load(files),
         Kind::Paused => paused::load(files),
         Kind::StoryCycle => story_cycle::load(files),
         Kind::Spec => spec::load(files),
-        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
-            Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() }
-        }
+        Kind::Engine => engine_state::load(files),
+        Kind::Ade => ade::load(files),
+        Kind::Phases => phases::load(files),
+        Kind::Bob => bob::load(files),
+        Kind::Build => build::load(files),
+        Kind::Record => record::load(files),
     }
 }

@@ -4,6 +4,7 @@
 //! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::kind;
+use super::kind::Kind;
 use super::places;
 use super::places::Area;
 use crate::dialect::Loaded;
@@ -28,7 +29,7 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
 /// Id, short name, title, agent, and the stem of its artifact.
-const PHASES: [(&str, &str, &str, &str, &str); 6] = [
+pub(super) const PHASES: [(&str, &str, &str, &str, &str); 6] = [
     ("1_gather", "1", "Gather", "pm", "requirements"),
     ("2_assess", "2", "Assess", "architect", "complexity"),
     ("3_research", "3", "Research", "analyst", "research"),
@@ -171,7 +172,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let wanted = Wanted { outputs: steps.iter().flat_map(output).collect(), ..Wanted::default() };
     let id = clean_line(&pipeline.id, 100);
     let run = Run {
-        id: RunId::new(format!("spec-{id}")),
+        id: RunId::new(Kind::Spec.run_id(&id)),
         dialect: DialectId::Aios,
         title: format!("Spec Pipeline for {id}"),
         workflow: "spec-pipeline".to_owned(),

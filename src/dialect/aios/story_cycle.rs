@@ -6,6 +6,7 @@
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
+use super::kind::Kind;
 use super::story;
 use super::story::SectionKind;
 use super::story::Seen;
@@ -35,7 +36,7 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
 /// Id, short name, title and agent.
-const PHASES: [(&str, &str, &str, &str); 4] = [
+pub(super) const PHASES: [(&str, &str, &str, &str); 4] = [
     ("1_create", "1", "Create", "sm"),
     ("2_validate", "2", "Validate", "po"),
     ("3_implement", "3", "Implement", "dev"),
@@ -80,7 +81,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let is_over = matches!(seen.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     let run = Run {
-        id: RunId::new(format!("sdc-{id}")),
+        id: RunId::new(Kind::StoryCycle.run_id(&id)),
         dialect: DialectId::Aios,
         title: format!("SDC for story {id}"),
         workflow: "story-development-cycle".to_owned(),

@@ -47,6 +47,7 @@ fn the_analysis_is_that_of_the_seed() {
         step: Some(StepId::new("impl-1.2")),
         at: Some(time("2025-09-15T14:30:00Z")),
         reason: "the agent was lost".to_owned(),
+        cause: None,
         affected: ids(&["impl-1.2", "impl-1.3"]),
         strategy: Some(Strategy::RetryWithEnhancedContext),
         alternatives: Vec::new(),

@@ -137,6 +137,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         commits: commits(&laid.steps),
         documents: place.plan.clone().into_iter().collect(),
         workspace: place.is_checked.then(|| place.record.worktree.clone()),
+        drivers: Vec::new(),
     };
     let run = Run {
         id: RunId::new(name.clone()),

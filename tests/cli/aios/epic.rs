@@ -191,27 +191,6 @@ fn a_state_whose_documents_are_all_gone_was_left_behind() {
 }
 
 #[test]
-fn what_is_not_resumed_yet_is_told_and_nothing_vanishes() {
-    for (path, text, code) in [
-        (
-            "qa/loop-status.json",
-            "{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}",
-            "no-run-here",
-        ),
-        (".aiox/x-engine-state.yaml", "engine_state: { status: active }\n", "kind-not-resumed"),
-        (".aiox/x-engine-state.yaml", "a: [\n", "kind-not-resumed"),
-        (".aiox/x-state.yaml", "something: else\n", "look-alike"),
-        (".aiox/epic-5-state.yaml.tmp.4711", "epic", "temporary-left"),
-        ("plan/build-state.json", "{\"storyId\": \"1.1\", \"checkpoints\": []}", "kind-not-resumed"),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.file(path, text);
-        let found = sandbox.piton(["list"]).run().findings();
-        assert!(found.len() == 1 && found[0].contains(code), "{path}: {found:?}");
-    }
-}
-
-#[test]
 fn a_change_is_refused_with_what_to_do_instead() {
     let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
     let before = sandbox.read(STATE);

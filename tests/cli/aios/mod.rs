@@ -2,5 +2,7 @@
 
 mod dev_cycle;
 mod epic;
+mod implied;
+mod kinds;
 mod qa_loop;
 mod real;

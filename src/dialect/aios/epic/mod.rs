@@ -2,6 +2,7 @@
 //!
 //! The waves count, never `current_wave` (C-21). Where the state is broken, the copy beside it shows where the epic stood.
 
+mod drift;
 mod state;
 mod steps;
 
@@ -13,6 +14,7 @@ use super::consistency;
 use super::execution;
 use super::execution::Execution;
 use super::kind;
+use super::kind::Kind;
 use super::places;
 use super::shelf::Shelf;
 use crate::dialect::Loaded;
@@ -64,12 +66,8 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
         let (place, message) = unparsed.told();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
-    State::read(&node, path).ok_or_else(|| Box::new(finding("there is no `epic_state` in it".to_owned())))
-}
-
-/// Names the run of an epic.
-pub(super) fn run_name(id: &str) -> String {
-    format!("epic-{}", clean_line(id, 100))
+    State::read(&node, path)
+        .ok_or_else(|| Box::new(finding("there is neither `epic_state` nor the pipeline of an epic in it".to_owned())))
 }
 
 /// Is everything that is known of an epic while its run is built.
@@ -86,7 +84,7 @@ struct Book<'a> {
 
 impl<'a> Book<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         let shelf = Shelf::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
@@ -107,7 +105,7 @@ impl<'a> Book<'a> {
         let id = clean_line(&self.state.id, 100);
         let is_named = id.to_lowercase().starts_with("epic");
         let run = Run {
-            id: RunId::new(run_name(&self.state.id)),
+            id: RunId::new(Kind::Epic.run_id(&self.state.id)),
             dialect: DialectId::Aios,
             title: format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " }),
             workflow: "epic-execution".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::Book;
 use super::consistency;
+use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
@@ -14,7 +15,6 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
-use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -26,8 +26,8 @@ pub(super) const FINAL: &str = "final-gate";
 pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut exits: Vec<(String, StepId)> = Vec::new();
-    let state = book.state;
-    for wave in &state.waves {
+    let waves = drift::waves(book);
+    for wave in &waves {
         let planned = planned_wave(book, wave).map(|planned| planned.depends_on.clone());
         let behind: Vec<StepId> = match planned.flatten() {
             Some(numbers) => {
@@ -57,7 +57,11 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
         }
         exits.push((wave.number.clone(), exit));
     }
-    let last = final_gate(book, exits.into_iter().map(|(_, id)| id).collect());
+    let mut behind: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
+    let unassigned = drift::unassigned(book, &steps, &behind);
+    behind.extend(unassigned.last().map(|step| step.id.clone()));
+    steps.extend(unassigned);
+    let last = final_gate(book, behind);
     steps.push(last);
     steps
 }
@@ -82,7 +86,7 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     let is_in_plan = planned.is_some();
     let is_parallel = planned.is_some_and(|planned| planned.is_parallel);
     let mut stories: Vec<Step> = Vec::new();
-    let listed = order.iter().filter(|id| is_in_plan && !wave.stories.iter().any(|story| story.id == **id));
+    let listed = order.iter().filter(|id| is_in_plan && !book.state.stories().any(|story| story.id == **id));
     let added: Vec<String> = listed.cloned().collect();
     let rank = |id: &str| order.iter().position(|planned| planned == id).unwrap_or(usize::MAX);
     let mut ids: Vec<&str> = wave.stories.iter().map(|story| story.id.as_str()).collect();
@@ -94,8 +98,14 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
             book.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&book.files.state));
             continue;
         }
-        let recorded = wave.stories.iter().find(|story| story.id == id);
-        let mut step = story_step(book, id, recorded);
+        let mut step = match wave.stories.iter().find(|story| story.id == id) {
+            Some(recorded) => story_step(book, id, Recorded::As(recorded)),
+            None if wave.is_counted && wave.status.as_deref() == Some("completed") => {
+                story_step(book, id, Recorded::Over)
+            }
+            None if wave.is_counted => story_step(book, id, Recorded::Open),
+            None => story_step(book, id, Recorded::Nowhere),
+        };
         step.group = Some(group_of(wave));
         step.depends_on.extend(behind.iter().cloned());
         if let Some(previous) = stories.last().filter(|_| !is_parallel) {
@@ -107,14 +117,29 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     stories
 }
 
-fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> Step {
+/// Says what the state has about a story.
+#[derive(Clone, Copy)]
+pub(super) enum Recorded<'a> {
+    As(&'a StoryState),
+    /// Its wave, of which only the number is recorded, is over.
+    Over,
+    /// Its wave, of which only the number is recorded, is not.
+    Open,
+    /// Only the plan has it.
+    Nowhere,
+}
+
+pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) -> Step {
     let planned = book.plan.as_ref().and_then(|plan| plan.stories.iter().find(|story| story.id == id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
-    step.agent =
-        recorded.and_then(|story| story.executor.clone()).or_else(|| planned.and_then(|story| story.executor.clone()));
+    let executor = match recorded {
+        Recorded::As(story) => story.executor.clone(),
+        Recorded::Over | Recorded::Open | Recorded::Nowhere => None,
+    };
+    step.agent = executor.or_else(|| planned.and_then(|story| story.executor.clone()));
     for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
-        let is_known = book.state.stories().any(|story| story.id == *before);
+        let is_known = book.state.stories().any(|story| story.id == *before) || drift::is_planned(book, before);
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
         } else {
@@ -122,12 +147,10 @@ fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> S
         }
     }
     match recorded {
-        Some(recorded) => take_over(book, &mut step, recorded),
-        None => {
-            let message = format!("the plan has story {id}, and the state does not; it counts as pending");
-            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
-            book.findings.push(Finding { severity: Severity::Warning, ..finding });
-        }
+        Recorded::As(recorded) => take_over(book, &mut step, recorded),
+        Recorded::Over => step.status = Status::Completed,
+        Recorded::Open => {}
+        Recorded::Nowhere => drift::only_planned(book, &step.id),
     }
     let at = book.shelf.locate(book.base, book.plan.as_ref(), id);
     book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));

@@ -54,6 +54,13 @@ pub(super) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
+/// Names a story as its file or its state is named. The path is often that of another machine (dotagent-and-aios.md C-28), and an
+/// id stays as it is.
+pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    ["-state.yaml", ".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name))
+}
+
 /// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
 pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
     fn bare(id: &str) -> String {

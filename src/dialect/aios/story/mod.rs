@@ -16,6 +16,7 @@ use std::ops::Range;
 use crate::model::RelPath;
 
 pub(super) use heading::SectionKind;
+pub(super) use id::name_of;
 pub(super) use id::same as same_id;
 pub(super) use status::StoryStatus;
 

@@ -1,0 +1,82 @@
+//! `hook`: what the client wrote goes in, its own kind of JSON or nothing comes out, and the exit code is 0 whatever happens:
+//! any other is shown to a person as an error, and 2 would stop the agent.
+
+use std::ffi::OsString;
+use std::panic;
+
+use serde_json::json;
+
+use super::args::Global;
+use super::args::Hook;
+use super::dispatch;
+use super::output;
+use super::render;
+use crate::hook;
+use crate::hook::Answer;
+use crate::ops;
+
+/// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
+const TEXT_CHARS: usize = 9_500;
+
+/// Takes an event in and prints the answer.
+pub(super) fn run(called: &Hook, global: &Global) {
+    panic::set_hook(Box::new(|_| {}));
+    let answered = panic::catch_unwind(|| {
+        let text = ops::input("-").unwrap_or_default();
+        let answer = hook::hear(&called.event, &text, &dispatch::request(global, None));
+        if !answer.is_empty() {
+            // Nobody is left to be told.
+            let _ = output::print_json(&document(&answer));
+        }
+    });
+    drop(answered);
+}
+
+fn document(answer: &Answer) -> serde_json::Value {
+    let mut document = json!({});
+    if let Some(person) = &answer.person {
+        document["systemMessage"] = json!(person);
+    }
+    let mut text = answer.facts.join("\n");
+    for context in &answer.contexts {
+        text.push_str("\n\n");
+        text.push_str(&render::context(context));
+    }
+    if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
+        text.truncate(end);
+        text.push_str("\n... (`piton context` has the rest)");
+    }
+    if !text.is_empty() {
+        document["hookSpecificOutput"] = json!({"hookEventName": answer.event, "additionalContext": text});
+    }
+    document
+}
+
+/// Tells whether a command line that could not be understood was meant for a hook: the first word that is no option.
+pub(super) fn is_meant(words: impl Iterator<Item = OsString>) -> bool {
+    let mut words = words.filter_map(|word| word.into_string().ok());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--project" | "--format" | "--mode" | "--now" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            verb => return verb == "hook",
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_meant;
+
+    #[test]
+    fn the_verb_is_the_first_word_that_is_no_option() {
+        let is_meant = |line: &str| is_meant(line.split(' ').map(Into::into));
+        for line in ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook"] {
+            assert!(is_meant(line), "{line}");
+        }
+        for line in ["plan hook", "", "--project hook", "-v list"] {
+            assert!(!is_meant(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What the client writes to a hook's standard input, as far as it is of use (hooks reference of Claude Code, 2.1.197).
+
+use serde::Deserialize;
+
+/// Is the fields of all events together; unknown ones are ignored.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Input {
+    pub(super) session_id: String,
+    pub(super) cwd: String,
+    /// Of `SessionStart`: startup, resume, clear or compact.
+    pub(super) source: String,
+    /// Of `SubagentStart` and `SubagentStop`.
+    pub(super) agent_id: String,
+    pub(super) agent_type: String,
+    /// Of `StopFailure`: `rate_limit`, `server_error`, ...
+    pub(super) error: String,
+    /// Of `PreCompact`: manual or auto.
+    pub(super) trigger: String,
+    /// Of `SessionEnd`: clear, logout, ...
+    pub(super) reason: String,
+}
+
+impl Input {
+    /// Returns nothing where the text is no event of a session.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let input: Self = serde_json::from_str(text).ok()?;
+        (!input.session_id.is_empty() && !input.cwd.is_empty()).then_some(input)
+    }
+}

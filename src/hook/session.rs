@@ -1,0 +1,142 @@
+//! A session of the client in a project, and what is noted of it.
+
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+
+use super::Answer;
+use super::input::Input;
+use crate::model::DrivenRun;
+use crate::model::SessionEvent;
+use crate::model::SessionLine;
+use crate::model::StepId;
+use crate::model::clean_line;
+use crate::ops;
+use crate::ops::Body;
+use crate::ops::PlanRequest;
+use crate::ops::Request;
+use crate::ops::World;
+use crate::store;
+use crate::store::Caller;
+use crate::store::RunLock;
+use crate::store::SessionLog;
+
+/// A writer that takes longer is not waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(100);
+const WORD_CHARS: usize = 80;
+
+/// Is a session with its log.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) world: World,
+    pub(super) id: String,
+    pub(super) log: SessionLog,
+}
+
+impl Session {
+    /// Opens the project that the client stands in; `None` where it is none.
+    pub(super) fn open(input: &Input, request: &Request) -> Option<Self> {
+        let request = Request { project: Some(input.cwd.clone()), run: None, ..request.clone() };
+        let mut world = World::open(&request).ok().filter(|world| world.project.is_marked())?;
+        let id = world.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
+        world.environment.is_agent = true;
+        let log = SessionLog::of(&world.project, &id);
+        Some(Self { world, id, log })
+    }
+
+    /// Does the same for a session of which something is known already; of any other nothing is noted.
+    pub(super) fn known(input: &Input, request: &Request) -> Option<Self> {
+        Self::open(input, request).filter(|session| session.log.exists())
+    }
+
+    /// Adds to the log; what cannot be written is left out.
+    pub(super) fn note(&self, event: SessionEvent) {
+        let _ = self.log.note(self.world.clock.now, event);
+    }
+
+    /// Begins the log where there is none yet: from here on the session has to do with runs.
+    pub(super) fn begin(&self, source: &str) {
+        let caller = Caller::find(&self.world.environment);
+        let event = store::session::start(&caller, source);
+        let _ = self.log.begin(&self.world.project, self.world.clock.now, event);
+    }
+
+    /// Returns the runs that the session drives, each with its root.
+    pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
+        store::session::held(&self.world.project, &self.id, events)
+    }
+
+    /// Returns the project as seen by somebody who names one run.
+    pub(super) fn world_of(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<World> {
+        let state = run.state.under(root).into_string();
+        let now = Some(self.world.clock.now.to_string());
+        let request = Request { project: Some(root.as_str().to_owned()), run: Some(state), now, mode: None };
+        let mut world = World::open(&request).ok()?;
+        world.environment.session = Some(self.id.clone());
+        world.environment.is_agent = true;
+        Some(world)
+    }
+
+    pub(super) fn agent_starts(&self, input: &Input) -> Option<Answer> {
+        let id = clean_line(&input.agent_id, WORD_CHARS);
+        self.note(SessionEvent::AgentStart { id, agent: clean_line(&input.agent_type, WORD_CHARS) });
+        None
+    }
+
+    pub(super) fn agent_stops(&self, input: &Input) -> Option<Answer> {
+        self.note(SessionEvent::AgentStop { id: clean_line(&input.agent_id, WORD_CHARS) });
+        None
+    }
+
+    /// The turn ended in an error: whatever is driven rests until somebody goes on, here or elsewhere.
+    pub(super) fn fails(&self, input: &Input) -> Option<Answer> {
+        self.note(SessionEvent::Failure { error: clean_line(&input.error, WORD_CHARS) });
+        self.rest();
+        None
+    }
+
+    /// Takes down where the driven runs stand, for whoever has to tell afterwards what the conversation was about.
+    pub(super) fn is_compacted(&self, input: &Input) -> Option<Answer> {
+        let events = self.log.events();
+        let steps = self.held(&events).iter().flat_map(|(root, run)| self.steps_in_progress(root, run)).collect();
+        self.note(SessionEvent::Compact { trigger: clean_line(&input.trigger, WORD_CHARS), steps });
+        None
+    }
+
+    fn steps_in_progress(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Vec<StepId> {
+        let report = self.world_of(root, run).and_then(|world| ops::plan(&world, &PlanRequest::default()).ok());
+        match report.map(|report| report.body) {
+            Some(Body::Plan(plan)) => plan.plan.steps.in_progress,
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    pub(super) fn ends(&self, input: &Input) -> Option<Answer> {
+        self.note(SessionEvent::End { reason: clean_line(&input.reason, WORD_CHARS) });
+        self.rest();
+        None
+    }
+
+    /// Gives the leases of this session back, without forgetting whose they were.
+    fn rest(&self) {
+        for (root, run) in self.held(&self.log.events()) {
+            if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
+                let _ = store::lease::rest(&lock, &self.id);
+            }
+        }
+    }
+
+    /// Says that this session is still at work on its runs.
+    pub(super) fn heartbeat(&self, events: &[SessionLine]) {
+        let held = self.held(events);
+        if held.is_empty() {
+            return;
+        }
+        let caller = store::session::caller(&self.world.project, &self.world.environment);
+        for (root, run) in held {
+            if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
+                let _ = store::lease::refresh(&lock, self.world.clock, &caller);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The logs of the client's sessions: one file per session, in Piton's folder at the top of the project, one line per event.
+//!
+//! They only say more about an interruption; nothing is decided by what is missing in them. A project has none before a run is
+//! found in it, and whatever cannot be written is left out.
+
+use std::fs;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::environment::Environment;
+use super::error::StoreError;
+use super::journal;
+use super::lease;
+use super::lease::Holder;
+use super::lock;
+use super::path::Root;
+use super::process::Caller;
+use super::process::Process;
+use super::project::Project;
+use crate::model::DrivenRun;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::SessionEvent;
+use crate::model::SessionLine;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+
+const OWN: &str = ".piton";
+const FOLDER: &str = "sessions";
+/// Before a log grows beyond this it becomes the previous one.
+const LOG_LIMIT: u64 = 128 << 10;
+/// How many logs stay, the newest.
+const LOGS_LIMIT: usize = 40;
+const EVENTS_LIMIT: usize = 1_000;
+const SESSION_CHARS: usize = 128;
+
+/// Is the log of one session. It need not be there.
+#[derive(Debug)]
+pub(crate) struct SessionLog {
+    folder: Utf8PathBuf,
+    name: String,
+}
+
+impl SessionLog {
+    /// Returns the log of a session, whether there is one or not.
+    pub(crate) fn of(project: &Project, session: &str) -> Self {
+        // A session is named by whoever starts it: no name becomes a path.
+        let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
+        name.truncate(24);
+        Self { folder: project.root.join(OWN).join(FOLDER), name: format!("{name}.jsonl") }
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.folder.join(&self.name).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Adds an event to a log that is there; does nothing otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+        if !self.exists() || !is_own_folder(&self.folder) {
+            return Ok(());
+        }
+        journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
+    }
+
+    /// Does the same, and begins the log where there is none.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(crate) fn begin(&self, project: &Project, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+        if !self.exists() {
+            let own = RelPath::parse(OWN).expect("a constant");
+            let own_dir = Root::open(&project.root)?.target(&own)?;
+            lock::prepare(&own_dir)?;
+            lock::folder(&own_dir, FOLDER)?;
+            forget_old(&self.folder);
+        }
+        journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
+    }
+
+    /// Returns the last events, oldest first.
+    pub(crate) fn events(&self) -> Vec<SessionLine> {
+        if !is_own_folder(&self.folder) {
+            return Vec::new();
+        }
+        let mut events: Vec<SessionLine> = journal::read(&self.folder, &self.name);
+        events.split_off(events.len().saturating_sub(EVENTS_LIMIT))
+    }
+}
+
+/// A repository may ship such a folder; a link in its place leads nowhere.
+fn is_own_folder(folder: &Utf8Path) -> bool {
+    let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    is_dir(folder) && folder.parent().is_some_and(is_dir)
+}
+
+/// Removes the oldest logs beyond what is kept.
+fn forget_old(folder: &Utf8Path) {
+    let Ok(entries) = folder.read_dir_utf8() else { return };
+    let mut logs: Vec<(std::time::SystemTime, Utf8PathBuf)> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().ends_with(".jsonl"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.into_path())))
+        .collect();
+    logs.sort();
+    let surplus = (logs.len() + 1).saturating_sub(LOGS_LIMIT);
+    for (_, path) in logs.into_iter().take(surplus) {
+        // It is tried again when the next session begins.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
+pub(super) fn behind(project: &Project, own_dir: &Utf8Path, files: &FileSet) -> Option<Vec<SessionLine>> {
+    let Holder { session, taken_at } = lease::holder_in(own_dir)?;
+    let mut events = SessionLog::of(project, &session).events();
+    let run = driven(project, &files.root, &files.own, &files.state);
+    let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if *it == run));
+    match last_write {
+        Some(at) => drop(events.drain(..=at)),
+        None => events.retain(|line| line.at >= taken_at),
+    }
+    Some(events)
+}
+
+/// Returns the caller, with the client's own process as the owner where the client said which one it is.
+pub(crate) fn caller(project: &Project, environment: &Environment) -> Caller {
+    let caller = Caller::find(environment);
+    match &caller.session {
+        None => caller,
+        Some(session) => known(caller.clone(), &SessionLog::of(project, session).events()),
+    }
+}
+
+fn known(caller: Caller, events: &[SessionLine]) -> Caller {
+    let is_ancestor = |process: &Process| process.start.is_some() && caller.ancestors.contains(process);
+    let client = |line: &SessionLine| {
+        let SessionEvent::Start { pid, process_start, .. } = line.event else { return None };
+        Some(Process { pid, start: process_start }).filter(is_ancestor)
+    };
+    match events.iter().rev().find_map(client) {
+        Some(owner) => Caller { owner, is_client: true, ..caller },
+        None => caller,
+    }
+}
+
+/// Returns the event that says that the client of this caller began.
+pub(crate) fn start(caller: &Caller, source: &str) -> SessionEvent {
+    let Process { pid, start } = caller.owner;
+    SessionEvent::Start { source: clean_line(source, 20), pid, process_start: start }
+}
+
+/// Says where a run lies, for [`SessionEvent::Drives`].
+pub(crate) fn driven(project: &Project, root: &Utf8Path, own: &RelPath, state: &RelPath) -> DrivenRun {
+    let worktree = (root != project.root).then(|| root.file_name().unwrap_or_default().to_owned());
+    DrivenRun { worktree, own: own.clone(), state: state.clone() }
+}
+
+/// Returns the runs of the events whose lease the session still holds, each with its root, without a walk through the project.
+pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
+    let session = clean_line(session, SESSION_CHARS);
+    let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();
+    for line in events {
+        let SessionEvent::Drives(run) = &line.event else { continue };
+        if held.iter().any(|(_, known)| known == run) {
+            continue;
+        }
+        let roots: Vec<&Utf8PathBuf> = match &run.worktree {
+            None => vec![&project.root],
+            Some(name) => project.worktrees().iter().filter(|path| path.file_name() == Some(name)).collect(),
+        };
+        let holds = |root: &&&Utf8PathBuf| {
+            let own_dir = Root::open(root).ok().and_then(|root| root.locate(&run.own).ok());
+            own_dir.and_then(|own_dir| lease::holder_in(&own_dir)).is_some_and(|holder| holder.session == session)
+        };
+        held.extend(roots.iter().find(holds).map(|root| ((*root).clone(), run.clone())));
+    }
+    held
+}
