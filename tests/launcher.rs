@@ -160,10 +160,7 @@ fn without_a_program_it_says_how_to_get_one() {
     let answer = installed.run(&["plan"], &[]);
     assert_eq!(answer.code, Some(127));
     assert_eq!(answer.stdout, "");
-    assert_eq!(
-        answer.stderr,
-        "piton: not built yet; run: cargo build --release --locked --manifest-path \"$TOP/a plugin's home/Cargo.toml\"\n"
-    );
+    assert_eq!(answer.stderr, "piton: not built yet; run: piton setup\n");
 }
 
 #[test]
@@ -171,6 +168,94 @@ fn a_hook_without_a_program_is_silent() {
     let installed = Installed::new();
     assert_eq!(installed.run(&["hook", "session-start"], &[]), ran(""));
     assert_eq!(installed.run(&["hook", "stop"], &[("PITON_BIN", "/nowhere")]), ran(""));
+    assert_eq!(installed.run(&["statusline"], &[]), ran(""));
+}
+
+/// Puts a cargo there that says how it was called and builds a program which says its name, its arguments and its version.
+fn cargo(installed: &Installed, version: &str) -> String {
+    let script = format!(
+        r#"#!/bin/sh
+printf 'cargo' >&2; printf ' <%s>' "$@" >&2; printf '\n' >&2
+while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2; shift; done
+mkdir -p "$target/release"
+cat >"$target/release/piton" <<'END'
+#!/bin/sh
+[ "$1" = --version ] && echo 'piton {version}' && exit
+printf 'fresh'; printf ' <%s>' "$@"
+END
+chmod +x "$target/release/piton"
+"#
+    );
+    let path = installed.program("tools/cargo", "cargo");
+    std::fs::write(&path, script).expect("a file of ours");
+    format!("{}:/usr/bin:/bin", installed.top.join("tools"))
+}
+
+#[test]
+fn setup_builds_into_the_cache_and_says_so() {
+    let installed = Installed::new();
+    let version = env!("CARGO_PKG_VERSION");
+    let path = cargo(&installed, version);
+    let answer = installed.run(&["setup", "--permissions"], &[("PATH", &path)]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup> <--permissions>"), "{answer:?}");
+    assert_eq!(
+        answer.stderr,
+        format!(
+            "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
+             cargo <build> <--release> <--locked> <--bin> <piton> <--manifest-path> <$TOP/a plugin's home/Cargo.toml> \
+             <--target-dir> <$TOP/home/.cache/piton/build>\n"
+        )
+    );
+    assert_eq!(installed.run(&["plan"], &[]), ran("fresh <plan>"), "it is found without cargo from now on");
+    let cache = installed.top.join("home/.cache/piton");
+    let names: Vec<String> =
+        cache.read_dir_utf8().expect("it is there").flatten().map(|entry| entry.file_name().to_owned()).collect();
+    assert_eq!(names, [version], "what building left is removed");
+    assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
+    let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
+    assert_eq!(again.stdout, "fresh <setup> <--yes>");
+    assert!(again.stderr.contains("cargo <build>"), "{again:?}");
+}
+
+#[test]
+fn a_build_that_is_not_this_version_is_not_used() {
+    let installed = Installed::new();
+    let path = cargo(&installed, "9.9.9");
+    let answer = installed.run(&["setup"], &[("PATH", &path)]);
+    assert_eq!(answer.code, Some(127));
+    assert!(answer.stderr.ends_with(&format!(
+        "piton: what was built is not piton {}; nothing was changed\n",
+        env!("CARGO_PKG_VERSION")
+    )));
+    assert_eq!(installed.run(&["plan"], &[]).code, Some(127));
+}
+
+#[test]
+fn without_cargo_it_says_what_to_install() {
+    let installed = Installed::new();
+    let empty = installed.top.join("empty");
+    std::fs::create_dir(&empty).expect("a fresh folder");
+    for tool in ["uname", "mkdir", "readlink"] {
+        let _ = std::os::unix::fs::symlink(format!("/usr/bin/{tool}"), empty.join(tool));
+    }
+    let answer = installed.run(&["setup"], &[("PATH", empty.as_str())]);
+    assert_eq!(answer.code, Some(127));
+    assert_eq!(
+        answer.stderr,
+        "piton: cargo is missing; install Rust 1.95 or newer (https://rustup.rs), then run: piton setup\n"
+    );
+}
+
+#[test]
+fn the_launcher_for_windows_looks_in_the_same_places() {
+    let text = support::read(&support::repository().join("bin/piton.cmd"));
+    for part in
+        ["PITON_BIN", "bin\\prebuilt", "PITON_CACHE", ".cache\\piton", "target\\release", "--locked", "exit /b 127"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    let attributes = support::read(&support::repository().join(".gitattributes"));
+    assert!(attributes.lines().any(|line| line == "*.cmd text eol=crlf"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ const VERBS: &[(&str, &[&[&str]])] = &[
     ("archive", &[&["--all", "--after", "--yes"]]),
     ("hook", &[]),
     ("statusline", &[]),
-    ("setup", &[]),
+    ("setup", &[&["--permissions", "--statusline", "--scope", "--rebuild", "--yes"]]),
     ("doctor", &[]),
     ("demo", &[]),
 ];
@@ -205,9 +205,27 @@ fn hooks_are_the_programs_and_end_soon() {
 }
 
 #[test]
+fn commands_are_short_and_pre_approve_only_the_program() {
+    let commands = support::files_below(&support::repository().join("commands"), "md");
+    let names: Vec<_> = commands.iter().filter_map(|path| path.file_stem()).collect();
+    assert_eq!(names, ["doctor", "list", "rollback", "setup", "status"]);
+    for path in &commands {
+        let text = support::read(path);
+        let (fields, body) = frontmatter(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(fields.contains_key("description") && !fields.contains_key("name"), "{path}: its file names it");
+        for tool in fields.get("allowed-tools").copied().unwrap_or_default().split(", ") {
+            let is_ours = tool.starts_with("Bash(piton") && tool.ends_with(":*)") && !tool.contains("restore");
+            assert!(is_ours || ["Read", "Glob", "Grep"].contains(&tool), "{path}: `{tool}` is not to be pre-approved");
+        }
+        assert!(text.lines().count() <= 60 && !body.contains("!`"), "{path}");
+    }
+}
+
+#[test]
 fn texts_name_only_verbs_and_flags_that_exist() {
     let mut wrong = Vec::new();
-    for path in support::files_below(&support::repository().join("skills"), "md") {
+    let texts = ["skills", "commands"].map(|folder| support::files_below(&support::repository().join(folder), "md"));
+    for path in texts.concat() {
         let text = support::read(&path);
         let commands = code(&text).into_iter().filter(|code| code.starts_with("piton "));
         wrong.extend(

@@ -118,6 +118,10 @@ pub(super) enum Verb {
     Repair(Repair),
     /// Put the state of a finished or declined run away
     Archive(Archive),
+    /// Say which program runs, and let the client run it without asking
+    Setup(Setup),
+    /// Print a line for the status line of the client, from its JSON on standard input
+    Statusline,
     /// Check this installation and project
     Doctor,
     /// Walk through an interrupted run of every kind, in a scratch project that is removed afterwards
@@ -450,6 +454,29 @@ pub(super) struct Demo {
     /// Keep the scratch project and print where it is
     #[arg(long)]
     pub(super) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Setup {
+    /// Let the agent call piton without a prompt; shows the change, and makes it with --yes
+    #[arg(long)]
+    pub(super) permissions: bool,
+    /// Show the newest run in the status line of the client; shows the change, and makes it with --yes
+    #[arg(long)]
+    pub(super) statusline: bool,
+    /// Which settings: your own, those of the project, or your own of the project
+    #[arg(long, value_enum, default_value_t = SettingsScope::User)]
+    pub(super) scope: SettingsScope,
+    /// Write what was shown
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SettingsScope {
+    User,
+    Project,
+    Local,
 }
 
 #[derive(Debug, Args)]

@@ -83,7 +83,7 @@ pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -
 
 fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
     match format {
-        Format::Text => output::print_text(render::text(report, cli.global.verbose, cli.global.quiet)),
+        Format::Text => output::print_text(&render::text(report, cli.global.verbose, cli.global.quiet)),
         Format::Markdown => output::print_raw(&render::markdown(report)),
         Format::Yaml => output::print_raw(&render::yaml(report)),
         Format::Json => match render::json(report) {
@@ -123,12 +123,13 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
         Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
+        Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
         // Answered before, in the client's own form.
-        Verb::Hook(_) => Report::ok(ops::Body::Document(String::new())),
+        Verb::Hook(_) | Verb::Statusline => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report)
 }
@@ -166,6 +167,19 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
     }
 }
 
+const fn setup_request(setup: &args::Setup) -> ops::SetupRequest {
+    ops::SetupRequest {
+        permissions: setup.permissions,
+        statusline: setup.statusline,
+        scope: match setup.scope {
+            args::SettingsScope::User => ops::SetupScope::User,
+            args::SettingsScope::Project => ops::SetupScope::Project,
+            args::SettingsScope::Local => ops::SetupScope::Local,
+        },
+        yes: setup.yes,
+    }
+}
+
 fn start_spec(start: &args::Start) -> StartSpec {
     StartSpec {
         workflow: start.workflow.clone(),
@@ -186,14 +200,14 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
     let can_ask = output::can_ask() && format == Format::Text;
     match ops::resume(world, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
-        Taken::Ask(report, question) => {
-            let reads_answer = can_ask || world.mode == Mode::Preflight;
+        Taken::Ask(report, question, mode) => {
+            let reads_answer = can_ask || mode == Mode::Preflight;
             if !reads_answer {
                 return Ok(ops::without_consent(*report));
             }
             output::say(&render::text(&report, false, false))?;
             let answer = output::ask(&question.text)?;
-            match ops::answered(&question, world.mode, answer.as_deref()) {
+            match ops::answered(&question, mode, answer.as_deref()) {
                 ops::Answer::GoOn => {}
                 ops::Answer::StartFresh => return Ok(ops::archive(world, true)?),
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
@@ -201,7 +215,7 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
             request.yes = true;
             match ops::resume(world, &request, false)? {
                 Taken::Report(report) => Ok(*report),
-                Taken::Ask(report, _) => Ok(ops::without_consent(*report)),
+                Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
         }
     }

@@ -2,14 +2,17 @@
 //! any other is shown to a person as an error, and 2 would stop the agent.
 
 use std::ffi::OsString;
+use std::io;
 use std::panic;
+use std::panic::AssertUnwindSafe;
 
 use serde_json::json;
 
-use super::args::Global;
-use super::args::Hook;
+use super::args::Cli;
+use super::args::Verb;
 use super::dispatch;
 use super::output;
+use super::output::Text;
 use super::render;
 use crate::hook;
 use crate::hook::Answer;
@@ -18,17 +21,30 @@ use crate::ops;
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
 const TEXT_CHARS: usize = 9_500;
 
-/// Takes an event in and prints the answer.
-pub(super) fn run(called: &Hook, global: &Global) {
+/// Answers the client where it is the client that asks; returns whether it was.
+pub(super) fn run(cli: &Cli) -> bool {
+    let request = || dispatch::request(&cli.global, None);
+    if let Verb::Hook(called) = &cli.verb {
+        quietly(|text| {
+            let answer = hook::hear(&called.event, text, &request());
+            if answer.is_empty() { Ok(()) } else { output::print_json(&document(&answer)) }
+        });
+        return true;
+    }
+    let is_statusline = matches!(cli.verb, Verb::Statusline);
+    if is_statusline {
+        quietly(|text| match hook::status_line(text, &request()) {
+            Some(line) => output::print_text(Text::default().line(line)),
+            None => Ok(()),
+        });
+    }
+    is_statusline
+}
+
+/// Does something with the standard input; nobody is left to be told how it went.
+fn quietly(answer: impl Fn(&str) -> io::Result<()>) {
     panic::set_hook(Box::new(|_| {}));
-    let answered = panic::catch_unwind(|| {
-        let text = ops::input("-").unwrap_or_default();
-        let answer = hook::hear(&called.event, &text, &dispatch::request(global, None));
-        if !answer.is_empty() {
-            // Nobody is left to be told.
-            let _ = output::print_json(&document(&answer));
-        }
-    });
+    let answered = panic::catch_unwind(AssertUnwindSafe(|| answer(&ops::input("-").unwrap_or_default())));
     drop(answered);
 }
 

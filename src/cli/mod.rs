@@ -26,8 +26,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(not_run(&error).code()),
     };
-    if let args::Verb::Hook(called) = &cli.verb {
-        hook::run(called, &cli.global);
+    if hook::run(&cli) {
         return ExitCode::SUCCESS;
     }
     let exit = panic::catch_unwind(|| dispatch::run(&cli)).unwrap_or_else(|_| {

@@ -86,7 +86,11 @@ impl Text {
 
     /// Returns the text without any colour.
     pub(super) fn into_plain(self) -> String {
-        self.spans.into_iter().map(|(_, text)| text).collect()
+        self.plain_text()
+    }
+
+    fn plain_text(&self) -> String {
+        self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 }
 
@@ -101,9 +105,9 @@ pub(super) fn can_ask() -> bool {
 }
 
 /// Prints a result for people, in colour where stdout is a terminal that wants it.
-pub(super) fn print_text(text: Text) -> io::Result<()> {
+pub(super) fn print_text(text: &Text) -> io::Result<()> {
     if !is_terminal() && text.spans.iter().any(|(tone, _)| *tone == Tone::Exact) {
-        return print_raw(&text.into_plain());
+        return print_raw(&text.plain_text());
     }
     quiet_pipe(anstream::stdout().lock().write_all(text.styled().as_bytes()))
 }

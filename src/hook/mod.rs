@@ -7,11 +7,14 @@ mod input;
 mod prompt;
 mod session;
 mod start;
+mod statusline;
 
 use crate::model::Context;
 use crate::ops::Request;
 use input::Input;
 use session::Session;
+
+pub(crate) use statusline::line as status_line;
 
 /// Is what a hook has to say. Empty, nothing is printed.
 #[derive(Debug, Default)]

@@ -37,7 +37,6 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
-use crate::model::Traces;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -287,30 +286,6 @@ impl<'a> Desk<'a> {
         Ok(written)
     }
 
-    /// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
-    pub(crate) fn rebuild(&self, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
-        let guard = Guard { force: false, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
-        let evidence = Evidence::default();
-        let standings = engine::standings(run, &evidence, &[]);
-        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
-            Admitted::Change { change, .. } => change,
-            Admitted::Already(_) => return Ok(Vec::new()),
-        };
-        check_change(&change)?;
-        let edits = self.opened.dialect.edit(&self.opened.files, &change)?;
-        edits.iter().try_for_each(|edit| self.check_schema(edit))?;
-        let mut kept = Vec::new();
-        for edit in &edits {
-            if let EditKind::Replace { before, .. } = &edit.kind {
-                kept.push(store::history::keep_corrupt(&self.lock, &edit.path, change.at, before)?.into_string());
-            }
-        }
-        self.commit_as(change.kind.as_str(), None, &edits)?;
-        self.record(run, &change)?;
-        Ok(kept)
-    }
-
     /// Writes the edits of a change as one checkpoint.
     fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
         for edit in edits {
@@ -404,7 +379,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
     /// guests.
-    fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
+    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
         let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
         let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
@@ -427,7 +402,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
-    fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+    pub(super) fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
         let limit = self.world.project.config.limits.log_bytes;
         let (kind, step) = (change.kind.as_str(), change.kind.step());
         let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
@@ -470,7 +445,7 @@ struct LogLine<'a> {
 }
 
 /// Holds an admitted change against its own published schema before anything is written.
-fn check_change(change: &Change) -> Result<(), OpError> {
+pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
     let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
     let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
     schema::validate(schema::Subject::Change, &value)

@@ -129,11 +129,13 @@ const STORIES: [Story; 4] = [
             "docs/qa/gates/7.1-keep-a-cart.yml",
         ),
         beats: &[
-            beat("An epic of two waves stood still over night.", &["list"]),
-            beat("Which of its stories goes on?", &["plan"]),
-            beat("What does the developer need to know?", &["context"]),
-            beat("A finished story lags behind. Stories are never written, so this is a patch:", &["plan", "--patch"]),
-            beat("Nothing was changed by any of this.", &["status"]),
+            beat("An epic of two waves stood still.", &["list"]),
+            beat("Which of its stories goes on, in the words of its own system?", &["plan"]),
+            beat("Take it up.", &["resume", "--yes"]),
+            beat("Record that the developer starts.", &["begin", "7.2", "--agent", "dev"]),
+            beat("The developer is killed. Take it up again.", &["resume", "--yes"]),
+            beat("This time it ends well.", &["finish", "7.2", "--summary", "quantities"]),
+            beat("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
         ],
     },
 ];

@@ -4,6 +4,7 @@
 use super::Exit;
 use super::OpError;
 use super::change::Desk;
+use super::change::check_change;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -19,8 +20,14 @@ use super::world::World;
 use super::world::located;
 use crate::dialect::EditError;
 use crate::engine;
+use crate::engine::Admitted;
+use crate::engine::Guard;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::EditKind;
+use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::FinishedTrace;
 use crate::model::Reconstruction;
@@ -173,9 +180,33 @@ fn from_evidence(
         return Ok(());
     }
     desk.drive_check()?;
-    report.kept = desk.rebuild(run, traces)?;
+    report.kept = rebuild(world, &desk, run, traces)?;
     written(spot, report);
     Ok(())
+}
+
+/// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
+fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+    let guard = Guard { force: false, attempt_limit: world.project.config.limits.attempts };
+    let change = Change { at: world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
+    let evidence = Evidence::default();
+    let standings = engine::standings(run, &evidence, &[]);
+    let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
+        Admitted::Change { change, .. } => change,
+        Admitted::Already(_) => return Ok(Vec::new()),
+    };
+    check_change(&change)?;
+    let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
+    edits.iter().try_for_each(|edit| desk.check_schema(edit))?;
+    let mut kept = Vec::new();
+    for edit in &edits {
+        if let EditKind::Replace { before, .. } = &edit.kind {
+            kept.push(store::history::keep_corrupt(desk.lock(), &edit.path, change.at, before)?.into_string());
+        }
+    }
+    desk.commit_as(change.kind.as_str(), None, &edits)?;
+    desk.record(run, &change)?;
+    Ok(kept)
 }
 
 /// Returns the run that a rebuilt state tells; one that is not sound is a bug that never reaches the disk.

@@ -48,6 +48,7 @@ pub(crate) enum Body {
     Archive(ArchiveReport),
     Cleanup(CleanupReport),
     Doctor(DoctorReport),
+    Setup(SetupReport),
     Demo(DemoReport),
 }
 
@@ -65,8 +66,6 @@ pub(crate) struct PlanReport {
     pub(crate) run: Run,
     /// What the system's own messages say about the situation.
     pub(crate) notices: Vec<Notice>,
-    /// Every check is shown.
-    pub(crate) preflight: bool,
 }
 
 /// Is the context of a step.
@@ -105,6 +104,10 @@ pub(crate) struct ListedRun {
     pub(crate) state: String,
     /// Good as RUN for other verbs, at any time.
     pub(crate) path: String,
+    /// The same in the words of the run's own system, for people.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) said: Option<String>,
 }
 
 /// Says in three lines where a run is (`status/1`).
@@ -309,6 +312,29 @@ pub(crate) struct DoctorCheck {
     pub(crate) fix: Option<String>,
 }
 
+/// Says which program runs, and what changes in the client's settings (`setup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SetupReport {
+    pub(crate) version: String,
+    pub(crate) program: Option<String>,
+    /// It lies where `setup` builds it.
+    pub(crate) in_cache: bool,
+    /// Where hooks and the agent look for a program of this version.
+    pub(crate) cache: Option<String>,
+    pub(crate) settings: Option<SettingsChange>,
+}
+
+/// Is a change of a settings file of the client, made or to be made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SettingsChange {
+    pub(crate) file: String,
+    /// False when the file says so already.
+    pub(crate) needed: bool,
+    pub(crate) written: bool,
+    /// Lines with `-`, `+` or a blank before them.
+    pub(crate) diff: Vec<String>,
+}
+
 /// Is the transcript of the demonstration (`demo/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DemoReport {
@@ -346,6 +372,7 @@ impl Body {
             Self::Archive(_) => "archive/1",
             Self::Cleanup(_) => "cleanup/1",
             Self::Doctor(_) => "doctor/1",
+            Self::Setup(_) => "setup/1",
             Self::Demo(_) => "demo/1",
         }
     }
@@ -368,6 +395,7 @@ impl Body {
             Self::Archive(report) => serde_json::to_value(report),
             Self::Cleanup(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),
+            Self::Setup(report) => serde_json::to_value(report),
             Self::Demo(report) => serde_json::to_value(report),
         };
         data.unwrap_or(Value::Null)

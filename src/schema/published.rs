@@ -53,6 +53,7 @@ published! {
     "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);
     "resume" "What a resume took up: the plan, and what the next agent is handed." answer::<crate::ops::ResumeReport>(1);
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
+    "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
     "repair" "What can be done about a state that cannot be read, and what was." answer::<crate::ops::RepairReport>(1);
     "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);

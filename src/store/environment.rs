@@ -20,6 +20,10 @@ pub(crate) struct Environment {
     pub(crate) now: Option<String>,
     /// `PITON_HOME`, else the folder for state of this user.
     pub(crate) state_home: Option<Utf8PathBuf>,
+    /// Where the client keeps its own files: `CLAUDE_CONFIG_DIR`, else in the home.
+    pub(crate) client_home: Option<Utf8PathBuf>,
+    /// Where programs built for the plugin lie, as `bin/piton` finds them.
+    pub(crate) cache_home: Option<Utf8PathBuf>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
     /// All variables that begin with `PITON_`, for the configuration.
@@ -35,6 +39,8 @@ impl Default for Environment {
             mode: None,
             now: None,
             state_home: None,
+            client_home: None,
+            cache_home: None,
             lock_timeout: Duration::from_secs(5),
             overrides: BTreeMap::new(),
         }
@@ -51,7 +57,8 @@ impl Environment {
 
     fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
         let mut environment = Self::default();
-        let (mut piton_session, mut xdg_state, mut home, mut piton_home) = (None, None, None, None);
+        let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
+            (None, None, None, None, None);
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -69,7 +76,10 @@ impl Environment {
                     }
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
-                "HOME" => home = Some(Utf8PathBuf::from(value).join(".local/state/piton")),
+                "HOME" => home = Some(Utf8PathBuf::from(value)),
+                "CLAUDE_CONFIG_DIR" => environment.client_home = Some(Utf8PathBuf::from(value)),
+                "PITON_CACHE" => environment.cache_home = Some(Utf8PathBuf::from(value)),
+                "XDG_CACHE_HOME" => xdg_cache = Some(Utf8PathBuf::from(value).join("piton")),
                 _ if name.starts_with("PITON_") => {
                     if name == "PITON_MODE" {
                         environment.mode = Some(value.clone());
@@ -80,10 +90,14 @@ impl Environment {
             }
         }
         environment.session = piton_session.or(environment.session);
+        let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
+        let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
         // A relative path in these variables is to be ignored (XDG base directory specification).
         environment.state_home = piton_home
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
-            .or_else(|| home.filter(|path| path.is_absolute()));
+            .or_else(|| in_home(".local/state/piton"));
+        environment.client_home = environment.client_home.or_else(|| in_home(".claude"));
+        environment.cache_home = environment.cache_home.or(xdg_cache).or_else(|| in_home(".cache/piton"));
         environment
     }
 }

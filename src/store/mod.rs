@@ -20,6 +20,7 @@ pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
+mod past;
 mod path;
 mod platform;
 mod process;
@@ -28,6 +29,7 @@ mod read;
 mod repository;
 mod scratch;
 pub(crate) mod session;
+pub(crate) mod settings;
 mod stage;
 #[cfg(test)]
 mod testing;

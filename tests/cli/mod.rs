@@ -21,6 +21,7 @@ pub(crate) mod projects;
 mod repair;
 mod schema;
 mod select;
+mod setup;
 mod status;
 mod validate;
 mod version;

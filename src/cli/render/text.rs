@@ -9,6 +9,7 @@ use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::Mode;
 use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -24,6 +25,7 @@ use crate::ops::ListReport;
 use crate::ops::Report;
 use crate::ops::RestoreReport;
 use crate::ops::SchemaList;
+use crate::ops::SetupReport;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
 
@@ -38,7 +40,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
             tell = false;
         }
         Body::Plan(body) => {
-            page.verbose |= body.preflight;
+            page.verbose |= body.plan.mode == Mode::Preflight;
             plan::plan(&mut page, body, &report.findings);
             tell = false;
         }
@@ -66,6 +68,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Archive(archive) => page.archive(archive),
         Body::Cleanup(cleanup) => page.cleanup(cleanup),
         Body::Doctor(doctor) => page.doctor(doctor),
+        Body::Setup(setup) => page.setup(setup),
         Body::Demo(demo) => page.demo(demo),
     }
     if tell && !report.findings.is_empty() {
@@ -225,6 +228,33 @@ impl Page {
             if let Some(fix) = &check.fix {
                 self.text.line(format!("         → {fix}"));
             }
+        }
+    }
+
+    fn setup(&mut self, setup: &SetupReport) {
+        let program = setup.program.as_deref().unwrap_or("of unknown path");
+        self.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", setup.version)).end();
+        if let (Some(cache), false) = (&setup.cache, setup.in_cache) {
+            self.text.line(format!(
+                "   it is not the one in {cache}, which the plugin looks for first after a prebuilt one"
+            ));
+        }
+        let Some(settings) = &setup.settings else { return };
+        match (settings.needed, settings.written) {
+            (false, _) => self.text.line(format!("   {} says so already", settings.file)),
+            (true, true) => self.text.put(Tone::Good, "✅ ").line(format!("{} is changed:", settings.file)),
+            (true, false) => self.text.line(format!("   {} would change:", settings.file)),
+        };
+        for line in &settings.diff {
+            let tone = match line.as_bytes().first() {
+                Some(b'+') => Tone::Good,
+                Some(b'-') => Tone::Bad,
+                Some(_) | None => Tone::Dim,
+            };
+            self.text.put(tone, format!("   {line}")).end();
+        }
+        if settings.needed && !settings.written && !self.quiet {
+            self.text.line("→ the same command with --yes writes it");
         }
     }
 

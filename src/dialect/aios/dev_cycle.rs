@@ -1,6 +1,6 @@
 //! The state of a development cycle (W3): six phases of one story (dotagent-and-aios.md 2.6, 2.10).
 //!
-//! `currentPhase` is the last phase whose result was saved, never the running one. A result of a later phase belongs to an
+//! `currentPhase` is the last phase whose result was saved; without a result it was begun. A result of a later phase belongs to an
 //! earlier lap (C-17): then neither of the two is believed, and a person decides.
 
 use super::fields::Field;
@@ -83,6 +83,7 @@ impl<'a> Cycle<'a> {
 
     fn steps(&self) -> Vec<Step> {
         let named = [None, self.tree.get("executor").agent(), None, self.tree.get("qualityGate").agent(), None, None];
+        let (counted, position) = (self.tree.get("attemptCount").number().unwrap_or(0), self.position());
         let mut steps: Vec<Step> = Vec::new();
         for (at, ((id, _, title, agent), named)) in PHASES.into_iter().zip(named).enumerate() {
             let step = follow(&mut steps, StepId::new(id), title, Status::Pending);
@@ -90,9 +91,11 @@ impl<'a> Cycle<'a> {
             step.status = self.status(at, &step.id);
             step.idempotent = at != PUSH;
             if step.status == Status::Failed {
-                let attempts = self.tree.get("attemptCount").number().unwrap_or(1);
-                (step.attempts, step.failures) = (attempts, attempts);
+                (step.attempts, step.failures) = (counted.max(1), counted.max(1));
                 step.error = self.result(at).get("error").text().map(str::to_owned);
+            } else if step.status == Status::Pending && position == Some(at) {
+                step.status = Status::InProgress;
+                (step.attempts, step.failures) = (counted.saturating_add(1), counted);
             }
         }
         steps

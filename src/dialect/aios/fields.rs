@@ -125,6 +125,7 @@ impl<'a> Tree<'a> {
             workspace: WorkspaceRecord::default(),
             after: None,
             interruption: None,
+            mode: None,
             resumes: 0,
             writable: true,
             degraded: false,

@@ -114,6 +114,21 @@ impl Kind {
         }
     }
 
+    /// Tells whether its states are written.
+    pub(super) const fn is_written(self) -> bool {
+        match self {
+            Self::Epic | Self::Pipeline | Self::QaLoop | Self::Guided | Self::DevCycle | Self::Paused => true,
+            Self::Engine
+            | Self::Ade
+            | Self::Phases
+            | Self::Bob
+            | Self::Build
+            | Self::Record
+            | Self::StoryCycle
+            | Self::Spec => false,
+        }
+    }
+
     /// Says what it is, for messages.
     pub(super) const fn what(self) -> &'static str {
         match self {

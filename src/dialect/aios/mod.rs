@@ -1,12 +1,14 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own.
-//! What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
+//! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are
+//! evidence and never written.
 
 mod ade;
 mod bob;
 mod brief;
 mod build;
+mod changes;
 mod consistency;
 mod dev_cycle;
 mod engine_state;
@@ -22,10 +24,12 @@ mod implied;
 mod kind;
 mod leftovers;
 mod locks;
+mod messages;
 mod native;
 mod paused;
 mod phases;
 mod places;
+mod point;
 mod probe;
 mod qa_loop;
 mod rebuild;
@@ -36,7 +40,9 @@ mod spec;
 mod steps;
 mod story;
 mod story_cycle;
+mod subject;
 mod suggest;
+mod surgery;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -45,7 +51,9 @@ use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Leftover;
 use crate::dialect::Loaded;
+use crate::dialect::LogBlock;
 use crate::dialect::Probed;
+use crate::dialect::Weighed;
 use crate::dialect::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
@@ -53,10 +61,14 @@ use crate::model::ChangeKind;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -99,6 +111,8 @@ impl Dialect for Aios {
         match Kind::of(files) {
             Ok(kind) => {
                 let mut loaded = load(kind, files);
+                subject::attach(kind, files, &mut loaded);
+                changes::want(files, &mut loaded);
                 locks::look(files, &mut loaded);
                 loaded
             }
@@ -106,12 +120,16 @@ impl Dialect for Aios {
         }
     }
 
+    fn weigh(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
+        changes::weigh(files, run, evidence)
+    }
+
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         if let ChangeKind::Repair(_) = &change.kind {
             return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
         }
         match Kind::of(files) {
-            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Ok(kind) => write::edit(kind, files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
@@ -130,8 +148,32 @@ impl Dialect for Aios {
         places::backup_of(path)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
-        native::native(run, plan)
+    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+        native::native(run, plan, findings)
+    }
+
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        messages::question(run, plan, findings)
+    }
+
+    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        messages::notices(run, plan, findings)
+    }
+
+    fn row(&self, run: &Run, plan: &Plan) -> Option<String> {
+        Some(messages::row(run, plan))
+    }
+
+    fn choice(&self, rows: &[(usize, &str)]) -> Vec<String> {
+        messages::choice(rows)
+    }
+
+    fn failure(&self, title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
+        messages::failure(title, state, reason, action)
+    }
+
+    fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
+        Some(messages::log(run, plan, findings, at))
     }
 
     fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {

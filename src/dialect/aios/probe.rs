@@ -15,12 +15,14 @@ use super::kind::Evidence;
 use super::kind::Kind;
 use super::kind::Sort;
 use super::leftovers;
+use super::messages;
 use super::places;
 use super::places::Area;
 use super::places::Place;
 use super::rebuild;
 use super::shelf::Located;
 use super::shelf::Shelf;
+use super::subject;
 use crate::dialect::Probed;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -57,13 +59,25 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let (told, stories) = (prober.told, prober.stories);
     let implied = implied::candidates(listing, &stories);
     prober.probed.candidates.extend(implied.into_iter().filter(|candidate| !told.contains(&candidate.state)));
+    subject::read_each_other(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
         let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
         for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
             candidate.reads.push(ReadSpec::File(lock.clone()));
         }
     }
+    if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
+        prober.probed.findings.extend(nothing_saved(listing));
+    }
     prober.probed
+}
+
+/// Says that a project of the framework has nothing that was interrupted, which is no failure.
+fn nothing_saved(listing: &Listing) -> Option<Finding> {
+    let folders = listing.entries.iter().filter(|entry| entry.is_dir);
+    let home = folders.map(|entry| &entry.path).find(|path| matches!(path.name(), ".aios" | ".aiox" | ".nexos"))?;
+    let finding = Finding::new(FindingCode::NoRunHere, messages::NOTHING_SAVED).at(home);
+    Some(finding.fix(messages::NOTHING_SAVED_FIX))
 }
 
 struct Prober<'a> {
@@ -127,7 +141,8 @@ impl<'a> Prober<'a> {
             (Sort::State(kind), _) => self.state(path, place.base, kind, look),
             (Sort::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
             (Sort::Unreadable(at, problem), None) if place.area.holds_states() => {
-                let finding = Finding::new(FindingCode::FileUnclassified, problem).at(path);
+                let message = format!("it cannot be parsed and is not read: {problem}");
+                let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
             (Sort::Idle, _) => {

@@ -25,7 +25,7 @@ use crate::model::Witness;
 use crate::model::clean_line;
 
 /// What AIOS takes where nothing says how often a story may be reviewed.
-const MAX_ITERATIONS: u32 = 5;
+pub(super) const MAX_ITERATIONS: u32 = 5;
 
 /// A loop that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
 const ABANDONED_SECONDS: i64 = 3_600;
@@ -161,7 +161,7 @@ impl<'a> Loop<'a> {
         let verdict = entry.get("verdict");
         let review = review_id(number);
         let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
-            "REJECT" => Outcome::Rejected,
+            "REJECT" | "FAIL" => Outcome::Rejected,
             "BLOCKED" => Outcome::Blocked,
             _ => match ReviewVerdict::parse(word) {
                 Some(ReviewVerdict::Approved) => Outcome::Approved,
@@ -291,18 +291,25 @@ impl<'a> Loop<'a> {
         }
     }
 
+    /// Says which iteration of how many it is.
+    fn round(&self, number: u32) -> String {
+        format!("{number}/{}", self.max)
+    }
+
     fn review(&mut self, number: u32, status: Status) -> &mut Step {
+        let round = self.round(number);
         let step = follow(&mut self.steps, review_id(number), format!("Review {number}"), status);
         step.kind = StepKind::Review;
         step.agent = Some("qa".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
         step
     }
 
     fn fix(&mut self, number: u32, status: Status) {
+        let round = self.round(number);
         let step = follow(&mut self.steps, fix_id(number), format!("Fix what review {number} found"), status);
         step.agent = Some("dev".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
     }
 
     /// A person decides: another round, the story as it is, or the end of it.

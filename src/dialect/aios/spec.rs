@@ -187,6 +187,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace: WorkspaceRecord::default(),
         after: None,
         interruption: None,
+        mode: None,
         resumes: 0,
         writable: true,
         degraded: !findings.is_empty(),

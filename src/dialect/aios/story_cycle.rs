@@ -96,6 +96,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace: WorkspaceRecord::default(),
         after: None,
         interruption: None,
+        mode: None,
         resumes: 0,
         writable: true,
         degraded: false,

@@ -69,6 +69,7 @@ fn a_loop_that_went_silent_is_said_to_be_and_goes_on() {
     let sandbox = Sandbox::new();
     let text = state("in_progress", 1, 5, &entry(true, "REJECT", false));
     sandbox.file(STATE, &text.replace("11:30", "10:30"));
+    sandbox.file("docs/stories/2.1.story.md", "# Story 2.1: One\n\n**Status:** InProgress\n");
     let plan = sandbox.piton(["plan"]).run().expect_code(0);
     assert_eq!(plan.findings(), ["owner-gone"]);
     assert_eq!(plan.at("/data/next/0/step"), "fix-1");

@@ -2,6 +2,9 @@
 //!
 //! What only the plan has is new and pending; what only the state has stays where the state has it.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use super::Book;
 use super::state::Wave;
 use super::steps::Recorded;
@@ -18,6 +21,13 @@ const UNASSIGNED: &str = "no-wave";
 pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
     let mut waves = book.state.waves.clone();
     let Some(plan) = book.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
+    // The waves of the plan that have a story.
+    let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for planned in &plan.waves {
+        for story in &planned.stories {
+            homes.entry(story).or_default().push(&planned.number);
+        }
+    }
     let mut findings = Vec::new();
     for planned in &plan.waves {
         if waves.iter().all(|wave| wave.number != planned.number) {
@@ -38,13 +48,16 @@ pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
             findings.push(format!("the state has wave {number}, and the plan does not; it stays"));
             continue;
         };
-        for story in wave.stories.iter().filter(|story| !planned.stories.contains(&story.id)) {
+        for story in &wave.stories {
             let id = story.id.escape_debug();
-            let elsewhere = plan.waves.iter().find(|other| other.stories.contains(&story.id));
-            findings.push(match elsewhere {
+            let waves = homes.get(story.id.as_str()).map_or(&[][..], Vec::as_slice);
+            if waves.contains(&planned.number.as_str()) {
+                continue;
+            }
+            findings.push(match waves.first() {
                 Some(other) => format!(
                     "story {id} is in wave {number} of the state and in wave {} of the plan; the state counts",
-                    other.number.escape_debug()
+                    other.escape_debug()
                 ),
                 None => format!("the state has story {id} in wave {number}, and no wave of the plan has it; it stays"),
             });
@@ -68,22 +81,15 @@ pub(super) fn only_planned(book: &mut Book<'_>, id: &StepId) {
     book.findings.push(finding);
 }
 
-/// Tells whether the plan has a story at all.
-pub(super) fn is_planned(book: &Book<'_>, id: &str) -> bool {
-    book.plan.as_ref().is_some_and(|plan| plan.stories.iter().any(|story| story.id == id))
-}
-
 /// Returns the stories of the plan that no wave has, neither there nor in the state: they come behind all waves, one after the
 /// other.
 pub(super) fn unassigned(book: &mut Book<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
     let Some(plan) = &book.plan else { return Vec::new() };
-    let is_step = |id: &str| steps.iter().any(|step| step.id.as_str() == id);
-    let ids: Vec<String> = plan.stories.iter().map(|story| story.id.clone()).filter(|id| !is_step(id)).collect();
+    let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let rest = plan.stories.iter().map(|story| story.id.as_str()).filter(|id| known.insert(id));
+    let ids: Vec<String> = rest.map(str::to_owned).collect();
     let mut added: Vec<Step> = Vec::new();
     for id in ids {
-        if added.iter().any(|step| step.id.as_str() == id) {
-            continue;
-        }
         let mut step = story_step(book, &id, Recorded::Nowhere);
         step.group = Some(UNASSIGNED.to_owned());
         step.depends_on.extend(exits.iter().cloned());

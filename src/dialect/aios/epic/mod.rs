@@ -7,8 +7,12 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::Wave;
 pub(super) use state::id_of;
+pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
+
+use std::collections::BTreeSet;
 
 use super::consistency;
 use super::execution;
@@ -22,6 +26,7 @@ use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -74,6 +79,8 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
 struct Book<'a> {
     files: &'a FileSet,
     state: &'a State,
+    /// The ids of the stories that the state has.
+    recorded: BTreeSet<&'a str>,
     /// The folder of the project, with its slash.
     base: &'a str,
     shelf: Shelf<'a>,
@@ -88,7 +95,8 @@ impl<'a> Book<'a> {
         let shelf = Shelf::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
-        Self { files, state, base, shelf, plan_path, plan, findings: Vec::new() }
+        let recorded = state.stories().map(|story| story.id.as_str()).collect();
+        Self { files, state, recorded, base, shelf, plan_path, plan, findings: Vec::new() }
     }
 
     fn load(mut self) -> Loaded {
@@ -117,14 +125,25 @@ impl<'a> Book<'a> {
             goal: None,
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
-            workspace: WorkspaceRecord::default(),
+            workspace: self.workspace(),
             after: None,
             interruption: None,
+            mode: self.state.mode.as_deref().and_then(Mode::of_word),
             resumes: 0,
             writable: true,
             degraded: false,
         };
         Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
+    }
+
+    /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.
+    fn workspace(&self) -> WorkspaceRecord {
+        let running = self.state.stories().find(|story| story.status.as_deref() == Some("in_progress"));
+        WorkspaceRecord {
+            branch: running.and_then(|story| story.branch.clone()),
+            plan_reference: self.plan_path.as_ref().map(|path| path.as_str().to_owned()),
+            ..WorkspaceRecord::default()
+        }
     }
 
     fn status(&mut self) -> RunStatus {

@@ -31,13 +31,13 @@ pub(in crate::dialect::aios) struct State {
 /// Is one wave.
 #[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct Wave {
-    pub(super) number: String,
+    pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
-    pub(super) status: Option<String>,
+    pub(in crate::dialect::aios) status: Option<String>,
     /// In the order of the file, which says nothing.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
     /// Only its number is recorded: its stories stand where it stands.
-    pub(super) is_counted: bool,
+    pub(in crate::dialect::aios) is_counted: bool,
 }
 
 /// Is one story of a wave.
@@ -47,6 +47,7 @@ pub(in crate::dialect::aios) struct StoryState {
     pub(in crate::dialect::aios) status: Option<String>,
     pub(in crate::dialect::aios) line: u32,
     pub(super) executor: Option<String>,
+    pub(super) branch: Option<String>,
     pub(super) note: Option<String>,
     pub(super) started_at: Option<String>,
     pub(super) completed_at: Option<String>,
@@ -137,6 +138,7 @@ fn wave(number: &str, node: &Node) -> Wave {
         status: word(node, "status"),
         line: node.place.line,
         executor: agent(node, "executor"),
+        branch: word(node, "branch"),
         note: word(node, "note"),
         started_at: word(node, "started_at"),
         completed_at: word(node, "completed_at"),

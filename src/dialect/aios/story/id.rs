@@ -30,7 +30,7 @@ pub(super) fn names_a_story(title: &str) -> bool {
 }
 
 /// Reads the id from the name of a file, or of its folder when the file is just called `story.md`.
-pub(super) fn of_path(path: &RelPath) -> String {
+pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     let name = path.name();
     let parent = path.parent();
     let stem = match (name, &parent) {
@@ -63,11 +63,13 @@ pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
 
 /// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
 pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
-    fn bare(id: &str) -> String {
-        let id = id.trim().to_lowercase();
-        id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
-    }
     bare(left) == bare(right)
+}
+
+/// Returns an id as it is compared.
+pub(in crate::dialect::aios) fn bare(id: &str) -> String {
+    let id = id.trim().to_lowercase();
+    id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
 }
 
 const fn is_id(c: char) -> bool {

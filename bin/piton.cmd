@@ -1,0 +1,52 @@
+@echo off
+rem Finds the piton program and runs it, as bin/piton does elsewhere: PITON_BIN, a prebuilt one, the one in the cache for exactly this
+rem version, the one built in this checkout. Without one, setup builds it, hook and statusline end with 0 in silence.
+setlocal
+set "root=%~dp0.."
+set "verb=%~1"
+set "program="
+set "version="
+
+if defined PITON_BIN (
+  if exist "%PITON_BIN%" set "program=%PITON_BIN%"
+  if not exist "%PITON_BIN%" set "why=PITON_BIN names no program: %PITON_BIN%"
+  goto chosen
+)
+for /f "tokens=2 delims=:, " %%v in ('findstr /c:"\"version\":" "%root%\.claude-plugin\plugin.json"') do if not defined version set "version=%%~v"
+if defined PITON_CACHE (set "cache=%PITON_CACHE%") else if defined XDG_CACHE_HOME (set "cache=%XDG_CACHE_HOME%\piton") else if defined HOME (set "cache=%HOME%\.cache\piton") else (set "cache=%USERPROFILE%\.cache\piton")
+
+if "%verb%"=="setup" if "%~2"=="--rebuild" goto build
+set "why=not built yet; run: piton setup"
+set "machine=x86_64"
+if /i "%PROCESSOR_ARCHITECTURE%"=="ARM64" set "machine=aarch64"
+for %%p in ("%root%\bin\prebuilt\%machine%-pc-windows-msvc\piton.exe" "%cache%\%version%\piton.exe" "%root%\target\release\piton.exe") do (
+  if not defined program if exist "%%~p" set "program=%%~p"
+)
+if not defined program if "%verb%"=="setup" goto build
+
+:chosen
+if defined program (
+  "%program%" %*
+  exit /b
+)
+if "%verb%"=="hook" exit /b 0
+if "%verb%"=="statusline" exit /b 0
+echo piton: %why% 1>&2
+exit /b 127
+
+:build
+where cargo >nul 2>nul || (
+  echo piton: cargo is missing; install Rust 1.95 or newer ^(https://rustup.rs^), then run: piton setup 1>&2
+  exit /b 127
+)
+echo piton: building version %version% into %cache%\%version%; this takes a few minutes, once 1>&2
+cargo build --release --locked --bin piton --manifest-path "%root%\Cargo.toml" --target-dir "%cache%\build" 1>&2 || exit /b 127
+if not exist "%cache%\%version%" mkdir "%cache%\%version%"
+copy /y "%cache%\build\release\piton.exe" "%cache%\%version%\piton.exe" >nul || exit /b 127
+rmdir /s /q "%cache%\build"
+if "%~2"=="--rebuild" (
+  "%cache%\%version%\piton.exe" setup
+) else (
+  "%cache%\%version%\piton.exe" %*
+)
+exit /b

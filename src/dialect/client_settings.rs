@@ -1,0 +1,122 @@
+//! The settings file of Claude Code: what Piton may add to it. Everything else in it stays as it is, byte for byte.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::json::Document;
+
+/// Is what may be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// A rule that lets commands go through without a prompt.
+    Allow(String),
+    /// The command that prints the status line.
+    StatusLine(String),
+}
+
+/// Says why a settings file is left alone.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("it is not plain JSON: {message} (line {line}, column {column})")]
+    NotJson { line: u32, column: u32, message: String },
+    #[error("`{pointer}` is not what it should be")]
+    WrongType { pointer: &'static str },
+    #[error("another status line is set: {command}")]
+    Taken { command: String },
+}
+
+/// Returns the text with the setting, which is the text itself where it says so already. An empty text is an empty file.
+pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsError> {
+    let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
+    let bytes = if is_empty { b"{\n}\n" } else { bytes };
+    let not_json = |error: super::json::JsonError| SettingsError::NotJson {
+        line: error.line,
+        column: error.column,
+        message: error.message,
+    };
+    let mut document = Document::parse(bytes).map_err(not_json)?;
+    let value = document.value();
+    let done = match setting {
+        Setting::Allow(rule) => {
+            let rules = value.pointer("/permissions/allow").and_then(Value::as_array);
+            if rules.is_some_and(|rules| rules.iter().any(|known| known == rule)) {
+                return Ok(bytes.to_vec());
+            }
+            document.push("/permissions/allow", &json!(rule)).then_some(()).ok_or("/permissions/allow")
+        }
+        Setting::StatusLine(command) => {
+            match value.pointer("/statusLine/command").and_then(Value::as_str) {
+                Some(known) if known == command => return Ok(bytes.to_vec()),
+                Some(known) if !is_ours(known) => return Err(SettingsError::Taken { command: known.to_owned() }),
+                Some(_) => {}
+                None if value.get("statusLine").is_some() => {
+                    return Err(SettingsError::WrongType { pointer: "/statusLine" });
+                }
+                None => {}
+            }
+            let line = json!({"type": "command", "command": command});
+            document.set("/statusLine", &line).then_some(()).ok_or("/statusLine")
+        }
+    };
+    done.map_err(|pointer| SettingsError::WrongType { pointer })?;
+    Ok(document.into_bytes())
+}
+
+/// An older one of ours may be replaced: its path holds the version.
+fn is_ours(command: &str) -> bool {
+    command.contains("piton") && command.ends_with(" statusline")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Setting;
+    use super::SettingsError;
+    use super::with;
+
+    fn allow(text: &str) -> Result<String, SettingsError> {
+        with(text.as_bytes(), &Setting::Allow("Bash(piton:*)".to_owned()))
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    fn line(text: &str) -> Result<String, SettingsError> {
+        with(text.as_bytes(), &Setting::StatusLine("'/c/piton' statusline".to_owned()))
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_rule_is_added_and_nothing_else_changes() {
+        for (before, after) in [
+            ("", "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(piton:*)\"\n    ]\n  }\n}\n"),
+            (
+                "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\"\r\n\t\t]\r\n\t}\r\n}",
+                "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\",\r\n\t\t\t\"Bash(piton:*)\"\r\n\t\t]\r\n\t}\r\n}",
+            ),
+            ("{\"permissions\":{\"allow\":[\"Bash(piton:*)\"]}}", "{\"permissions\":{\"allow\":[\"Bash(piton:*)\"]}}"),
+        ] {
+            assert_eq!(allow(before).as_deref(), Ok(after), "{before}");
+        }
+    }
+
+    #[test]
+    fn a_status_line_is_set_once_and_renewed() {
+        let set = line("{\n  \"a\": 1\n}\n").unwrap();
+        assert_eq!(
+            set,
+            "{\n  \"a\": 1,\n  \"statusLine\": {\n    \"type\": \"command\",\n    \"command\": \"'/c/piton' statusline\"\n  }\n}\n"
+        );
+        assert_eq!(line(&set).unwrap(), set);
+        let older = set.replace("/c/", "/c/0.0.1/");
+        assert_eq!(line(&older).unwrap(), set);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_left_alone() {
+        assert!(matches!(allow("{ // a comment\n}"), Err(SettingsError::NotJson { line: 1, .. })));
+        assert!(matches!(allow("[]"), Err(SettingsError::WrongType { .. })));
+        assert!(matches!(allow("{\"permissions\": 7}"), Err(SettingsError::WrongType { .. })));
+        assert!(matches!(allow("{\"permissions\": {\"allow\": \"all\"}}"), Err(SettingsError::WrongType { .. })));
+        assert!(matches!(line("{\"statusLine\": 7}"), Err(SettingsError::WrongType { .. })));
+        let foreign = "{\"statusLine\": {\"type\": \"command\", \"command\": \"mine.sh\"}}";
+        assert_eq!(line(foreign), Err(SettingsError::Taken { command: "mine.sh".to_owned() }));
+    }
+}

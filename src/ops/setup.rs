@@ -1,0 +1,143 @@
+//! `setup`: says which program runs and where hooks look for it, and adds to the client's settings what a person agrees to.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::Exit;
+use super::OpError;
+use super::report::Body;
+use super::report::Report;
+use super::report::SettingsChange;
+use super::report::SetupReport;
+use super::world::Request;
+use super::world::World;
+use crate::dialect::Setting;
+use crate::dialect::with_setting;
+use crate::engine;
+use crate::store;
+use crate::store::Environment;
+
+/// Lets every call of the program go through; it is one name, and no other command begins with it.
+const RULE: &str = "Bash(piton:*)";
+
+/// Says whose settings are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    User,
+    Project,
+    Local,
+}
+
+/// Is what a caller wants set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SetupRequest {
+    pub(crate) permissions: bool,
+    pub(crate) statusline: bool,
+    pub(crate) scope: Scope,
+    /// Write, instead of showing what would be written.
+    pub(crate) yes: bool,
+}
+
+/// Reports on the program, and shows or makes the changes that were asked for.
+pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, OpError> {
+    let environment = Environment::read();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let program = store::current_exe();
+    let cache = environment.cache_home.as_ref().map(|cache| cache.join(&version));
+    let in_cache = program.as_ref().zip(cache.as_ref()).is_some_and(|(program, cache)| program.parent() == Some(cache));
+    let settings = match settings_of(&wanted, program.as_deref()) {
+        settings if settings.is_empty() => None,
+        settings => Some(change(&file(request, &environment, wanted.scope)?, &settings, wanted.yes)?),
+    };
+    let body = Body::Setup(SetupReport {
+        version,
+        program: program.map(Utf8PathBuf::into_string),
+        in_cache,
+        cache: cache.map(Utf8PathBuf::into_string),
+        settings,
+    });
+    Ok(Report { exit: Exit::Ok, body, findings: Vec::new() })
+}
+
+fn settings_of(wanted: &SetupRequest, program: Option<&Utf8Path>) -> Vec<Setting> {
+    let allow = wanted.permissions.then(|| Setting::Allow(RULE.to_owned()));
+    let program = program.filter(|_| wanted.statusline);
+    let line = program.map(|program| Setting::StatusLine(format!("{} statusline", engine::quoted(program.as_str()))));
+    allow.into_iter().chain(line).collect()
+}
+
+/// Returns the settings file that is meant.
+fn file(request: &Request, environment: &Environment, scope: Scope) -> Result<Utf8PathBuf, OpError> {
+    let name = match scope {
+        Scope::User => {
+            let home = environment.client_home.as_ref().ok_or_else(|| OpError::Usage {
+                message: "neither HOME nor CLAUDE_CONFIG_DIR says where the client keeps its settings".to_owned(),
+                hints: vec!["piton setup --scope project".to_owned()],
+            })?;
+            return Ok(home.join("settings.json"));
+        }
+        Scope::Project => "settings.json",
+        Scope::Local => "settings.local.json",
+    };
+    Ok(World::open(request)?.project.root.join(".claude").join(name))
+}
+
+fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<SettingsChange, OpError> {
+    let before = store::settings::read(file)?;
+    let mut after = before.clone().unwrap_or_default();
+    for setting in settings {
+        after = with_setting(&after, setting).map_err(|error| OpError::InTheWay {
+            message: format!("{file} is left alone: {error}"),
+            hints: vec![format!("add it by hand: {}", by_hand(setting))],
+        })?;
+    }
+    let changes = before.as_deref() != Some(after.as_slice());
+    if changes && write {
+        store::settings::replace(file, before.as_deref(), &after)?;
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(SettingsChange {
+        file: file.as_str().to_owned(),
+        diff: diff(&text(before.as_deref().unwrap_or_default()), &text(&after)),
+        written: changes && write,
+        needed: changes,
+    })
+}
+
+fn by_hand(setting: &Setting) -> String {
+    match setting {
+        Setting::Allow(rule) => format!("\"{rule}\" to permissions.allow"),
+        Setting::StatusLine(command) => format!("a call of `{command}` to your status line"),
+    }
+}
+
+/// Shows the lines that go and those that come, with what stays around them.
+fn diff(before: &str, after: &str) -> Vec<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(old, new)| old == new).count();
+    if head == old.len() && head == new.len() {
+        return Vec::new();
+    }
+    let around = 2;
+    let lines = |sign: char, lines: &[&str]| lines.iter().map(|line| format!("{sign}{line}")).collect::<Vec<_>>();
+    [
+        lines(' ', &old[head.saturating_sub(around)..head]),
+        lines('-', &old[head..old.len() - tail]),
+        lines('+', &new[head..new.len() - tail]),
+        lines(' ', &old[old.len() - tail..(old.len() - tail + around).min(old.len())]),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+
+    #[test]
+    fn a_difference_is_shown_with_what_is_around_it() {
+        assert_eq!(diff("a\nb\nc\nd\ne\n", "a\nb\nc\nX\ne\n"), [" b", " c", "-d", "+X", " e"]);
+        assert_eq!(diff("", "{\n}\n"), ["+{", "+}"]);
+        assert_eq!(diff("a\n", "a\n"), [""; 0]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Files of the client that a person lets Piton change: read whole, replaced whole, through a link if there is one.
+
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+
+use super::error::StoreError;
+use super::platform;
+use super::stage;
+use crate::model::ReadProblem;
+
+const LIMIT: u64 = 4 << 20;
+
+/// Reads such a file; `None` when there is none.
+///
+/// # Errors
+///
+/// When it cannot be read, or is larger than any settings file.
+pub(crate) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StoreError::io(path, source)),
+    };
+    if !metadata.is_file() || metadata.len() > LIMIT {
+        let problem = ReadProblem::TooLarge { bytes: metadata.len(), limit: LIMIT };
+        return Err(StoreError::Unreadable { path: path.to_owned(), problem });
+    }
+    fs::read(path).map(Some).map_err(|source| StoreError::io(path, source))
+}
+
+/// Replaces it durably, when it still is what it was; makes it, and its folder, when there is none.
+///
+/// # Errors
+///
+/// When it changed meanwhile, or cannot be written. Then it is as it was.
+pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), StoreError> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    if read(path)?.as_deref() != before {
+        let changed = io::Error::new(io::ErrorKind::WouldBlock, "it changed meanwhile; nothing was written");
+        return Err(StoreError::io(path, changed));
+    }
+    // Who keeps settings behind a link keeps the link.
+    let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    let like = fs::metadata(&target).ok().map(|metadata| platform::attributes(&metadata));
+    let staged = stage::write(&target, after, platform::FOREIGN_FILE, like)?;
+    let renamed = stage::sync_files(&[&staged])
+        .and_then(|()| fs::rename(&staged.path, &target).map_err(|source| StoreError::io(&target, source)));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&staged.path);
+    }
+    renamed?;
+    stage::sync_dirs(target.parent().into_iter())
+}

@@ -1,0 +1,121 @@
+//! `setup` and `statusline`: what the client's own files get, and what its status line shows.
+
+use serde_json::json;
+
+use super::projects;
+use super::projects::document;
+use crate::support::Sandbox;
+
+const SETTINGS: &str = "home/.claude/settings.json";
+
+fn put(sandbox: &Sandbox, path: &str, text: &str) {
+    let path = sandbox.top().join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder of the sandbox");
+    std::fs::write(path, text).expect("a file of the sandbox");
+}
+
+fn read(sandbox: &Sandbox, path: &str) -> Option<String> {
+    std::fs::read_to_string(sandbox.top().join(path)).ok()
+}
+
+#[test]
+fn without_flags_it_only_reports() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.piton(["setup"]).run().expect_code(0);
+    let report = document(&output);
+    assert_eq!(report["data"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["data"]["in_cache"], false);
+    assert_eq!(report["data"]["settings"], json!(null));
+    assert!(!sandbox.home().join(".claude").exists() && !sandbox.home().join(".cache").exists());
+}
+
+#[test]
+fn a_change_of_settings_is_shown_first_and_made_on_yes() {
+    let sandbox = Sandbox::new();
+    let before = "{\n    \"model\": \"opus\",\n    \"permissions\": { \"allow\": [\"Read\"] }\n}";
+    put(&sandbox, SETTINGS, before);
+    let shown = sandbox.piton(["setup", "--permissions"]).run().expect_code(0);
+    assert_eq!(
+        document(&shown)["data"]["settings"]["diff"],
+        json!([
+            " {",
+            "     \"model\": \"opus\",",
+            "-    \"permissions\": { \"allow\": [\"Read\"] }",
+            "+    \"permissions\": { \"allow\": [\"Read\", \"Bash(piton:*)\"] }",
+            " }"
+        ])
+    );
+    assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(before), "nothing is written unasked");
+    sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
+    let after = before.replace("[\"Read\"]", "[\"Read\", \"Bash(piton:*)\"]");
+    assert_eq!(read(&sandbox, SETTINGS), Some(after.clone()));
+    let again = sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
+    assert_eq!(document(&again)["data"]["settings"]["needed"], false);
+    assert_eq!(read(&sandbox, SETTINGS), Some(after));
+    let names: Vec<_> = sandbox.home().join(".claude").read_dir_utf8().expect("it is there").flatten().collect();
+    assert_eq!(names.len(), 1, "nothing else is left there");
+}
+
+#[test]
+fn the_settings_of_the_project_can_be_meant() {
+    let sandbox = projects::nine_step();
+    for (scope, file) in [("project", "settings.json"), ("local", "settings.local.json")] {
+        sandbox.piton(["setup", "--permissions", "--scope", scope, "--yes"]).run().expect_code(0);
+        let settings = sandbox.read_json(&format!(".claude/{file}"));
+        assert_eq!(settings, json!({"permissions": {"allow": ["Bash(piton:*)"]}}));
+    }
+    assert!(!sandbox.home().join(".claude").exists());
+}
+
+#[test]
+fn settings_that_are_not_understood_are_left_alone() {
+    for text in ["{ // mine\n}", "{\"permissions\": []}", "{\"a\": 1} x"] {
+        let sandbox = Sandbox::new();
+        put(&sandbox, SETTINGS, text);
+        let refused = sandbox.piton(["setup", "--permissions", "--yes", "--format", "text"]).run().expect_code(1);
+        assert!(refused.stderr.contains("is left alone"), "{refused}");
+        assert!(refused.stderr.contains("add it by hand: \"Bash(piton:*)\" to permissions.allow"), "{refused}");
+        assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(text));
+    }
+}
+
+#[test]
+fn a_status_line_of_ones_own_stays() {
+    let sandbox = Sandbox::new();
+    let mine = "{\"statusLine\": {\"type\": \"command\", \"command\": \"mine.sh\"}}";
+    put(&sandbox, SETTINGS, mine);
+    let refused = sandbox.piton(["setup", "--statusline", "--yes"]).run().expect_code(1);
+    assert!(refused.stdout.contains("another status line is set: mine.sh"), "{refused}");
+    assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(mine));
+}
+
+#[test]
+fn settings_behind_a_link_stay_behind_it() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "dotfiles/claude.json", "{}\n");
+    std::fs::create_dir(sandbox.home().join(".claude")).expect("a fresh folder");
+    std::os::unix::fs::symlink("../../dotfiles/claude.json", sandbox.top().join(SETTINGS)).expect("a fresh folder");
+    sandbox.piton(["setup", "--statusline", "--yes"]).run().expect_code(0);
+    assert!(sandbox.top().join(SETTINGS).is_symlink());
+    let text = read(&sandbox, "dotfiles/claude.json").expect("it is there");
+    assert!(text.contains(" statusline\""), "{text}");
+}
+
+#[test]
+fn the_status_line_is_one_line_or_nothing() {
+    let line = |sandbox: &Sandbox, session: &str| {
+        let input = json!({"session_id": session, "cwd": sandbox.root(), "model": {"id": "x"}}).to_string();
+        let output = sandbox.piton(["statusline"]).session(session).stdin(input).run().expect_code(0);
+        assert_eq!(output.stderr, "");
+        output.stdout
+    };
+    assert_eq!(line(&Sandbox::new(), "s"), "");
+    let sandbox = projects::both();
+    assert_eq!(line(&sandbox, "s"), "piton user-auth 14/20 interrupted (+1): /workflow-resume\n");
+    sandbox.piton(["begin", "2:3", "--run", "user-auth"]).session("s").run().expect_code(0);
+    assert_eq!(line(&sandbox, "s"), "piton user-auth 13/20 at 2:3\n");
+    for wrong in ["", "{", "[]", "{\"session_id\": \"s\", \"cwd\": \"/nowhere\"}"] {
+        let output = sandbox.piton(["statusline"]).stdin(wrong).run();
+        assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""), "{wrong}");
+    }
+}
