@@ -281,6 +281,37 @@ impl Step {
 }
 
 impl Run {
+    /// Returns an active run with nothing else known about it.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        dialect: DialectId,
+        title: String,
+        workflow: &str,
+        state_files: Vec<RelPath>,
+    ) -> Self {
+        Self {
+            id: RunId::new(id),
+            dialect,
+            title,
+            workflow: workflow.to_owned(),
+            status: RunStatus::Active,
+            state_files,
+            steps: Vec::new(),
+            position: None,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: None,
+            stamp: None,
+            workspace: WorkspaceRecord::default(),
+            after: None,
+            interruption: None,
+            mode: None,
+            resumes: 0,
+            writable: true,
+            degraded: false,
+        }
+    }
+
     pub(crate) fn step(&self, id: &StepId) -> Option<&Step> {
         self.steps.iter().find(|step| &step.id == id)
     }

@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 24] = [
     "list",
     "plan",
     "context",
@@ -25,6 +25,8 @@ const VERBS: [&str; 22] = [
     "restore",
     "repair",
     "archive",
+    "setup",
+    "statusline",
     "doctor",
     "demo",
     "completions",

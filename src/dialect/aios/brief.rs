@@ -35,7 +35,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "group": step.and_then(|step| step.group.as_deref()),
             "agent": next.agent,
             "attempt": next.attempt,
-            "mode": state.as_ref().and_then(|state| state.mode.as_deref()).map(mode),
+            "mode": run.mode,
             "story": file,
             "first_open_task": first_open,
         }),
@@ -43,11 +43,6 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         reading: reading.chain(plan.iter().map(|path| path.reading("the plan of the epic"))).collect(),
         notes: Vec::new(),
     }
-}
-
-/// The mode in which a run was started holds for its resume; nexos calls `yolo` autopilot.
-fn mode(word: &str) -> &str {
-    if word == "yolo" { "autopilot" } else { word }
 }
 
 fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {

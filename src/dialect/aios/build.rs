@@ -22,6 +22,9 @@ use crate::model::Wanted;
 /// A build that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
 const ABANDONED_SECONDS: i64 = 3_600;
 
+/// Stands for the subtask after those that the state names.
+pub(super) const NEXT: &str = "next";
+
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let tree = match Tree::read(files) {
@@ -70,7 +73,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
                 Some(total) => format!("The next subtask of the plan, {done} of {total} done"),
                 None => "The next subtask of the plan, if there is one".to_owned(),
             };
-            add(&mut steps, "next", title, Status::Pending);
+            add(&mut steps, NEXT, title, Status::Pending);
         }
     }
     steps

@@ -14,13 +14,10 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Wanted;
-use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::human_age;
 
@@ -109,27 +106,8 @@ impl<'a> Tree<'a> {
 
     /// Returns a run of the workflow without steps.
     pub(super) fn run(&self, kind: Kind, workflow: &str, title: String) -> Run {
-        Run {
-            id: RunId::new(kind.run_id(&self.subject(kind))),
-            dialect: DialectId::Aios,
-            title,
-            workflow: workflow.to_owned(),
-            status: RunStatus::Active,
-            state_files: vec![self.files.state.clone()],
-            steps: Vec::new(),
-            position: None,
-            done_elsewhere: 0,
-            goal: None,
-            started_at: None,
-            stamp: None,
-            workspace: WorkspaceRecord::default(),
-            after: None,
-            interruption: None,
-            mode: None,
-            resumes: 0,
-            writable: true,
-            degraded: false,
-        }
+        let files = vec![self.files.state.clone()];
+        Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files)
     }
 
     /// Hands the run over with everything that was said on the way.

@@ -69,7 +69,9 @@ fn by_path(kind: Kind, path: &RelPath) -> String {
 
 fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
     match kind {
-        Kind::QaLoop | Kind::DevCycle | Kind::Paused | Kind::Ade | Kind::Build => Some(subject),
+        // Without a story its file is called `current.json`.
+        Kind::Ade => Some(subject).filter(|story| story != "current"),
+        Kind::QaLoop | Kind::DevCycle | Kind::Paused | Kind::Build => Some(subject),
         Kind::Bob => {
             word(node, &["session_state", "progress", "current_story"]).map(|story| story::name_of(story).to_owned())
         }

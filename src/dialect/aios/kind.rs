@@ -117,15 +117,18 @@ impl Kind {
     /// Tells whether its states are written.
     pub(super) const fn is_written(self) -> bool {
         match self {
-            Self::Epic | Self::Pipeline | Self::QaLoop | Self::Guided | Self::DevCycle | Self::Paused => true,
-            Self::Engine
+            Self::Epic
+            | Self::Pipeline
+            | Self::QaLoop
+            | Self::Guided
+            | Self::DevCycle
+            | Self::Paused
             | Self::Ade
             | Self::Phases
-            | Self::Bob
             | Self::Build
-            | Self::Record
-            | Self::StoryCycle
-            | Self::Spec => false,
+            | Self::Bob
+            | Self::Record => true,
+            Self::Engine | Self::StoryCycle | Self::Spec => false,
         }
     }
 

@@ -47,6 +47,7 @@ mod surgery;
 mod testing;
 mod write;
 
+use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Leftover;
@@ -146,6 +147,10 @@ impl Dialect for Aios {
 
     fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
         places::backup_of(path)
+    }
+
+    fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        write::put_away(files).map(|()| None)
     }
 
     fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {

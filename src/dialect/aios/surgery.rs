@@ -204,6 +204,36 @@ impl<'a> Sheet<'a> {
         done.map_err(|refused| self.refusal(pointer, refused))
     }
 
+    /// Enters an id into a list, once: as a number where the list has numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn enlist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+        if self.listed(pointer, id).is_some() {
+            return Ok(());
+        }
+        let has_texts = self.items(pointer).iter().any(|item| matches!(item.kind, Kind::Text(_)));
+        let value = match id.parse::<u64>() {
+            Ok(number) if !has_texts => json!(number),
+            Ok(_) | Err(_) => json!(id),
+        };
+        self.push(pointer, &value)
+    }
+
+    /// Takes an id out of a list.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn delist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+        self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
+    }
+
+    fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
+        self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
+    }
+
     fn refusal(&self, pointer: &str, refused: Option<yaml::Refused>) -> EditError {
         let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
         let (line, why) = refused.map_or((None, "a value of another type is in the way"), |refused| {

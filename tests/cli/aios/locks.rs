@@ -39,6 +39,7 @@ fn sandbox() -> Sandbox {
         "workflowId: development-cycle\ncurrentPhase: 1_validation\ncurrentStory: docs/stories/1.1.story.md\n\
          lastUpdated: 2026-01-31T11:30:00Z\nphaseResults: { 1_validation: { status: completed } }\n",
     );
+    sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** Ready\n");
     sandbox
 }
 

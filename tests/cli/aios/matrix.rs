@@ -398,3 +398,112 @@ fn a_workflow_begun_for_the_same_story_since_stops_the_older_one() {
     assert_eq!(older.at("/findings/0/code"), "rival-run");
     sandbox.piton(["plan", "dev-2.1"]).run().expect_code(0);
 }
+
+#[test]
+fn what_was_never_saved_is_never_put_away() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STORY, &story("2.1", "InProgress")).file("docs/stories/3.1/spec/requirements.json", "{}\n");
+    let before = sandbox.tree();
+    for run in ["sdc-2.1", "spec-3.1"] {
+        let refused = sandbox.piton(["archive", run, "--yes"]).run().expect_code(1);
+        let message = refused.at("/error/message").as_str().unwrap().to_owned();
+        assert!(message.contains("nothing to put away"), "{message}");
+        let plan = sandbox.piton(["plan", run]).run();
+        assert!(plan.at("/data/question/on_restart").is_null(), "{plan}");
+    }
+    let changed: Vec<String> =
+        before.changes(&sandbox.tree()).into_iter().filter(|path| !path.contains(".piton")).collect();
+    assert_eq!(changed, [""; 0]);
+}
+
+#[test]
+fn what_is_partly_valid_is_told_word_for_word() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        ".aiox/w-20260131-abc123-state.yaml",
+        "instance_id: w-20260131-abc123\nworkflow_name: Greenfield\nstarted_at: \"2026-01-31T10:00:00Z\"\nupdated_at: \
+         \"2026-01-31T11:00:00Z\"\nstatus: active\nsteps:\n  - { phase: plan, agent: pm, action: write brief, status: completed \
+         }\n  - { phase: plan, agent: architect, action: design, status: completed }\n  - { phase: build, agent: dev, action: \
+         build, status: pending }\nartifacts:\n  - { created_by_step: 0, path: docs/brief.md, status: created }\n  - { \
+         created_by_step: 1, path: docs/design.md, status: created }\n",
+    );
+    // At 11:00, while the run was under way.
+    sandbox.file("docs/brief.md", "a brief\n").modified("docs/brief.md", 1_769_857_200);
+    let text = sandbox.piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
+    let (block, rest) = text.split_once("Workflow resume plan:").unwrap();
+    assert_eq!(
+        block,
+        "=== Partial Resume Possible: Workflow Greenfield ===
+
+Valid phases (can be preserved):
+  - Phase 1: write brief -- Output still valid
+
+Invalid phases (must be re-run):
+  - Phase 2: design -- Output is missing
+
+Suggestion: Resume from Phase 2, using Phase 1 outputs.
+"
+    );
+    assert!(rest.contains("Proceed? (yes / restart from scratch / cancel)\n  (default: cancel)"), "{rest}");
+}
+
+#[test]
+fn what_may_go_on_goes_on_in_every_mode_after_its_consent() {
+    for (situation, mode, answer, code) in [
+        (Situation::Clean, "autopilot", "", 0),
+        (Situation::Clean, "interactive", "", 0),
+        (Situation::Clean, "preflight", "yes\n", 9),
+        (Situation::Clean, "preflight", "proceed\n", 0),
+        (Situation::Warnings, "autopilot", "", 0),
+        (Situation::Warnings, "interactive", "yes\n", 9),
+        (Situation::Warnings, "preflight", "proceed\n", 0),
+    ] {
+        let sandbox = situation.build();
+        let stories = sandbox.read(STORY);
+        let resume = sandbox.piton(["resume", "--mode", mode, "--format", "text"]).stdin(answer).run();
+        assert_eq!(resume.code, code, "{situation:?} {mode}\n{resume}");
+        assert_eq!(sandbox.read(LOOP) != updated(), code == 0, "{situation:?} {mode}");
+        assert_eq!(sandbox.read(STORY), stories, "stories are never written");
+        if code == 0 {
+            let validation = if situation == Situation::Clean { "clean" } else { "1 warning" };
+            let block = format!(
+                "=== Resuming: QA Loop ===\nStory: 2.1\nPhase: 2/5 -- Fix what review 2 found\nAgent: @dev\nState age: 30 \
+                 minutes\nValidation: {validation}\n\nHanding off to @dev...\n"
+            );
+            assert!(resume.stdout.starts_with(&block), "{resume}");
+        }
+    }
+}
+
+#[test]
+fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
+    let sandbox = Situation::Warnings.build();
+    sandbox.file("qa/2.1/orchestration-log-20260131T090000Z.md", "# Orchestration\n");
+    sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(0);
+    let block = "[2026-01-31T12:00:00Z] Workflow resumed: QA Loop for story 2.1\nState source: qa/2.1/loop-status.json\nResume \
+                 point: Iteration 2/5 -- @dev\nInterruption duration: 30 minutes\nValidation: 1 warning\n";
+    let log = sandbox.read("qa/2.1/orchestration-log-20260131T090000Z.md");
+    assert_eq!(log, format!("# Orchestration\n\n{block}"));
+    let own = sandbox.read("qa/2.1/.piton/loop-status.json/log.jsonl");
+    let own = own.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let line = own.into_iter().find(|line| line["decision"] == "resumed").unwrap();
+    assert_eq!((&line["said"], &line["validation"]), (&block.into(), &"warnings".into()));
+    assert!(line["warnings"][0].as_str().unwrap().contains("`Ready`"), "{line}");
+    // In the other modes somebody was there.
+    let sandbox = Situation::Clean.build();
+    sandbox.piton(["resume"]).run().expect_code(0);
+    assert!(!sandbox.exists("qa/2.1/orchestration-log-20260131T090000Z.md"));
+    assert!(sandbox.exists("qa/2.1/.piton/loop-status.json/log.jsonl"));
+}
+
+#[test]
+fn what_nobody_saved_is_resumed_without_a_word_in_any_file_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STORY, &story("2.1", "InProgress")).git_init();
+    let before = sandbox.tree();
+    let resume = sandbox.piton(["resume", "--mode", "autopilot", "--format", "text"]).run().expect_code(0);
+    assert!(resume.stdout.starts_with("=== Resuming: SDC ===\nStory: 2.1\nPhase: 3 -- Implement\n"), "{resume}");
+    let changes = before.changes(&sandbox.tree());
+    let others: Vec<&String> = changes.iter().filter(|path| !path.contains(".piton")).collect();
+    assert_eq!(others, [""; 0], "{changes:?}");
+}

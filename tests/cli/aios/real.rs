@@ -59,15 +59,15 @@ fn write_and_compare(sandbox: &Sandbox, state: &str) {
     // The stamp of the file is later than the clock of the test, and stamps never run backwards.
     let later = "2026-02-06T16:00:00Z";
     assert!(before.contains(&format!("updated_at: \"{later}\"")) && !before.contains(at));
-    let (head, tail) = before.split_once("    2:\n      status: approved\n").unwrap();
-    let (_, tail) = tail.split_once("    3:\n").unwrap();
+    let (head, tail) = before.split_once("    2:\n      status: approved\n").expect("the verdict of wave 2");
+    let (_, tail) = tail.split_once("    3:\n").expect("the verdict of wave 3");
     let begun = format!("{head}    3:\n{tail}")
         .replace("current_wave: 3", "current_wave: 2")
         .replace("started_at: \"2026-02-06T15:00:00Z\"", &format!("started_at: \"{later}\""))
         .replace("completed_at: \"2026-02-06T15:25:00Z\"", "completed_at: null");
     assert_eq!(sandbox.read(state), begun);
     sandbox.piton(["finish", "ACT-6"]).run().expect_code(0);
-    let act_6 = begun.split_once("        ACT-6:\n").unwrap();
+    let act_6 = begun.split_once("        ACT-6:\n").expect("the story");
     let done = act_6.1.replacen("status: in_progress", "status: completed", 1);
     let done = done.replacen("completed_at: null", &format!("completed_at: \"{later}\""), 1);
     assert_eq!(sandbox.read(state), format!("{}        ACT-6:\n{done}", act_6.0));

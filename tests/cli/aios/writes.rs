@@ -3,33 +3,10 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::support::Output;
+use super::next;
+use super::refused;
+use super::run;
 use crate::support::Sandbox;
-
-/// Runs one command that has to succeed.
-fn run(sandbox: &Sandbox, command: &str) -> Output {
-    sandbox.piton(command.split(' ')).run().expect_code(0)
-}
-
-/// Runs one command that is refused, and returns the message.
-fn refused(sandbox: &Sandbox, command: &str) -> String {
-    let before = sandbox.tree();
-    let output = sandbox.piton(command.split(' ')).run();
-    assert_ne!(output.code, 0, "{command}");
-    let mut changes = before.changes(&sandbox.tree());
-    changes.retain(|change| !change.contains(".piton"));
-    assert_eq!(changes, [""; 0], "{command}");
-    output.at("/error/message").as_str().unwrap_or_default().to_owned()
-}
-
-fn next(sandbox: &Sandbox) -> String {
-    let plan = sandbox.piton(["plan"]).run();
-    let next = plan.at("/data/next/0");
-    match (next["action"].as_str(), next["step"].as_str()) {
-        (Some(action), Some(step)) => format!("{action} {step}"),
-        _ => plan.at("/data/verdict").as_str().unwrap_or_default().to_owned(),
-    }
-}
 
 fn verdict(sandbox: &Sandbox) -> Value {
     sandbox.piton(["plan"]).run().at("/data/verdict")
@@ -368,6 +345,7 @@ mod cycles {
     fn a_cycle_goes_through_its_phases() {
         let sandbox = Sandbox::new();
         sandbox.file(STATE, FRESH);
+        sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n");
         for (then, command) in [
             ("run 1_validation", "begin 1_validation"),
             ("retry 1_validation", "finish 1_validation"),

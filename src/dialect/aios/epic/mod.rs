@@ -29,7 +29,6 @@ use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
@@ -104,6 +103,7 @@ impl<'a> Book<'a> {
             let message = "the state has no `waves`, so nobody can tell what is left";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
+        self.look_at_mode();
         self.look_at_plan();
         let steps = steps::build(&mut self);
         self.compare_current_wave();
@@ -112,26 +112,17 @@ impl<'a> Book<'a> {
         let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
         let id = clean_line(&self.state.id, 100);
         let is_named = id.to_lowercase().starts_with("epic");
+        let title = format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " });
+        let files = vec![self.files.state.clone()];
         let run = Run {
-            id: RunId::new(Kind::Epic.run_id(&self.state.id)),
-            dialect: DialectId::Aios,
-            title: format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " }),
-            workflow: "epic-execution".to_owned(),
             status,
-            state_files: vec![self.files.state.clone()],
             steps,
             position,
-            done_elsewhere: 0,
-            goal: None,
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             workspace: self.workspace(),
-            after: None,
-            interruption: None,
             mode: self.state.mode.as_deref().and_then(Mode::of_word),
-            resumes: 0,
-            writable: true,
-            degraded: false,
+            ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
     }
@@ -156,6 +147,13 @@ impl<'a> Book<'a> {
                 self.findings.push(Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state));
                 RunStatus::Active
             }
+        }
+    }
+
+    fn look_at_mode(&mut self) {
+        if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
+            let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
+            self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 

@@ -3,11 +3,17 @@
 //! Every kind has a module. A word that a format does not have is not made up: the change is refused with what to do instead.
 //! Stories and artifacts are never written (C-10).
 
+mod ade;
+mod bob;
+mod build;
 mod dev_cycle;
+mod engine_state;
 mod epic;
 mod guided;
 mod paused;
+mod phases;
 mod qa_loop;
+mod record;
 
 use super::kind::Kind;
 use super::story_cycle;
@@ -35,9 +41,12 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         Kind::DevCycle => dev_cycle::edit(files, change),
         Kind::Paused => paused::edit(files, change),
         Kind::StoryCycle | Kind::Spec => implied(kind, files, change),
-        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record => {
-            Err(read_only(kind, files, change))
-        }
+        Kind::Engine => engine_state::edit(files, change),
+        Kind::Ade => ade::edit(files, change),
+        Kind::Phases => phases::edit(files, change),
+        Kind::Build => build::edit(files, change),
+        Kind::Record => record::edit(files, change),
+        Kind::Bob => bob::edit(files, change),
     }
 }
 
@@ -58,16 +67,6 @@ fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, Ed
         "its artifacts are the record. Leave the artifact of the step, then run `piton plan`".to_owned()
     };
     Err(EditError::Unsupported(format!("{path} is {}, and no state of this run is saved: {instead}", kind.what())))
-}
-
-/// Says that states of this kind are planned from, and its own agents write them.
-fn read_only(kind: Kind, files: &FileSet, change: &Change) -> EditError {
-    let step = change.kind.step().map_or_else(String::new, |step| format!(" of {step}"));
-    let (what, path) = (kind.what(), &files.state);
-    EditError::Unsupported(format!(
-        "{path} is {what}, which Piton reads and does not write: nothing was changed; let the agent that runs it record the \
-         outcome{step}, or edit the file, then run `piton plan`"
-    ))
 }
 
 fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
@@ -111,5 +110,17 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
         | Status::Cancelled => {
             no_word(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
         }
+    }
+}
+
+/// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
+pub(super) fn put_away(files: &FileSet) -> Result<(), EditError> {
+    match Kind::of(files) {
+        Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
+            "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",
+            files.state,
+            kind.what()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
