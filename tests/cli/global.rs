@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "list",
     "plan",
     "context",
@@ -23,6 +23,7 @@ const VERBS: [&str; 23] = [
     "resume",
     "history",
     "restore",
+    "repair",
     "archive",
     "setup",
     "statusline",
