@@ -91,6 +91,18 @@ impl Scratch {
         project
     }
 
+    /// Makes the stories of an AIOS project, twenty to an epic; every fourth is being worked on.
+    pub(crate) fn stories(&self, name: &str, stories: usize) -> PathBuf {
+        let project = self.project(name);
+        for at in 0..stories {
+            let id = format!("{}.{}", at / 20 + 1, at % 20 + 1);
+            let status = ["InProgress", "Done", "Draft", "Done"][at % 4];
+            let path = format!("docs/stories/epic-{}/{id}.story.md", at / 20 + 1);
+            put(&project.join(path), story(&id, status).as_bytes());
+        }
+        project
+    }
+
     fn project(&self, name: &str) -> PathBuf {
         let project = self.top().join(name);
         // Without it the project would be the repository around the scratch folder.
@@ -162,6 +174,24 @@ fn nine_step_state(name: &str, phases: usize) -> String {
 }}
 "#
     )
+}
+
+fn story(id: &str, status: &str) -> String {
+    let mut text =
+        format!("# Story {id}: Part of the bench\n\n## Status\n\n**{status}**\n\n## Acceptance Criteria\n\n");
+    for number in 1..=8 {
+        let _ = writeln!(text, "{number}. A user sees what the program did, and why, without looking it up elsewhere.");
+    }
+    text.push_str("\n## Tasks / Subtasks\n\n");
+    for number in 1..=20 {
+        let mark = if number <= 10 { "x" } else { " " };
+        let _ = writeln!(text, "- [{mark}] Task {number}: write the code, its tests and a page about it");
+    }
+    text.push_str("\n## Dev Notes\n\n");
+    for _ in 0..40 {
+        text.push_str("What was found while the story was made, in a line that is about as long as people write.\n");
+    }
+    text
 }
 
 fn task_file(number: usize) -> String {

@@ -160,4 +160,19 @@ fn lists(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
         ],
     );
     rows.extend(contest::compared(results, 0, &["", "≤ 300 ms", ""]));
+    let stories = scratch.stories("stories", 1_000);
+    let find = || {
+        let mut command = Command::new("find");
+        command.arg(&stories);
+        command
+    };
+    let list = || tools.piton(&stories, &["list"]);
+    let results = contest::hold(
+        7,
+        &mut [
+            Contender::new("find, 1,000 stories".to_owned(), &find),
+            Contender::new("list, 1,000 stories of AIOS".to_owned(), &list),
+        ],
+    );
+    rows.extend(contest::compared(results, 0, &["", "≤ 300 ms"]));
 }

@@ -195,14 +195,14 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
     let can_ask = output::can_ask() && format == Format::Text;
     match ops::resume(world, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
-        Taken::Ask(report, question) => {
-            let reads_answer = can_ask || world.mode == Mode::Preflight;
+        Taken::Ask(report, question, mode) => {
+            let reads_answer = can_ask || mode == Mode::Preflight;
             if !reads_answer {
                 return Ok(ops::without_consent(*report));
             }
             output::say(&render::text(&report, false, false))?;
             let answer = output::ask(&question.text)?;
-            match ops::answered(&question, world.mode, answer.as_deref()) {
+            match ops::answered(&question, mode, answer.as_deref()) {
                 ops::Answer::GoOn => {}
                 ops::Answer::StartFresh => return Ok(ops::archive(world, true)?),
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
@@ -210,7 +210,7 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
             request.yes = true;
             match ops::resume(world, &request, false)? {
                 Taken::Report(report) => Ok(*report),
-                Taken::Ask(report, _) => Ok(ops::without_consent(*report)),
+                Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
         }
     }

@@ -17,6 +17,8 @@ use crate::ops::OpError;
 pub(super) struct CliError {
     exit: Exit,
     error: anyhow::Error,
+    /// What the run's own system says in place of the message, for people.
+    said: Vec<String>,
     hints: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -24,7 +26,7 @@ pub(super) struct CliError {
 impl CliError {
     pub(super) fn usage(message: String) -> Self {
         let hints = vec!["piton --help, or piton VERB --help".to_owned()];
-        Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new() }
+        Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new(), said: Vec::new() }
     }
 
     /// Takes apart what clap says: the message, then tips and the usage.
@@ -44,12 +46,13 @@ impl CliError {
     /// Says that the work is done and only its result could not be printed.
     pub(super) fn unprinted(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("the result could not be printed");
-        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new() }
+        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new(), said: Vec::new() }
     }
 
     pub(super) fn of(error: OpError) -> Self {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
+        let said = ops::said(&error);
         let findings = match &error {
             OpError::NoRun { findings, .. }
             | OpError::Unreadable { findings, .. }
@@ -62,22 +65,22 @@ impl CliError {
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();
-                Self { exit, error: anyhow::Error::msg(own.message), hints, findings }
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, said }
             }
-            None => Self { exit, error: error.into(), hints, findings },
+            None => Self { exit, error: error.into(), hints, findings, said },
         }
     }
 }
 
 impl From<anyhow::Error> for CliError {
     fn from(error: anyhow::Error) -> Self {
-        Self { exit: Exit::Bug, error, hints: vec![REPORT.to_owned()], findings: Vec::new() }
+        Self { exit: Exit::Bug, error, hints: vec![REPORT.to_owned()], findings: Vec::new(), said: Vec::new() }
     }
 }
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        Self { exit: Exit::Unreadable, error: error.into(), hints: Vec::new(), findings: Vec::new() }
+        Self { exit: Exit::Unreadable, error: error.into(), hints: Vec::new(), findings: Vec::new(), said: Vec::new() }
     }
 }
 
@@ -110,7 +113,12 @@ fn text(error: &CliError, message: &str) -> Text {
         Exit::No | Exit::Person | Exit::Ambiguous | Exit::Conflict => ("⚠️  ", Tone::Warn),
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
-    text.put(tone, format!("{mark}{message}")).end();
+    if error.said.is_empty() {
+        text.put(tone, format!("{mark}{message}")).end();
+    }
+    for line in &error.said {
+        text.line(line);
+    }
     for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {
         let place = finding.file.as_ref().map_or_else(String::new, |file| match (finding.line, finding.column) {
             (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),

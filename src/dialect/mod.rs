@@ -23,10 +23,12 @@ use serde_json::Value;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
+use crate::model::Compared;
 use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -60,6 +62,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
+
+    /// Says what the evidence means in the system's own terms, beyond what the planner knows of every run.
+    fn weigh(&self, _files: &FileSet, _run: &Run, _evidence: &Evidence) -> Weighed {
+        Weighed::default()
+    }
 
     /// Computes what a change does to the bytes. The change was admitted by `engine::transition` already.
     ///
@@ -116,15 +123,45 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Returns the plan in the system's own words.
-    fn native(&self, run: &Run, plan: &Plan) -> Value;
+    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
+
+    /// Says in the system's own words where a run goes on and since when it rests, for a list to choose from; `None` leaves the
+    /// list's own words.
+    fn row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
+        None
+    }
+
+    /// Returns what the system says when several of its runs could be meant: the number and the row of each.
+    fn choice(&self, _rows: &[(usize, &str)]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns what the system says when a resume came to nothing, with why and what to do about it.
+    fn failure(&self, _title: &str, _state: &RelPath, _reason: &str, _action: &str) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns what the system's own messages say about the situation.
     fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
         Vec::new()
     }
 
+    /// Returns what the system's own log gets when a run goes on, and the file of that log where it keeps one for such a run;
+    /// `None` where it has no words for it.
+    fn log(&self, _run: &Run, _plan: &Plan, _findings: &[Finding], _at: Timestamp) -> Option<LogBlock> {
+        None
+    }
+
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Is one entry of the log that a system keeps of its orchestrations.
+#[derive(Debug)]
+pub(crate) struct LogBlock {
+    pub(crate) text: String,
+    /// `None` for a run of which nothing is saved.
+    pub(crate) file: Option<RelPath>,
 }
 
 /// Is where the state of a run lay once.
@@ -180,6 +217,14 @@ pub(crate) struct Loaded {
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: Wanted,
+}
+
+/// Is what the evidence means to a system.
+#[derive(Debug, Default)]
+pub(crate) struct Weighed {
+    pub(crate) findings: Vec<Finding>,
+    /// One row for every file that was compared, for a preflight.
+    pub(crate) compared: Vec<Compared>,
 }
 
 /// Says why a change cannot be written.

@@ -51,6 +51,7 @@ pub(crate) fn run_with(steps: Vec<Step>) -> Run {
         workspace: WorkspaceRecord::default(),
         after: None,
         interruption: None,
+        mode: None,
         resumes: 0,
         writable: true,
         degraded: false,

@@ -13,7 +13,7 @@ pub(crate) struct Graph<'a> {
     index: BTreeMap<&'a str, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    /// Positions in dependency order, natural order of the ids on ties; what is on, or behind, a circle comes last.
+    /// Positions in dependency order, on ties the place that a plan gives, then the natural order of the ids; what is on, or behind, a circle comes last.
     order: Vec<usize>,
     /// The inverse of `order`.
     rank: Vec<usize>,
@@ -50,7 +50,7 @@ impl<'a> Graph<'a> {
     /// Sorts so that every dependency comes first; what remains is on, or behind, a circle.
     fn sort(&mut self) {
         let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
-        by_id.sort_by(|a, b| self.run.steps[*a].id.cmp(&self.run.steps[*b].id));
+        by_id.sort_by_key(|at| (self.run.steps[*at].place, &self.run.steps[*at].id));
         let natural = inverse(&by_id);
         let mut missing: Vec<usize> = self.depends_on.iter().map(Vec::len).collect();
         let mut ready: BTreeSet<(usize, usize)> =

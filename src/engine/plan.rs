@@ -43,8 +43,6 @@ pub(crate) struct Planned {
     pub(crate) answered_no: bool,
     /// In autopilot the plan is clean and fresh enough to go on without asking.
     pub(crate) unattended: bool,
-    /// The caller wants to see every check.
-    pub(crate) preflight: bool,
 }
 
 /// Plans how a run goes on.
@@ -106,6 +104,7 @@ impl World<'_> {
         let plan = Plan {
             run: header,
             verdict,
+            mode: options.mode,
             interruption: planner.interruption(&chosen, evidence, all_over, &findings),
             steps: planner.groups(&chosen),
             age,
@@ -120,8 +119,7 @@ impl World<'_> {
             native: Value::Null,
         };
         let live_owner = matches!(evidence.owner, Owner::Live { .. });
-        let preflight = options.mode == Mode::Preflight;
-        Planned { plan, findings, live_owner, answered_no: chosen.answered_no, unattended, preflight }
+        Planned { plan, findings, live_owner, answered_no: chosen.answered_no, unattended }
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {

@@ -89,5 +89,6 @@ fn ask(text: &str, options: &[&str], default: &str) -> Question {
         default: Some(default.to_owned()),
         on_yes: None,
         on_no: None,
+        on_restart: None,
     }
 }

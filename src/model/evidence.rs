@@ -1,6 +1,7 @@
 //! What disk and git say now, gathered by `store`, judged by `engine`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,8 +19,31 @@ pub(crate) struct Wanted {
     pub(crate) commits: Vec<String>,
     /// Documents that must be there, relative to the main worktree: the plan, say.
     pub(crate) documents: Vec<RelPath>,
+    /// Ask git what these files held when the state was saved.
+    pub(crate) past: Option<WantedPast>,
+    /// Branches that the state names.
+    pub(crate) branches: Vec<String>,
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
     pub(crate) workspace: Option<Option<RelPath>>,
+    /// Whether one of these processes lives.
+    pub(crate) drivers: Vec<Driver>,
+}
+
+/// Is a process that a file of the system's own names as the one that drives the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Driver {
+    pub(crate) pid: u32,
+    /// What it calls itself and by which file it holds the run, for people.
+    pub(crate) name: String,
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// Is what a run wants to compare with the time at which its state was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WantedPast {
+    /// The stamp of the state: the commit that has the state as it is now counts before it.
+    pub(crate) since: Timestamp,
+    pub(crate) files: Vec<RelPath>,
 }
 
 /// Is a file that a step should have left.
@@ -46,12 +70,35 @@ pub(crate) struct Evidence {
     pub(crate) records: Vec<EvidenceRecord>,
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
+    /// `None` where nobody asked, or git has no commit from before the state was saved.
+    pub(crate) past: Option<Past>,
+    /// Whether the branches that the state names exist; those of which nothing could be found out are left out.
+    pub(crate) branches: BTreeMap<String, bool>,
+    /// What is checked out, where a run names branches; `None` as well with a detached HEAD.
+    pub(crate) checked_out: Option<String>,
     pub(crate) owner: Owner,
     /// What the client told, since the last write, about the session that drives the run or drove it last; oldest first.
     pub(crate) session: Vec<SessionLine>,
     /// When the primary state file was committed to git or changed on disk, for runs without a stamp of their own.
     pub(crate) committed_at: Option<Timestamp>,
     pub(crate) modified_at: Option<Timestamp>,
+}
+
+/// Is what git held when the state was saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// The commit that was compared with.
+    pub(crate) commit: String,
+    pub(crate) files: BTreeMap<RelPath, PastFile>,
+}
+
+/// Is one file as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PastFile {
+    /// `None` when it was not there.
+    pub(crate) content: Option<Arc<[u8]>>,
+    /// A commit since then changed it.
+    pub(crate) is_committed_since: bool,
 }
 
 /// Is what is at a path.

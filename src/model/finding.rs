@@ -140,11 +140,19 @@ finding_codes! {
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
     FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
-    KindNotResumed "kind-not-resumed" Info false "A saved state of a kind that Piton recognises and does not resume yet.";
+    PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";
+    FileUnclassified "file-unclassified" Info false "A file where states lie is of no kind that is known, or cannot be parsed; it is not read.";
+    StatePutAside "state-put-aside" Info false "A saved state that its own system renamed out of the way, or a copy of one; it is evidence, and no run.";
     RunEnded "run-ended" Info false "A saved state says that its run is over or was given up: it is evidence, and no run.";
     StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.";
     StoryMissing "story-missing" Blocking true "The file of a story is not there.";
+    StoryChanged "story-changed" Warning true "A story was changed after the state was saved.";
+    WorkChanged "work-changed" Warning true "Commits made after the state was saved changed files that the run works on.";
+    RivalRun "rival-run" Blocking true "Another workflow was begun for the same story after this one was cut off.";
+    PathForeign "path-foreign" Warning false "A path in the state is of another machine; the file was found by the end of it.";
+    AgentMissing "agent-missing" Warning true "The agent of the next step is not among those that the project has.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
+    LogUnwritten "log-unwritten" Warning false "The run goes on, and the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }
 

@@ -26,7 +26,8 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Wanted, WantedOutput, Workspace,
+    CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,
+    WantedOutput, WantedPast, Workspace,
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
@@ -36,8 +37,8 @@ pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use options::{Mode, Options};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
-    RunHeader, StepGroups, Strategy, Verdict,
+    Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
+    Question, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,

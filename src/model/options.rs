@@ -22,6 +22,28 @@ pub(crate) enum Mode {
     Preflight,
 }
 
+impl Mode {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Autopilot => "autopilot",
+            Self::Interactive => "interactive",
+            Self::Preflight => "preflight",
+        }
+    }
+
+    /// Reads the word by which a state says in which mode its run was started; AIOS calls autopilot `yolo`
+    /// (dotagent-and-aios.md 2.2, 2.10).
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
+        match letters.to_ascii_lowercase().as_str() {
+            "yolo" | "autopilot" => Some(Self::Autopilot),
+            "interactive" => Some(Self::Interactive),
+            "preflight" => Some(Self::Preflight),
+            _ => None,
+        }
+    }
+}
+
 /// Is what a caller asks of the planner. The clock is an input like any other.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Cause;
 use super::DialectId;
 use super::InterruptionKind;
+use super::Mode;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
@@ -17,6 +18,8 @@ use super::Timestamp;
 pub(crate) struct Plan {
     pub(crate) run: RunHeader,
     pub(crate) verdict: Verdict,
+    /// How much a person is asked: as the caller said, else as the run was started.
+    pub(crate) mode: Mode,
     /// What to do next, first things first. Steps that do not depend on each other come together.
     pub(crate) next: Vec<Next>,
     pub(crate) steps: StepGroups,
@@ -264,6 +267,9 @@ pub(crate) struct Question {
     /// What a spoken no means where that is more than leaving everything as it is: an exact command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_no: Option<String>,
+    /// What "restart from scratch" means, where that can be answered: an exact command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_restart: Option<String>,
 }
 
 /// Holds exact command lines for what comes next.
@@ -272,6 +278,17 @@ pub(crate) struct Commands {
     pub(crate) begin: Option<String>,
     pub(crate) context: Option<String>,
     pub(crate) resume: Option<String>,
+}
+
+/// Is one file that a run refers to, as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Compared {
+    pub(crate) file: String,
+    /// What it is to the run: `story of 3.2`, `output of 1_gather`.
+    pub(crate) role: String,
+    /// The run cannot go on without it.
+    pub(crate) critical: bool,
+    pub(crate) found: String,
 }
 
 /// Is what a system's own people call a situation, for the head of a text.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::DialectId;
 use super::Interruption;
+use super::Mode;
 use super::RelPath;
 use super::ReviewVerdict;
 use super::RunId;
@@ -41,6 +42,8 @@ pub(crate) struct Run {
     pub(crate) after: Option<After>,
     /// The interruption that the state itself records, when it does.
     pub(crate) interruption: Option<Interruption>,
+    /// How much a person was to be asked when it was started: that holds for its resume, unless the caller says otherwise.
+    pub(crate) mode: Option<Mode>,
     pub(crate) resumes: u32,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
@@ -87,6 +90,8 @@ pub(crate) struct Step {
     pub(crate) title: String,
     pub(crate) kind: StepKind,
     pub(crate) status: Status,
+    /// Where its system's own plan puts it among steps that may start at the same time; without it their ids decide.
+    pub(crate) place: Option<usize>,
     /// Steps with the same group are listed together (a phase, an epic's wave).
     pub(crate) group: Option<String>,
     pub(crate) agent: Option<String>,
@@ -237,6 +242,7 @@ impl Step {
             title: title.into(),
             kind: StepKind::Work,
             status: Status::Pending,
+            place: None,
             group: None,
             agent: None,
             agent_candidates: Vec::new(),
@@ -275,6 +281,37 @@ impl Step {
 }
 
 impl Run {
+    /// Returns an active run with nothing else known about it.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        dialect: DialectId,
+        title: String,
+        workflow: &str,
+        state_files: Vec<RelPath>,
+    ) -> Self {
+        Self {
+            id: RunId::new(id),
+            dialect,
+            title,
+            workflow: workflow.to_owned(),
+            status: RunStatus::Active,
+            state_files,
+            steps: Vec::new(),
+            position: None,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: None,
+            stamp: None,
+            workspace: WorkspaceRecord::default(),
+            after: None,
+            interruption: None,
+            mode: None,
+            resumes: 0,
+            writable: true,
+            degraded: false,
+        }
+    }
+
     pub(crate) fn step(&self, id: &StepId) -> Option<&Step> {
         self.steps.iter().find(|step| &step.id == id)
     }

@@ -40,6 +40,7 @@ pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
     Plan {
         run: header_of(run),
         verdict,
+        mode: super::Mode::default(),
         next: Vec::new(),
         steps: StepGroups::default(),
         interruption: None,

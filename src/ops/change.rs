@@ -190,7 +190,9 @@ impl<'a> Desk<'a> {
 
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
-        match store::lease::inspect_locked(&self.lock, self.world.clock, &self.world.environment) {
+        let environment = &self.world.environment;
+        let owner = store::lease::inspect_locked(&self.lock, self.world.clock, environment);
+        match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }

@@ -76,8 +76,9 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
             Ok(opened) => {
                 let unreadable =
                     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
-                let live = match store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, &world.environment)
-                {
+                let environment = &world.environment;
+                let owner = store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, environment);
+                let live = match store::lease::heed(owner, &opened.loaded.wanted.drivers, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };

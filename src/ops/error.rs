@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use super::report::ListedRun;
 use super::world::open_up;
+use crate::dialect;
 use crate::dialect::EditError;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
@@ -28,6 +29,9 @@ pub(crate) enum OpError {
     /// Several runs, and nobody said which.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
     Ambiguous { runs: Vec<ListedRun> },
+    /// A resume came to nothing, and the run's own system has words for that.
+    #[error("{error}")]
+    Resume { said: Vec<String>, error: Box<OpError> },
     /// The state says nothing that could be changed or planned.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
@@ -74,6 +78,7 @@ fn mistakes(count: usize) -> String {
 pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
+        OpError::Resume { error, .. } => exit_of_error(error),
         // Where a folder of runs is closed, nobody knows that there is none.
         OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
@@ -123,10 +128,22 @@ const fn exit_of_store(error: &StoreError) -> Exit {
     }
 }
 
+/// Returns what the run's own system says in place of the message, for people.
+pub(crate) fn said(error: &OpError) -> Vec<String> {
+    if let OpError::Resume { said, .. } = error {
+        return said.clone();
+    }
+    let OpError::Ambiguous { runs } = error else { return Vec::new() };
+    let rows: Option<Vec<(usize, &str)>> = runs.iter().map(|run| Some((run.number, run.said.as_deref()?))).collect();
+    let dialect = runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
+    rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice(&rows))
+}
+
 /// Returns what to do about an error: exact commands where there are any.
 pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
+        OpError::Resume { error, .. } => hints(error),
         OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
         OpError::Store(
             StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },

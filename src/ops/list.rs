@@ -99,13 +99,15 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
         progress: Progress::default(),
         state,
         path,
+        said: None,
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
         return Entry { spot: spot.clone(), row, shown: true, is_driven: false };
     };
     let evidence = world.evidence(opened, false);
-    let options = Options { mode: world.mode, age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
+    let options =
+        Options { mode: world.mode_of(run), age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
     // No row shows a revision, a digest of every state file.
     let header = opened.header_at(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
@@ -118,6 +120,7 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
+    row.said = opened.dialect.row(run, &planned.plan);
     row.verdict = planned.plan.verdict;
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;

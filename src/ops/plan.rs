@@ -48,10 +48,17 @@ pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpErr
 pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
-    let mut planned = engine::plan(run, opened.header(run), &evidence, opened.loaded.findings.clone(), &options);
-    planned.plan.native = opened.dialect.native(run, &planned.plan);
+    let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
+    let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
+    let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
+    planned.plan.native = opened.dialect.native(run, &planned.plan, &planned.findings);
+    if !weighed.compared.is_empty()
+        && let Some(native) = planned.plan.native.as_object_mut()
+    {
+        native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
+    }
     // The word that a preflight wants is the same everywhere.
-    if world.mode != Mode::Preflight
+    if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
     {
         planned.plan.question = Some(question);
@@ -64,7 +71,7 @@ pub(crate) fn report(opened: Opened, planned: Planned) -> Report {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);
-    let body = PlanReport { plan: planned.plan, run, notices, preflight: planned.preflight };
+    let body = PlanReport { plan: planned.plan, run, notices };
     Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }
 
@@ -103,7 +110,7 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
     let config = &world.project.config;
     Ok(Options {
         now: world.clock.now,
-        mode: world.mode,
+        mode: world.mode_of(run),
         from,
         retry: match &request.retry {
             None => None,

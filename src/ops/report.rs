@@ -63,8 +63,6 @@ pub(crate) struct PlanReport {
     pub(crate) run: Run,
     /// What the system's own messages say about the situation.
     pub(crate) notices: Vec<Notice>,
-    /// Every check is shown.
-    pub(crate) preflight: bool,
 }
 
 /// Is the context of a step.
@@ -103,6 +101,10 @@ pub(crate) struct ListedRun {
     pub(crate) state: String,
     /// Good as RUN for other verbs, at any time.
     pub(crate) path: String,
+    /// The same in the words of the run's own system, for people.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) said: Option<String>,
 }
 
 /// Says in three lines where a run is (`status/1`).

@@ -39,20 +39,33 @@ pub(crate) struct ResumeRequest {
 pub(crate) enum Taken {
     Report(Box<Report>),
     /// A person is to be asked this, about this plan; call again with `yes` when they agree.
-    Ask(Box<Report>, Question),
+    Ask(Box<Report>, Question, Mode),
 }
 
 /// Resumes the run that is meant. `can_ask`: a person sits at the terminal.
 pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
     let spot = select::spot(world)?;
     let opened = world.read(&spot)?;
-    let planned = plan::planned(world, &opened, opened.run()?, &request.plan)?;
-    match consent(world, &planned, request.yes, can_ask) {
+    let run = opened.run().map_err(|error| failed(&opened, error))?;
+    let planned = plan::planned(world, &opened, run, &request.plan)?;
+    match consent(&planned, request.yes, can_ask) {
         Consent::Given => {}
         Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(opened, planned)))),
-        Consent::Ask(question) => return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question)),
+        Consent::Ask(question) => {
+            let mode = planned.plan.mode;
+            return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
+        }
     }
-    take(world, &spot, &opened, planned, request).map(|report| Taken::Report(Box::new(report)))
+    let taken = take(world, &spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
+    Ok(Taken::Report(Box::new(taken)))
+}
+
+/// Puts a failure into the words of the run's own system, where it has any.
+fn failed(opened: &Opened, error: OpError) -> OpError {
+    let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
+    let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
+    let said = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
+    if said.is_empty() { error } else { OpError::Resume { said, error: Box::new(error) } }
 }
 
 enum Consent {
@@ -62,8 +75,9 @@ enum Consent {
     Ask(Question),
 }
 
-/// Rule 9. The verdict `resume` needs no person unless one is there or preflight wants its word; `confirm` always does.
-fn consent(world: &World, planned: &Planned, yes: bool, can_ask: bool) -> Consent {
+/// Rule 9. In interactive mode the verdict `resume` needs no person unless one is there; `confirm` always does. What autopilot
+/// may not take up by itself somebody has to agree to.
+fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
     let plan = &planned.plan;
     match plan.verdict {
         Verdict::Blocked if can_ask => match plan.question.as_ref().filter(|question| question.on_yes.is_some()) {
@@ -78,7 +92,7 @@ fn consent(world: &World, planned: &Planned, yes: bool, can_ask: bool) -> Consen
         {
             Consent::Given
         }
-        Verdict::Resume if world.mode != Mode::Preflight && !can_ask => Consent::Given,
+        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Consent::Given,
         Verdict::Resume | Verdict::Confirm => match &plan.question {
             Some(question) => Consent::Ask(question.clone()),
             None => Consent::Given,
@@ -102,6 +116,7 @@ fn take(
         desk.take_in(&written);
     }
     desk.take_lease("resume")?;
+    let unlogged = super::log::note(world, &desk, desk.opened.run()?, &planned, request.yes);
     let opened = &desk.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
@@ -109,7 +124,7 @@ fn take(
     let revision = opened.revision();
     let exit = super::Exit::Ok;
     let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision }));
-    Ok(Report { exit, body, findings: planned.findings })
+    Ok(Report { exit, body, findings: planned.findings.into_iter().chain(unlogged).collect() })
 }
 
 /// Returns the changes that one resume records: what the caller skips, then the resume itself.
@@ -176,6 +191,9 @@ pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) ->
         (Mode::Autopilot | Mode::Interactive, word) => matches!(word, "y" | "yes"),
     };
     let says_no = matches!(answer.as_str(), "n" | "no");
+    if question.on_restart.is_some() && matches!(answer.as_str(), "restart" | "restart from scratch") {
+        return Answer::StartFresh;
+    }
     match (says_yes, &question.on_yes, &question.on_no) {
         (true, None, _) => Answer::GoOn,
         (true, Some(_), _) => Answer::StartFresh,
@@ -224,6 +242,7 @@ mod tests {
             default: Some(default.to_owned()),
             on_yes: on_yes.then(String::new),
             on_no: on_no.then(String::new),
+            on_restart: None,
         };
         let plain = question("yes", false, false);
         let resume = question("yes", false, true);
@@ -241,6 +260,16 @@ mod tests {
             (&corrupt, None, Answer::Leave),
         ] {
             assert_eq!(answered(question, Mode::Interactive, answer), expected, "{answer:?}");
+        }
+        let restart = Question { on_restart: Some(String::new()), ..question("yes", false, false) };
+        for (answer, expected) in [
+            ("restart from scratch", Answer::StartFresh),
+            ("Restart", Answer::StartFresh),
+            ("cancel", Answer::Leave),
+            ("yes", Answer::GoOn),
+        ] {
+            assert_eq!(answered(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
+            assert_ne!(answered(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
         }
         assert_eq!(answered(&plain, Mode::Preflight, Some("y")), Answer::Leave);
         assert_eq!(answered(&plain, Mode::Preflight, Some("proceed")), Answer::GoOn);

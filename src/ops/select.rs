@@ -128,7 +128,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
     });
     let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
     open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
-    if world.mode == Mode::Autopilot
+    if world.mode() == Mode::Autopilot
         && let Some(newest) = newest(&open)
     {
         return Ok(newest.spot.clone());

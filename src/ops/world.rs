@@ -48,7 +48,8 @@ pub(crate) struct World {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
     pub(crate) clock: Clock,
-    pub(crate) mode: Mode,
+    /// What the caller asked for, by flag or environment.
+    asked_mode: Option<Mode>,
     /// RUN, when it was given and is no path that `project` was opened at.
     pub(crate) run: Option<String>,
     /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
@@ -83,13 +84,22 @@ impl World {
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
         let project = Project::open(run_path.as_deref().unwrap_or(&start), &environment)?;
-        let mode = match (request.mode, &environment.mode) {
-            (Some(mode), _) => mode,
-            (None, Some(text)) => parse_mode(text)?,
-            (None, None) => project.config.mode.unwrap_or_default(),
+        let asked_mode = match (request.mode, &environment.mode) {
+            (Some(mode), _) => Some(mode),
+            (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, clock, mode, run, run_path })
+        Ok(Self { project, environment, clock, asked_mode, run, run_path })
+    }
+
+    /// Returns the mode where no run is spoken of.
+    pub(crate) fn mode(&self) -> Mode {
+        self.asked_mode.or(self.project.config.mode).unwrap_or_default()
+    }
+
+    /// Returns the mode of a run: what the caller asked for, else the one it was started in.
+    pub(crate) fn mode_of(&self, run: &Run) -> Mode {
+        self.asked_mode.or(run.mode).unwrap_or_else(|| self.mode())
     }
 
     /// Walks the project once and returns every run in it, with what only looks like one.
@@ -162,7 +172,8 @@ impl World {
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
-        let without = Wanted { outputs: wanted.outputs.clone(), ..Wanted::default() };
+        let (outputs, drivers) = (wanted.outputs.clone(), wanted.drivers.clone());
+        let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         evidence

@@ -13,6 +13,7 @@ use super::git;
 use super::journal;
 use super::lease;
 use super::lock::RunLock;
+use super::past;
 use super::path::Root;
 use super::project::Project;
 use super::read;
@@ -44,6 +45,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
     let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
+    let owner = lease::heed(owner, &wanted.drivers, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
             own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, files))
@@ -75,6 +77,13 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         look_at_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
+        let saved = past::Saved { path: &files.state, bytes: files.bytes(&files.state) };
+        evidence.past = wanted.past.as_ref().and_then(|wanted| past::look(&files.root, wanted, &saved));
+        let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
+        evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();
+        if !wanted.branches.is_empty() {
+            evidence.checked_out = repository::head_above(&files.root).and_then(|head| head.branch);
+        }
         let folder =
             wanted.workspace.iter().flatten().map(|folder| folder.under(&files.root)).find(|folder| folder.is_dir());
         let is_settled = look_at_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);

@@ -29,6 +29,7 @@ use super::platform;
 use super::stage;
 use super::txn;
 use crate::model::CommitFact;
+use crate::model::RelPath;
 use crate::model::Timestamp;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -155,49 +156,74 @@ pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMa
     if asked.is_empty() {
         return facts;
     }
-    let mut command = command(worktree);
-    command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
-    let answer = command.spawn().ok().and_then(|child| {
-        ask(child, move |stdin, stdout| {
-            let mut objects = Objects { stdin: stdin?, stdout: BufReader::new(stdout) };
-            objects.facts(asked)
-        })
-    });
-    if let Some((Some(found), _)) = answer {
-        facts.extend(found);
-    }
+    facts.extend(with_objects(worktree, move |objects| objects.facts(asked)).unwrap_or_default());
     facts
 }
 
+/// Lets questions about objects be asked of one process; `None` without an answer.
+pub(super) fn with_objects<T: Send + 'static>(
+    worktree: &Utf8Path,
+    question: impl FnOnce(&mut Objects) -> Option<T> + Send + 'static,
+) -> Option<T> {
+    let mut command = command(worktree);
+    command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
+    let (answer, _) = ask(command.spawn().ok()?, move |stdin, stdout| {
+        question(&mut Objects { stdin: stdin?, stdout: BufReader::new(stdout) })
+    })?;
+    answer
+}
+
 /// Is a running `git cat-file --batch`.
-struct Objects {
+pub(super) struct Objects {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-/// Is what matters of a commit.
-struct Commit {
+/// Is one object as git has it.
+struct Object {
     sha: String,
-    time: i64,
-    parents: Vec<String>,
+    kind: String,
+    body: Vec<u8>,
+}
+
+/// Is what matters of a commit.
+pub(super) struct Commit {
+    pub(super) sha: String,
+    pub(super) time: i64,
+    pub(super) parents: Vec<String>,
 }
 
 impl Objects {
     /// Reads a commit by any of its names: the outer `None` when git is gone, the inner one when there is no such commit.
-    fn commit(&mut self, name: &str) -> Option<Option<Commit>> {
-        writeln!(self.stdin, "{name}^{{commit}}").and_then(|()| self.stdin.flush()).ok()?;
+    pub(super) fn commit(&mut self, name: &str) -> Option<Option<Commit>> {
+        let object = self.object(&format!("{name}^{{commit}}"))?;
+        let commit = object.filter(|object| object.kind == "commit");
+        Some(commit.map(|commit| parse_commit(&commit.sha, &String::from_utf8_lossy(&commit.body))))
+    }
+
+    /// Reads a file as a commit has it: the inner `None` when it has no such file.
+    pub(super) fn file(&mut self, commit: &str, path: &RelPath) -> Option<Option<Vec<u8>>> {
+        let object = self.object(&format!("{commit}:./{path}"))?;
+        Some(object.filter(|object| object.kind == "blob").map(|object| object.body))
+    }
+
+    fn object(&mut self, name: &str) -> Option<Option<Object>> {
+        writeln!(self.stdin, "{name}").and_then(|()| self.stdin.flush()).ok()?;
         let mut header = String::new();
         if self.stdout.read_line(&mut header).ok()? == 0 {
             return None;
         }
-        let mut fields = header.split_ascii_whitespace();
-        let (Some(sha), Some("commit"), Some(size)) = (fields.next(), fields.next(), fields.next()) else {
+        // What is not found is repeated word for word, and a name may have spaces in it.
+        let mut fields = header.trim_end().rsplit(' ');
+        let (Some(size), Some(kind), Some(sha), None) = (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
             return Some(None);
         };
-        let size = size.parse::<u64>().ok().filter(|size| *size <= OBJECT_LIMIT)?;
-        let mut body = vec![0; usize::try_from(size).ok()? + 1];
+        let Ok(size) = size.parse::<u64>() else { return Some(None) };
+        let mut body = vec![0; usize::try_from(Some(size).filter(|size| *size <= OBJECT_LIMIT)?).ok()? + 1];
         self.stdout.read_exact(&mut body).ok()?;
-        Some(Some(parse_commit(sha, &String::from_utf8_lossy(&body))))
+        body.pop();
+        Some(Some(Object { sha: sha.to_owned(), kind: kind.to_owned(), body }))
     }
 
     /// Walks back from HEAD, newest first, until every name is found or all that is left is older.

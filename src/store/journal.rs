@@ -14,7 +14,10 @@ use serde::de::DeserializeOwned;
 
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::path::Root;
 use super::platform;
+use super::stage;
+use crate::model::RelPath;
 
 const LOG: &str = "log.jsonl";
 const READ_LIMIT: u64 = 64 << 20;
@@ -26,6 +29,47 @@ const READ_LIMIT: u64 = 64 << 20;
 /// When it cannot be written; callers go on all the same.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
     append(lock.own_dir(), LOG, line, limit)
+}
+
+/// Does the same and returns when the line is on disk: the caller acts on it.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
+    log(lock, line, limit)?;
+    let path = lock.own_dir().join(LOG);
+    open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
+    stage::sync_dirs(std::iter::once(lock.own_dir()))
+}
+
+/// Adds a block of text to a log that people read, made where it is missing, and returns when it is on disk.
+///
+/// # Errors
+///
+/// When the path leaves the root, or it cannot be written.
+pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Result<(), StoreError> {
+    let path = Root::open(root)?.target(path)?;
+    try_append_block(&path, block).map_err(|source| StoreError::io(&path, source))?;
+    stage::sync_dirs(path.parent().into_iter())
+}
+
+fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
+    let mut options = platform::careful();
+    options.read(true).append(true).create(true);
+    let mut file = platform::with_mode(&mut options, platform::FOREIGN_FILE).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let size = metadata.len();
+    let gap = match size {
+        0 => "",
+        _ if ends_a_line(&mut file, size)? => "\n",
+        _ => "\n\n",
+    };
+    file.write_all(format!("{gap}{block}").as_bytes())?;
+    file.sync_data()
 }
 
 /// Adds a line. Before the file grows beyond `limit` it becomes the previous one, which is then forgotten.
@@ -76,3 +120,7 @@ pub(super) fn read<T: DeserializeOwned>(own_dir: &Utf8Path, name: &str) -> Vec<T
     }
     lines
 }
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

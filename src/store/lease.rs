@@ -19,6 +19,7 @@ use super::process;
 use super::process::Caller;
 use super::process::Process;
 use crate::model::Clock;
+use crate::model::Driver;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::Timestamp;
@@ -63,6 +64,27 @@ pub(crate) struct Holder {
 pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment: &Environment) -> Owner {
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
     own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
+}
+
+/// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
+pub(crate) fn heed(owner: Owner, drivers: &[Driver], environment: &Environment) -> Owner {
+    if drivers.is_empty() || matches!(owner, Owner::Live { .. }) {
+        return owner;
+    }
+    let caller = Caller::find(environment);
+    let is_own = |driver: &Driver| caller.ancestors.iter().any(|process| process.pid == driver.pid);
+    // Only the number is known: some process that has it is taken for the one that is meant.
+    let is_alive = |driver: &Driver| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
+    let (living, gone): (Vec<&Driver>, Vec<&Driver>) = drivers.iter().partition(|driver| is_alive(driver));
+    if let Some(other) = living.iter().find(|driver| !is_own(driver)) {
+        let since = other.since.map_or_else(String::new, |since| format!(", since {since}"));
+        return Owner::Live { description: format!("process {} ({}){since}", other.pid, clean_line(&other.name, 160)) };
+    }
+    match (owner, living.is_empty(), gone.first()) {
+        (Owner::None, false, _) => Owner::Ours,
+        (Owner::None, true, Some(last)) => Owner::Dead { since: last.since, session: None },
+        (owner, _, _) => owner,
+    }
 }
 
 /// Does the same for a run that the caller has locked.

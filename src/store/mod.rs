@@ -20,6 +20,7 @@ pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
+mod past;
 mod path;
 mod platform;
 mod process;

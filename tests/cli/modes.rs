@@ -107,3 +107,41 @@ fn autopilot_becomes_interactive_when_the_state_is_old() {
     assert_ne!(old["data"]["question"], serde_json::Value::Null);
     assert_eq!(fresh["data"]["question"], serde_json::Value::Null, "{fresh}");
 }
+
+#[test]
+fn what_autopilot_may_not_take_up_by_itself_somebody_has_to_agree_to() {
+    for (words, code) in [
+        (&["resume", "--mode", "autopilot"][..], 9),
+        (&["resume", "--mode", "autopilot", "--yes"], 0),
+        (&["resume", "--mode", "interactive"], 0),
+    ] {
+        let sandbox = projects::nine_step();
+        let output = sandbox.piton(words.iter().copied()).now(LATER).run().expect_code(code);
+        assert_eq!(document(&output)["schema"], if code == 0 { "resume/1" } else { "plan/1" }, "{words:?}");
+    }
+}
+
+#[test]
+fn a_resume_is_logged_with_its_mode_and_why_it_was_safe() {
+    for (words, mode, why) in [
+        (&["resume", "--mode", "autopilot"][..], "autopilot", "nothing blocks"),
+        (&["resume"], "interactive", "nothing needs a person"),
+        (&["resume", "--yes"], "interactive", "somebody agreed"),
+    ] {
+        let sandbox = projects::nine_step();
+        sandbox.piton(words.iter().copied()).run().expect_code(0);
+        let own = sandbox.root().join(NINE_STEP);
+        let own = own.parent().unwrap().join(".piton/log.jsonl");
+        let text = std::fs::read_to_string(&own).unwrap_or_else(|error| panic!("{own}: {error}"));
+        let line: serde_json::Value = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .find(|line: &serde_json::Value| line["decision"] == "resumed")
+            .unwrap();
+        assert_eq!(line["mode"], mode, "{line}");
+        assert_eq!(line["validation"], "clean", "{line}");
+        assert_eq!(line["resume_point"], "2:3", "{line}");
+        assert_eq!(line["interruption_seconds"], 1_800, "{line}");
+        assert!(line["why"].as_str().unwrap().contains(why), "{line}");
+    }
+}

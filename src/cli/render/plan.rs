@@ -10,11 +10,13 @@ use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::InterruptionKind;
+use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
@@ -34,6 +36,10 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
     for next in &plan.next {
         one_next(page, next);
     }
+    if plan.mode == Mode::Preflight {
+        comparison(page, plan);
+        dependencies(page, plan, &report.run);
+    }
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
     if !shown.is_empty() {
@@ -50,8 +56,11 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
     if let Some(question) = &plan.question {
         page.text.end().bold(&question.text).end();
         let default = question.default.as_deref().unwrap_or("none");
-        if question.options.len() > 2 {
-            page.text.line(format!("  {} (default: {default})", question.options.join(" / ")));
+        let options = question.options.join(" / ");
+        if question.text.contains(&options) {
+            page.text.line(format!("  (default: {default})"));
+        } else if question.options.len() > 2 {
+            page.text.line(format!("  {options} (default: {default})"));
         }
     }
 }
@@ -105,8 +114,14 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
 
 /// Shows what the run's own system says, word for word.
 fn said(page: &mut Page, plan: &Plan) {
-    for message in plan.native.get("messages").and_then(serde_json::Value::as_array).into_iter().flatten() {
-        page.text.line(message.as_str().unwrap_or_default());
+    if let Some(lines) = plan.native.get("messages") {
+        lines_of(page, lines);
+    }
+}
+
+fn lines_of(page: &mut Page, lines: &serde_json::Value) {
+    for line in lines.as_array().into_iter().flatten() {
+        page.text.line(line.as_str().unwrap_or_default());
     }
 }
 
@@ -184,6 +199,36 @@ fn one_next(page: &mut Page, next: &Next) {
     }
 }
 
+/// Shows file by file what the run refers to and how it was found.
+fn comparison(page: &mut Page, plan: &Plan) {
+    let rows = plan.native.get("comparison").and_then(serde_json::Value::as_array).into_iter().flatten();
+    for (at, row) in rows.enumerate() {
+        if at == 0 {
+            page.text.end().bold("File-by-file comparison").end();
+        }
+        let text = |key: &str| row.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let critical = if row.get("critical") == Some(&serde_json::Value::Bool(true)) { ", critical" } else { "" };
+        page.text.line(format!("  {} ({}{critical}): {}", text("file"), text("role"), text("found")));
+    }
+}
+
+/// Shows every step up to the end with what it waits for.
+fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
+    let over: BTreeSet<&str> = plan.steps.completed.iter().chain(&plan.steps.skipped).map(StepId::as_str).collect();
+    let open: Vec<&Step> = run.steps.iter().filter(|step| !over.contains(step.id.as_str())).collect();
+    if open.is_empty() {
+        return;
+    }
+    page.text.end().bold("Dependency check").end();
+    for step in open {
+        let mark = |id: &StepId| format!("{id} ({})", if over.contains(id.as_str()) { "done" } else { "open" });
+        let mut waits: Vec<String> = step.depends_on.iter().map(mark).collect();
+        waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", crate::model::clean_line(id, 100))));
+        let waits = if waits.is_empty() { "nothing".to_owned() } else { waits.join(", ") };
+        page.text.line(format!("  {} waits for {waits}", step.id));
+    }
+}
+
 fn commands(page: &mut Page, plan: &Plan) {
     let known = [&plan.commands.resume, &plan.commands.begin, &plan.commands.context];
     let known: Vec<&String> = known.into_iter().flatten().collect();
@@ -197,7 +242,11 @@ fn commands(page: &mut Page, plan: &Plan) {
 
 /// Says in a few lines what a resume took up.
 pub(super) fn resumed(page: &mut Page, plan: &Plan) {
-    said(page, plan);
+    if let Some(lines) = plan.native.get("confirmation") {
+        lines_of(page, lines);
+    } else {
+        said(page, plan);
+    }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {
         one_next(page, next);

@@ -7,6 +7,7 @@ use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::Mode;
 use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -32,7 +33,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) => {
-            page.verbose |= body.preflight;
+            page.verbose |= body.plan.mode == Mode::Preflight;
             plan::plan(&mut page, body, &report.findings);
             tell = false;
         }

@@ -11,14 +11,16 @@ use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
 use crate::model::Run;
+use crate::model::StepKind;
+use crate::model::quoted;
 
-/// Writes the hand-over for one step of the plan. What an agent did it records in its own way: Piton only reads these states.
+/// Writes the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let step = run.step(&next.step);
     let is_epic = Kind::of(files) == Ok(Kind::Epic);
     let state = if is_epic { epic::read(files, &files.state).ok() } else { None };
     let plan = state.as_ref().and_then(|state| {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         epic::plan_path(base, state).filter(|path| files.files.contains_key(path))
     });
     let file = step.and_then(|step| step.file.clone());
@@ -33,29 +35,45 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "group": step.and_then(|step| step.group.as_deref()),
             "agent": next.agent,
             "attempt": next.attempt,
-            "mode": state.as_ref().and_then(|state| state.mode.as_deref()).map(mode),
+            "mode": run.mode,
             "story": file,
             "first_open_task": first_open,
         }),
-        prompt: prompt(files, next),
+        prompt: prompt(files, run, next),
         reading: reading.chain(plan.iter().map(|path| path.reading("the plan of the epic"))).collect(),
         notes: Vec::new(),
     }
 }
 
-/// The mode in which a run was started holds for its resume; nexos calls `yolo` autopilot.
-fn mode(word: &str) -> &str {
-    if word == "yolo" { "autopilot" } else { word }
-}
-
-fn prompt(files: &FileSet, next: &Next) -> String {
+fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
+    let (id, name) = (quoted(next.step.as_str()), quoted(run.id.as_str()));
+    let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
+    let verdict = if is_review { " --verdict APPROVED or --verdict REJECTED" } else { "" };
+    let finish = format!("piton finish {id} --run {name}{verdict}");
+    let kind = Kind::of(files).ok();
+    let is_written = kind.is_some_and(Kind::is_written);
     match next.action {
-        Action::Approve => "Put the question to the user and record the answer in the state.".to_owned(),
-        Action::Verify => "Look at what is there and record it in the state. Run nothing.".to_owned(),
+        Action::Approve if is_written => {
+            format!("Put the question to the user and record the answer: piton approve {id} --run {name}.")
+        }
+        Action::Approve => "Put the question to the user and record the answer where the run says so.".to_owned(),
+        Action::Verify if is_written => format!("Look at what is there and record it: {finish}. Run nothing."),
+        Action::Verify => "Look at what is there and record it. Run nothing.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
-        Action::Run | Action::Retry | Action::Return => format!(
-            "Do {} as its own workflow says, and record the outcome in {}: piton reads this state and does not write it.",
-            next.step, files.state
-        ),
+        Action::Run | Action::Retry | Action::Return => {
+            let work = format!("Do {} as its own workflow says", next.step);
+            match kind {
+                _ if is_written => format!(
+                    "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; leave it to them.",
+                    files.state
+                ),
+                Some(Kind::StoryCycle) => {
+                    format!("{work}: it brings {} up to date, which piton never writes.", files.state)
+                }
+                Some(_) | None => {
+                    format!("{work}, and let it leave its result: piton reads {} and does not write it.", files.state)
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 use super::shelf::Located;
 use super::shelf::Shelf;
 use super::story;
+use super::story::Story;
 use super::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -19,8 +20,11 @@ pub(super) fn compare(shelf: &Shelf<'_>, at: &Located, id: &StepId, status: Stat
         Located::Gone(path) => vec![gone(path, id, status)],
         Located::Nowhere if status == Status::Skipped => Vec::new(),
         Located::Nowhere => {
+            // A story that nobody began may not be written yet.
+            let was_begun = matches!(status, Status::InProgress | Status::Completed | Status::WaitingApproval);
+            let severity = if was_begun { Severity::Blocking } else { Severity::Warning };
             let message = format!("no story file of {id} was found, and no plan names one");
-            vec![with(FindingCode::StoryMissing, Severity::Warning, message).on(id)]
+            vec![with(FindingCode::StoryMissing, severity, message).on(id)]
         }
         Located::At(path) => shelf.bytes(path).map_or_else(Vec::new, |bytes| disagreements(path, bytes, id, status)),
     }
@@ -34,24 +38,71 @@ fn gone(path: &RelPath, id: &StepId, status: Status) -> Finding {
 }
 
 fn disagreements(path: &RelPath, bytes: &[u8], id: &StepId, status: Status) -> Vec<Finding> {
-    let story = story::parse(path, bytes);
-    let Some(seen) = story.status() else {
-        let message = format!("{id} is {status} in the epic, and its story does not say where it stands");
-        return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path).on(id)];
+    let told = story::parse(path, bytes);
+    let state = format!("{id} is {status} in the epic");
+    let findings = told_of(path, &told, &state, id.as_str(), |seen| judge(status, seen));
+    findings.into_iter().map(|finding| finding.on(id)).collect()
+}
+
+/// Is the status that a story should have, by where the run of it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// A review of a loop is next.
+    Review,
+    /// A fix of a loop is next.
+    Fix,
+    Validation,
+    /// The story is written or mended.
+    Development,
+    /// The gate, the push or the checkpoint is next.
+    AfterDevelopment,
+    /// Somewhere in a workflow that has phases of its own.
+    Underway,
+}
+
+impl Expected {
+    const fn what(self) -> &'static str {
+        match self {
+            Self::Review => "in review in the loop",
+            Self::Fix => "to be mended in the loop",
+            Self::Validation => "to be validated in the cycle",
+            Self::Development => "in progress in the cycle",
+            Self::AfterDevelopment => "developed in the cycle",
+            Self::Underway => "under way in the workflow",
+        }
+    }
+}
+
+/// Compares what a story says of itself with where the run of that one story stands.
+pub(super) fn of_story(path: &RelPath, told: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
+    let state = format!("{id} is {}", expected.what());
+    told_of(path, told, &state, id, |seen| judge_one(expected, seen))
+}
+
+/// Says where the state and the story disagree, and where the story disagrees with itself, with every line.
+fn told_of(
+    path: &RelPath,
+    told: &Story<'_>,
+    state: &str,
+    id: &str,
+    judge: impl Fn(StoryStatus) -> Option<(Severity, &'static str)>,
+) -> Vec<Finding> {
+    let Some(seen) = told.status() else {
+        let message = format!("{state}, and its story does not say where it stands");
+        return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path)];
     };
     let mut findings = Vec::new();
-    if let Some((severity, why)) = judge(status, seen.status) {
-        let message = format!("{id} is {status} in the epic, and its story says `{}`: {why}", seen.raw);
-        let finding =
-            with(FindingCode::StoryDrift, severity, message).at(path).line(seen.line, Some(seen.column)).on(id);
+    if let Some((severity, why)) = judge(seen.status) {
+        let message = format!("{state}, and its story says `{}`: {why}", seen.raw);
+        let finding = with(FindingCode::StoryDrift, severity, message).at(path).line(seen.line, Some(seen.column));
         findings.push(finding.fix("correct whichever of the two is wrong; stories are never written by piton"));
     }
     let others: Vec<String> =
-        story.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
+        told.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
     if !others.is_empty() {
         let message = format!("the story of {id} says `{}` and also {}", seen.raw, others.join(", "));
         let finding = with(FindingCode::StoryDrift, Severity::Warning, message).at(path);
-        findings.push(finding.line(seen.line, Some(seen.column)).on(id).fix("leave one status in the story"));
+        findings.push(finding.line(seen.line, Some(seen.column)).fix("leave one status in the story"));
     }
     findings
 }
@@ -115,6 +166,41 @@ fn judge(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
             | StoryStatus::TerminalOther
             | StoryStatus::Blocked,
         ) => None,
+    }
+}
+
+/// Returns how bad it is when a run of one story stands here and its story there; `None` where they agree.
+fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
+    use Severity::Blocking;
+    use Severity::Info;
+    use Severity::Warning;
+    match (expected, story) {
+        (_, StoryStatus::Unknown) => Some((Warning, "not a status that is known")),
+        (_, StoryStatus::Blocked) => Some((Warning, "it is held up")),
+        (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside of it")),
+        (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside of the loop")),
+        (Expected::Validation | Expected::Development | Expected::Underway, StoryStatus::Done) => {
+            Some((Blocking, "it was completed outside of this workflow"))
+        }
+        (
+            Expected::Review | Expected::Fix | Expected::Development | Expected::AfterDevelopment,
+            StoryStatus::Draft,
+        ) => Some((Blocking, "it was set back, and the state is out of date")),
+        (Expected::Review, StoryStatus::InProgress) => Some((Warning, "QA returned it")),
+        (Expected::Review | Expected::Fix | Expected::AfterDevelopment, StoryStatus::Ready) => {
+            Some((Warning, "it does not say that somebody works on it"))
+        }
+        (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle rested")),
+        (Expected::Validation, StoryStatus::InProgress | StoryStatus::InReview) => {
+            Some((Warning, "it was begun outside of the cycle"))
+        }
+        (Expected::Validation, StoryStatus::Draft)
+        | (Expected::Underway, StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
+        | (Expected::Review, StoryStatus::InReview)
+        | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
+        | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
+        // Who passes the gate may set it to Done before the push (C-9).
+        | (Expected::AfterDevelopment, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Done) => None,
     }
 }
 

@@ -1,4 +1,6 @@
+use super::Expected;
 use super::judge;
+use super::judge_one;
 use crate::dialect::aios::story::StoryStatus as Story;
 use crate::model::Severity;
 use crate::model::Status;
@@ -28,5 +30,33 @@ fn the_table_of_the_format_decides() {
     }
     for epic in Status::ALL {
         assert_eq!(judge(epic, Story::Unknown).map(|(severity, _)| severity), Some(Severity::Warning), "{epic}");
+    }
+}
+
+#[test]
+fn a_run_of_one_story_is_held_against_what_comes_next_in_it() {
+    let (blocking, warning, info) = (Some(Severity::Blocking), Some(Severity::Warning), Some(Severity::Info));
+    // In the order Draft, Ready, InProgress, InReview, Done, TerminalOther, Blocked, Unknown.
+    for (expected, severities) in [
+        (Expected::Validation, [None, info, warning, warning, blocking, blocking, warning, warning]),
+        (Expected::Development, [blocking, None, None, None, blocking, blocking, warning, warning]),
+        (Expected::AfterDevelopment, [blocking, warning, None, None, None, blocking, warning, warning]),
+        (Expected::Review, [blocking, warning, warning, None, blocking, blocking, warning, warning]),
+        (Expected::Underway, [None, None, None, None, blocking, blocking, warning, warning]),
+        (Expected::Fix, [blocking, warning, None, None, blocking, blocking, warning, warning]),
+    ] {
+        let stories = [
+            Story::Draft,
+            Story::Ready,
+            Story::InProgress,
+            Story::InReview,
+            Story::Done,
+            Story::TerminalOther,
+            Story::Blocked,
+            Story::Unknown,
+        ];
+        for (story, severity) in stories.into_iter().zip(severities) {
+            assert_eq!(judge_one(expected, story).map(|(severity, _)| severity), severity, "{expected:?} {story:?}");
+        }
     }
 }

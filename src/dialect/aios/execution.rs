@@ -3,6 +3,8 @@
 //! Three dialects were seen: waves with `wave:`, waves with `number:` and agents behind an `@`, and phases of stories without
 //! waves. Ids are read as they are spelled: `13.10` is not `13.1`.
 
+use std::collections::BTreeMap;
+
 use super::kind;
 use super::kind::get;
 use super::kind::text;
@@ -16,8 +18,22 @@ pub(super) struct Execution {
     pub(super) folder: Option<String>,
     /// In the order of the file.
     pub(super) stories: Vec<PlannedStory>,
+    /// Their places by id; of two with one id the first counts.
+    by_id: BTreeMap<String, usize>,
     pub(super) waves: Vec<PlannedWave>,
     pub(super) final_agent: Option<String>,
+}
+
+impl Execution {
+    fn new(stories: Vec<PlannedStory>) -> Self {
+        let by_id = stories.iter().enumerate().rev().map(|(at, story)| (story.id.clone(), at)).collect();
+        Self { stories, by_id, ..Self::default() }
+    }
+
+    /// Returns the story of an id.
+    pub(super) fn story(&self, id: &str) -> Option<&PlannedStory> {
+        self.by_id.get(id).map(|at| &self.stories[*at])
+    }
 }
 
 /// Is one story of a plan.
@@ -51,9 +67,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     let waves = items(get(root, "waves")).filter_map(wave).collect();
     Some(Execution {
         folder: word(root, "storyBasePath"),
-        stories,
         waves,
         final_agent: get(root, "final_gate").and_then(|gate| agent(gate, "agent")),
+        ..Execution::new(stories)
     })
 }
 
@@ -61,8 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
 fn phases(root: &Node) -> Option<Execution> {
     let phases = get(root, "phases")?;
     let listed = members(Some(phases)).flat_map(|(_, phase)| items(get(phase, "stories")));
-    let stories = listed.filter_map(|node| Some(story(&word(node, "story_id")?, node))).collect();
-    Some(Execution { stories, ..Execution::default() })
+    Some(Execution::new(listed.filter_map(|node| Some(story(&word(node, "story_id")?, node))).collect()))
 }
 
 fn story(id: &str, node: &Node) -> PlannedStory {

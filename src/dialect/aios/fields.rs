@@ -2,22 +2,22 @@
 
 use std::cell::RefCell;
 
+use super::identity;
 use super::kind;
+use super::kind::Kind;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Member;
 use crate::dialect::yaml::Node;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Wanted;
-use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::human_age;
 
@@ -26,9 +26,6 @@ const ID_CHARS: usize = 100;
 
 /// Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973 (`Date.now()`).
 const MILLISECONDS: i64 = 100_000_000_000;
-
-/// An AIOS runner that wrote nothing for this long is taken to be gone (dotagent-and-aios.md 2.5).
-const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Is the state of one file, with what was found wrong in it so far.
 pub(super) struct Tree<'a> {
@@ -44,6 +41,15 @@ pub(super) struct Field<'a> {
     name: &'a str,
     node: Option<&'a Node>,
     needed: bool,
+}
+
+/// Reads a point in time: a stamp, or the milliseconds or seconds since 1970. `offset` is for stamps without a zone.
+pub(super) fn moment(text: &str, offset: i32) -> Option<Timestamp> {
+    match text.parse::<i64>() {
+        Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
+        Ok(number) => Timestamp::from_unix(number, 0),
+        Err(_) => Timestamp::parse(text, offset).ok(),
+    }
 }
 
 impl<'a> Tree<'a> {
@@ -84,37 +90,24 @@ impl<'a> Tree<'a> {
         self.findings.borrow_mut().push(finding.at(&self.files.state));
     }
 
-    /// Says that a runner that should be busy has written nothing for longer than its own system waits.
-    pub(super) fn report_abandoned(&self, last: Option<Timestamp>) {
+    /// Says that a runner that should be busy has written nothing for longer than `limit` seconds, as long as its system waits.
+    pub(super) fn report_abandoned(&self, last: Option<Timestamp>, limit: i64) {
         let Some(age) = last.map(|last| self.files.clock.now.seconds_since(last)) else { return };
-        if age > ABANDONED_SECONDS {
+        if age > limit {
             let message = format!("nothing was written for {}: whoever drove the run counts as gone", human_age(age));
             self.report(Finding::new(FindingCode::OwnerGone, message));
         }
     }
 
+    /// Returns what the run is about, for people: an epic, a story, an instance of a workflow.
+    pub(super) fn subject(&self, kind: Kind) -> String {
+        clean_line(&identity::subject(kind, &self.node, &self.files.state), ID_CHARS)
+    }
+
     /// Returns a run of the workflow without steps.
-    pub(super) fn run(&self, workflow: &str, id: String, title: String) -> Run {
-        Run {
-            id: RunId::new(id),
-            dialect: DialectId::Aios,
-            title,
-            workflow: workflow.to_owned(),
-            status: RunStatus::Active,
-            state_files: vec![self.files.state.clone()],
-            steps: Vec::new(),
-            position: None,
-            done_elsewhere: 0,
-            goal: None,
-            started_at: None,
-            stamp: None,
-            workspace: WorkspaceRecord::default(),
-            after: None,
-            interruption: None,
-            resumes: 0,
-            writable: true,
-            degraded: false,
-        }
+    pub(super) fn run(&self, kind: Kind, workflow: &str, title: String) -> Run {
+        let files = vec![self.files.state.clone()];
+        Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files)
     }
 
     /// Hands the run over with everything that was said on the way.
@@ -151,6 +144,14 @@ impl<'a> Field<'a> {
         self.node.is_some_and(|node| matches!(node.kind, Value::Number(_)))
     }
 
+    /// Adds what is wrong with this place in the state.
+    pub(super) fn report(self, finding: Finding) {
+        self.tree.report(match self.node {
+            Some(node) => finding.line(node.place.line, Some(node.place.column)),
+            None => finding,
+        });
+    }
+
     fn present(self) -> Option<&'a Node> {
         let node = self.node.filter(|_| self.is_there());
         if node.is_none() && self.needed {
@@ -167,7 +168,7 @@ impl<'a> Field<'a> {
             (FindingCode::FieldIgnored, " and was ignored")
         };
         let message = format!("`{}` is {}, not {wanted}{tail}", clean_line(self.name, ID_CHARS), node.what());
-        self.tree.report(Finding::new(code, message).line(node.place.line, Some(node.place.column)));
+        self.report(Finding::new(code, message));
     }
 
     /// Returns a scalar as it is written.
@@ -200,19 +201,28 @@ impl<'a> Field<'a> {
         number
     }
 
-    /// Returns a point in time: a stamp, or the milliseconds or seconds since 1970.
+    /// Returns a point in time, as [`moment`] does.
     pub(super) fn time(self) -> Option<Timestamp> {
         let node = self.present()?;
-        let text = kind::text(node);
-        let time = text.and_then(|text| match text.parse::<i64>() {
-            Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
-            Ok(number) => Timestamp::from_unix(number, 0),
-            Err(_) => self.tree.files.time(text),
-        });
+        let offset = self.tree.files.clock.utc_offset_seconds;
+        let time = kind::text(node).and_then(|text| moment(text, offset));
         if time.is_none() {
             self.wrong(node, "a point in time");
         }
         time
+    }
+
+    /// Returns the keys of a mapping with their values, in the order of the file.
+    pub(super) fn members(self) -> Vec<(&'a str, Self)> {
+        let Some(node) = self.present() else { return Vec::new() };
+        let Value::Map(members) = &node.kind else {
+            self.wrong(node, "a mapping");
+            return Vec::new();
+        };
+        let field = |member: &'a Member| {
+            (member.key.as_str(), Self { name: &member.key, node: Some(&member.value), needed: false, ..self })
+        };
+        members.iter().map(field).collect()
     }
 
     /// Returns the elements of a list.
@@ -232,11 +242,7 @@ impl<'a> Field<'a> {
             None => format!("`{}` is `{}`", self.name, clean_line(word, ID_CHARS)),
         };
         let finding = Finding::new(code, format!("{message}, which nobody knows"));
-        let finding = match self.node {
-            Some(node) => finding.line(node.place.line, Some(node.place.column)),
-            None => finding,
-        };
-        self.tree.report(match step {
+        self.report(match step {
             Some(step) => finding.on(step),
             None => finding,
         });

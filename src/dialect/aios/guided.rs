@@ -5,12 +5,13 @@
 
 use super::fields::Field;
 use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::first_open;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -23,38 +24,20 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(loaded) => return *loaded,
     };
     let steps = steps(&tree);
-    let open = steps.iter().position(|step| !matches!(step.status, Status::Completed | Status::Skipped));
-    let instance = tree.get("instance_id").needed().id().unwrap_or_else(|| "unknown".to_owned());
-    let name = tree.root().either(["workflow_name", "workflow_id"]).id().unwrap_or_else(|| instance.clone());
-    let mut run = tree.run("guided-workflow", format!("workflow-{instance}"), format!("Workflow {name}"));
+    let instance = tree.get("instance_id").needed().id();
+    let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
+    let name = name.unwrap_or_else(|| tree.subject(Kind::Guided));
+    let mut run = tree.run(Kind::Guided, "guided-workflow", format!("Workflow {name}"));
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
-    run.status = status(&tree, open.map(|at| &steps[at].id));
-    run.position = open.map(|at| steps[at].id.clone());
-    if let Some(open) = open {
-        passed_over(&tree, open, &steps[open].id);
+    run.status = tree.get("status").run_status(&steps);
+    if let Some(open) = first_open(&steps) {
+        run.position = Some(open.id.clone());
+        let at = steps.iter().position(|step| step.id == open.id);
+        passed_over(&tree, at.unwrap_or_default(), &open.id);
     }
     run.steps = steps;
     tree.loaded(run)
-}
-
-fn status(tree: &Tree<'_>, open: Option<&StepId>) -> RunStatus {
-    let field = tree.get("status");
-    match (field.text(), open) {
-        (Some("active") | None, _) => RunStatus::Active,
-        (Some("paused"), _) => RunStatus::Paused,
-        (Some("aborted"), _) => RunStatus::Aborted,
-        (Some("completed"), None) => RunStatus::Completed,
-        (Some("completed"), Some(open)) => {
-            let message = format!("the workflow is completed, and {open} is open");
-            tree.report(Finding::new(FindingCode::StateCorrupt, message).on(open));
-            RunStatus::Active
-        }
-        (Some(word), _) => {
-            field.report_unknown(FindingCode::StatusUnknown, word, None);
-            RunStatus::Active
-        }
-    }
 }
 
 /// Says that the state stands behind a step that is still open.

@@ -18,16 +18,20 @@ use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
-use crate::model::clean_line;
 
 /// Folders in which stories are put away (dotagent-and-aios.md 2.7).
 const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
-/// Returns the implied runs of a listing.
-pub(super) fn candidates(listing: &Listing) -> Vec<Candidate> {
+/// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
+/// it beats what they imply (C-11).
+pub(super) fn candidates(listing: &Listing, explicit: &BTreeSet<(String, String)>) -> Vec<Candidate> {
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
     let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
-    let mut found = cycles(listing, &stories);
+    let is_implied = |(path, story): &&(&RelPath, Story<'_>)| {
+        let base = places::base_of(path);
+        !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
+    };
+    let mut found = cycles(listing, stories.iter().filter(is_implied));
     let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
     for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
@@ -53,9 +57,8 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     story.is_story().then_some((&entry.path, story))
 }
 
-fn cycles(listing: &Listing, stories: &[(&RelPath, Story<'_>)]) -> Vec<Candidate> {
+fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath, Story<'a>)>) -> Vec<Candidate> {
     let active: Vec<_> = stories
-        .iter()
         .filter_map(|(path, story)| story_cycle::implied(story).map(|priority| (*path, story, priority)))
         .collect();
     if active.is_empty() {
@@ -68,7 +71,7 @@ fn cycles(listing: &Listing, stories: &[(&RelPath, Story<'_>)]) -> Vec<Candidate
         let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File);
         Some(Candidate {
             dialect: DialectId::Aios,
-            name: format!("sdc-{}", clean_line(&story.id, 100)),
+            name: Kind::StoryCycle.run_id(&story.id),
             state: (*path).clone(),
             own,
             reads: reads.collect(),
@@ -103,7 +106,7 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     }
     Some(Candidate {
         dialect: DialectId::Aios,
-        name: format!("spec-{}", clean_line(&pipeline.id, 100)),
+        name: Kind::Spec.run_id(&pipeline.id),
         own: pipeline.folder.join(".piton").ok()?,
         state: pipeline.folder.clone(),
         reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
@@ -16,7 +17,7 @@ fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
         .map(|(at, text)| ListingEntry { path: path(at), is_dir: false, look: Some(Arc::from(text.as_bytes())) })
         .collect();
     entries.sort_by(|left, right| left.path.cmp(&right.path));
-    candidates(&Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() })
+    candidates(&Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() }, &BTreeSet::new())
 }
 
 fn names(files: &[(&str, &str)]) -> Vec<String> {

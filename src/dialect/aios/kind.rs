@@ -114,17 +114,21 @@ impl Kind {
         }
     }
 
-    /// Tells whether its runs are read; the others are only told about.
-    pub(super) const fn is_read(self) -> bool {
+    /// Tells whether its states are written.
+    pub(super) const fn is_written(self) -> bool {
         match self {
             Self::Epic
+            | Self::Pipeline
             | Self::QaLoop
             | Self::Guided
             | Self::DevCycle
             | Self::Paused
-            | Self::StoryCycle
-            | Self::Spec => true,
-            Self::Engine | Self::Ade | Self::Phases | Self::Bob | Self::Build | Self::Record | Self::Pipeline => false,
+            | Self::Ade
+            | Self::Phases
+            | Self::Build
+            | Self::Bob
+            | Self::Record => true,
+            Self::Engine | Self::StoryCycle | Self::Spec => false,
         }
     }
 
@@ -166,12 +170,6 @@ impl Kind {
             Self::Spec => 6,
         }
     }
-}
-
-/// Says that a state is recognised and not resumed.
-pub(super) fn not_resumed(kind: Kind, path: &RelPath) -> Finding {
-    let message = format!("{}: Piton recognises it and does not resume it yet", kind.what());
-    Finding::new(FindingCode::KindNotResumed, message).at(path)
 }
 
 /// Tells what a file is by what is in it.
@@ -222,7 +220,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
 }
 
 /// Files whose name alone says that they are no state (dotagent-and-aios.md 0, 2.4, 2.6).
-fn known_name(path: &RelPath) -> Option<Evidence> {
+pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     let place = places::place(path.as_str())?;
     match place.area {
         Area::Locks => Some(Evidence::Lock),
@@ -290,7 +288,7 @@ pub(super) fn shape(node: &Node) -> Sort {
 }
 
 /// The JSON of an epic that the orchestration template speaks of (dotagent-and-aios.md C-22).
-fn is_pipeline(node: &Node) -> bool {
+pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
     (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))
 }

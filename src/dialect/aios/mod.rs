@@ -1,12 +1,17 @@
 //! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content. Epics, QA loops, development
-//! cycles (running or at rest) and guided workflows are read, each by a module of its own; of the others a finding says what they
-//! are. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are evidence and never written.
+//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
+//! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are
+//! evidence and never written.
 
+mod ade;
+mod bob;
 mod brief;
+mod build;
+mod changes;
 mod consistency;
 mod dev_cycle;
+mod engine_state;
 mod epic;
 mod execution;
 mod fields;
@@ -14,37 +19,55 @@ mod fields;
 mod fixtures;
 mod gate;
 mod guided;
+mod identity;
 mod implied;
 mod kind;
+mod leftovers;
+mod locks;
+mod messages;
 mod native;
 mod paused;
+mod phases;
 mod places;
+mod point;
 mod probe;
 mod qa_loop;
+mod record;
 mod settings;
 mod shelf;
 mod spec;
+mod steps;
 mod story;
 mod story_cycle;
+mod subject;
+mod surgery;
 #[cfg(test)]
 mod testing;
 mod write;
 
+use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::LogBlock;
 use crate::dialect::Probed;
+use crate::dialect::Weighed;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
 
 use kind::Kind;
 
@@ -74,14 +97,24 @@ impl Dialect for Aios {
 
     fn load(&self, files: &FileSet) -> Loaded {
         match Kind::of(files) {
-            Ok(kind) => load(kind, files),
+            Ok(kind) => {
+                let mut loaded = load(kind, files);
+                subject::attach(kind, files, &mut loaded);
+                changes::want(files, &mut loaded);
+                locks::look(files, &mut loaded);
+                loaded
+            }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
         }
     }
 
+    fn weigh(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
+        changes::weigh(files, run, evidence)
+    }
+
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match Kind::of(files) {
-            Ok(kind) => Err(write::refusal(kind, files, change)),
+            Ok(kind) => write::edit(kind, files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
@@ -96,8 +129,36 @@ impl Dialect for Aios {
         places::backup_of(path)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
-        native::native(run, plan)
+    fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        write::put_away(files).map(|()| None)
+    }
+
+    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+        native::native(run, plan, findings)
+    }
+
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        messages::question(run, plan, findings)
+    }
+
+    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        messages::notices(run, plan, findings)
+    }
+
+    fn row(&self, run: &Run, plan: &Plan) -> Option<String> {
+        Some(messages::row(run, plan))
+    }
+
+    fn choice(&self, rows: &[(usize, &str)]) -> Vec<String> {
+        messages::choice(rows)
+    }
+
+    fn failure(&self, title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
+        messages::failure(title, state, reason, action)
+    }
+
+    fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
+        Some(messages::log(run, plan, findings, at))
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
@@ -107,15 +168,18 @@ impl Dialect for Aios {
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
     match kind {
-        Kind::Epic => epic::load(files),
+        Kind::Epic | Kind::Pipeline => epic::load(files),
         Kind::QaLoop => qa_loop::load(files),
         Kind::Guided => guided::load(files),
         Kind::DevCycle => dev_cycle::load(files),
         Kind::Paused => paused::load(files),
         Kind::StoryCycle => story_cycle::load(files),
         Kind::Spec => spec::load(files),
-        Kind::Engine | Kind::Ade | Kind::Phases | Kind::Bob | Kind::Build | Kind::Record | Kind::Pipeline => {
-            Loaded { findings: vec![kind::not_resumed(kind, &files.state)], ..Loaded::default() }
-        }
+        Kind::Engine => engine_state::load(files),
+        Kind::Ade => ade::load(files),
+        Kind::Phases => phases::load(files),
+        Kind::Bob => bob::load(files),
+        Kind::Build => build::load(files),
+        Kind::Record => record::load(files),
     }
 }

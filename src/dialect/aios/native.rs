@@ -3,23 +3,28 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::messages;
+use super::point;
+use super::point::Point;
 use crate::model::AgeBand;
+use crate::model::Finding;
 use crate::model::Plan;
 use crate::model::Run;
-use crate::model::Status;
+use crate::model::Severity;
 use crate::model::StepId;
-use crate::model::Verdict;
 
-/// Returns the resume plan of the task: where the run was, where it goes on, what is left.
-pub(super) fn native(run: &Run, plan: &Plan) -> Value {
-    let last = run.steps.iter().rev().find(|step| step.status == Status::Completed);
+/// Returns the resume plan of the task: where the run was, where it goes on, what is left, and what the task says of it.
+pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
+    let last = plan.steps.completed.last().and_then(|id| run.step(id));
     let resume = plan.next.first().map(|next| {
-        let step = run.step(&next.step);
+        let group = run.group_of(next);
         json!({
             "step": next.step,
             "name": next.title,
-            "wave": step.and_then(|step| step.group.as_deref()),
+            "label": Point::of(run, &next.step).map(|point| point.label),
+            "wave": group.filter(|_| run.workflow == "epic-execution"),
             "agent": next.agent,
+            "inputs": messages::inputs(run, plan),
         })
     });
     let is_next = |id: &StepId| plan.next.first().is_some_and(|next| next.step == *id);
@@ -31,21 +36,51 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         .map(|step| &step.id)
         .filter(|id| !is_next(id) && open.iter().any(|ids| ids.contains(id)))
         .collect();
+    let said = |severity: Severity| -> Vec<&str> {
+        findings.iter().filter(|finding| finding.severity == severity).map(|finding| finding.message.as_str()).collect()
+    };
     json!({
-        "workflow_type": run.workflow,
+        "messages": messages::summary(run, plan, findings),
+        "confirmation": messages::resuming(run, plan, findings),
+        "workflow_type": point::workflow_type(run),
         "state_source": run.state_files.first(),
-        "state_age": plan.age.band.map(AgeBand::as_str),
-        "last_completed_phase": last.map(|step| json!({ "step": step.id, "name": step.title, "agent": step.agent })),
+        "state_age": plan.age.band.map(|band| json!({ "assessment": assessment(band), "recommendation": advice(band) })),
+        "last_completed_phase": last.map(|step| json!({
+            "step": step.id,
+            "name": step.title,
+            "agent": step.agent,
+            "output": step.outputs,
+        })),
         "resume_phase": resume,
-        "validation_status": validation(plan.verdict),
+        "validation_status": validation(findings),
+        "warnings": said(Severity::Warning),
+        "conflicts": said(Severity::Blocking),
         "remaining_phases": remaining,
     })
 }
 
-const fn validation(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Resume | Verdict::Complete | Verdict::Nothing => "clean",
-        Verdict::Confirm => "warnings",
-        Verdict::Blocked => "conflicts",
+fn validation(findings: &[Finding]) -> &'static str {
+    match findings.iter().map(|finding| finding.severity).min() {
+        Some(Severity::Blocking) => "conflicts",
+        Some(Severity::Warning) => "warnings",
+        Some(Severity::Info) | None => "clean",
+    }
+}
+
+const fn assessment(band: AgeBand) -> &'static str {
+    match band {
+        AgeBand::Fresh => "Fresh",
+        AgeBand::Recent => "Recent",
+        AgeBand::Moderate => "Moderate",
+        AgeBand::Stale => "Stale",
+    }
+}
+
+const fn advice(band: AgeBand) -> &'static str {
+    match band {
+        AgeBand::Fresh => "Resume safely",
+        AgeBand::Recent => "Resume with quick validation",
+        AgeBand::Moderate => "Resume with careful validation",
+        AgeBand::Stale => "Consider restarting -- project may have changed significantly",
     }
 }

@@ -2,7 +2,12 @@
 //!
 //! It replaces the state of the cycle and says nothing of its phases (C-29): what is left is the rest of the epic's stories.
 
+use super::dev_cycle;
+use super::fields::Field;
 use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::follow;
+use super::story;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -11,7 +16,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::clean_line;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -21,40 +25,31 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let aborted_at = tree.get("aborted_at").time();
     let is_aborted = tree.get("aborted_at").is_there() || tree.get("status").text() == Some("aborted");
-    let current = tree.get("current_story").id().map(|path| story_name(&path));
     let progress = tree.get("epic_progress");
-    let aborted_story = progress.get("aborted_at_story").id().map(|path| story_name(&path));
+    let story = |field: Field<'_>| field.id().map(|path| story::name_of(&path).to_owned());
+    let current = story(tree.get("current_story"));
     let mut stories = Stories::default();
     stories.completed(&tree);
-    let story = if is_aborted { aborted_story.or(current) } else { current };
-    if let Some(story) = &story {
+    let resting = if is_aborted { story(progress.get("aborted_at_story")).or(current) } else { current };
+    if let Some(story) = &resting {
         // A cycle rests after its checkpoint, and is given up before the story is done.
         stories.add(story, if is_aborted { Status::Pending } else { Status::Completed });
-    }
-    let remaining = progress.get("remaining_stories").items().into_iter().filter_map(|item| item.id());
-    for next in progress.get("next_story").id().into_iter().chain(remaining) {
-        stories.add(&story_name(&next), Status::Pending);
-    }
-    let story = story.unwrap_or_else(|| {
+    } else {
         tree.report(Finding::new(FindingCode::StateMissingField, "`current_story` names no story"));
-        "unknown".to_owned()
-    });
-    let mut run = tree.run("development-cycle", format!("dev-{story}"), format!("Development Cycle for story {story}"));
+    }
+    let remaining = progress.get("remaining_stories").items().into_iter().filter_map(story);
+    for next in story(progress.get("next_story")).into_iter().chain(remaining) {
+        stories.add(&next, Status::Pending);
+    }
+    let mut run = tree.run(Kind::Paused, dev_cycle::WORKFLOW, dev_cycle::title(&tree.subject(Kind::Paused)));
     run.stamp = if is_aborted { aborted_at } else { tree.get("paused_at").time() };
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
     // The count has the story that rests in it.
     let named = stories.steps.iter().filter(|step| step.status == Status::Completed).count();
     run.done_elsewhere = stories.counted.saturating_sub(named);
-    run.position = Some(StepId::new(story)).filter(|id| stories.steps.iter().any(|step| step.id == *id));
+    run.position = resting.map(StepId::new).filter(|id| stories.steps.iter().any(|step| step.id == *id));
     run.steps = stories.steps;
     tree.loaded(run)
-}
-
-/// Names a story by its file, where a path stands for it.
-fn story_name(path: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let name = [".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
-    clean_line(name, 100)
 }
 
 #[derive(Default)]
@@ -73,7 +68,7 @@ impl Stories {
         } else {
             for item in completed.items() {
                 if let Some(story) = item.id() {
-                    self.add(&story_name(&story), Status::Completed);
+                    self.add(story::name_of(&story), Status::Completed);
                 }
             }
         }
@@ -85,11 +80,8 @@ impl Stories {
         if story.is_empty() || self.steps.iter().any(|step| step.id == id) {
             return;
         }
-        let mut step = Step::new(id, format!("Story {story}"));
-        step.status = status;
+        let step = follow(&mut self.steps, id, format!("Story {story}"), status);
         step.agent = Some("dev".to_owned());
-        step.depends_on = self.steps.last().map(|before| before.id.clone()).into_iter().collect();
-        self.steps.push(step);
     }
 }
 

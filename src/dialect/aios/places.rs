@@ -1,6 +1,7 @@
 //! Where AIOS, AIOX and nexos keep their files (dotagent-and-aios.md 2.1). A project may lie below the root: everything is named
 //! relative to the folder that holds `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
+use super::leftovers;
 use crate::model::RelPath;
 
 /// Says which part of a project a path lies in.
@@ -26,6 +27,16 @@ pub(super) enum Area {
     Specs,
 }
 
+impl Area {
+    /// Tells whether states lie there and little else: what is of no known kind there deserves a word.
+    pub(super) const fn holds_states(self) -> bool {
+        match self {
+            Self::Runtime | Self::WorkflowState | Self::Orchestrator => true,
+            Self::Locks | Self::Derived | Self::Qa | Self::Stories | Self::Plan | Self::Specs => false,
+        }
+    }
+}
+
 /// Is a path taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
@@ -48,6 +59,11 @@ pub(super) fn place(path: &str) -> Option<Place<'_>> {
         at += length + 1;
     }
     None
+}
+
+/// Returns the folder of the project that a file belongs to, with its slash; empty for the root itself.
+pub(super) fn base_of(path: &RelPath) -> &str {
+    place(path.as_str()).map_or("", |place| place.base)
 }
 
 fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
@@ -83,6 +99,9 @@ pub(super) fn is_marked(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_data = is_data(name);
     let Some(place) = place(path) else { return is_setting(path) };
+    if leftovers::is_put_aside(name) {
+        return true;
+    }
     match place.area {
         Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
         Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),

@@ -1,20 +1,27 @@
 //! Finding what was saved, and saying of everything else under the probed places what it is.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::consistency;
 use super::epic;
 use super::epic::State;
 use super::execution;
+use super::fields;
+use super::identity;
 use super::implied;
 use super::kind;
+use super::kind::Evidence;
 use super::kind::Kind;
 use super::kind::Sort;
+use super::leftovers;
+use super::messages;
 use super::places;
 use super::places::Area;
 use super::places::Place;
 use super::shelf::Located;
 use super::shelf::Shelf;
+use super::subject;
 use crate::dialect::Probed;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -28,86 +35,130 @@ use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::model::clean_line;
 
 /// Finds the runs of a listing.
 pub(super) fn probe(listing: &Listing) -> Probed {
-    let mut prober =
-        Prober { listing, shelf: None, epics: Vec::new(), told: BTreeSet::new(), probed: Probed::default() };
+    let mut prober = Prober {
+        listing,
+        shelf: None,
+        found: Vec::new(),
+        told: BTreeSet::new(),
+        stories: BTreeSet::new(),
+        locks: Vec::new(),
+        probed: Probed::default(),
+    };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         if let Some(place) = places::place(entry.path.as_str()) {
             prober.take(entry, &place);
         }
     }
-    prober.keep_newest_epics();
-    let told = prober.told;
-    let implied = implied::candidates(listing).into_iter().filter(|candidate| !told.contains(&candidate.state));
-    prober.probed.candidates.extend(implied);
+    prober.keep_newest();
+    let (told, stories) = (prober.told, prober.stories);
+    let implied = implied::candidates(listing, &stories);
+    prober.probed.candidates.extend(implied.into_iter().filter(|candidate| !told.contains(&candidate.state)));
+    subject::read_each_other(listing, &mut prober.probed.candidates);
+    for (base, lock) in prober.locks {
+        let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
+        for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
+            candidate.reads.push(ReadSpec::File(lock.clone()));
+        }
+    }
+    if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
+        prober.probed.findings.extend(nothing_saved(listing));
+    }
     prober.probed
+}
+
+/// Says that a project of the framework has nothing that was interrupted, which is no failure.
+fn nothing_saved(listing: &Listing) -> Option<Finding> {
+    let folders = listing.entries.iter().filter(|entry| entry.is_dir);
+    let home = folders.map(|entry| &entry.path).find(|path| matches!(path.name(), ".aios" | ".aiox" | ".nexos"))?;
+    let finding = Finding::new(FindingCode::NoRunHere, messages::NOTHING_SAVED).at(home);
+    Some(finding.fix(messages::NOTHING_SAVED_FIX))
 }
 
 struct Prober<'a> {
     listing: &'a Listing,
     /// Made for the first epic: most projects have none.
     shelf: Option<Shelf<'a>>,
-    epics: Vec<FoundEpic<'a>>,
+    found: Vec<Found<'a>>,
     /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
     told: BTreeSet<RelPath>,
+    /// The stories of which another state speaks, by project and id: they imply no run of their own either.
+    stories: BTreeSet<(String, String)>,
+    /// The locks, each with its project.
+    locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
 }
 
-/// Is the state of an epic that goes on.
-struct FoundEpic<'a> {
+/// Is a saved state that can be read.
+struct Found<'a> {
     path: &'a RelPath,
     base: &'a str,
-    state: State,
+    kind: Kind,
+    run: String,
+    stamp: Option<Timestamp>,
     reads: Vec<ReadSpec>,
 }
 
 impl<'a> Prober<'a> {
     fn take(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
         let path = &entry.path;
-        let is_saved = matches!(place.area, Area::Runtime | Area::WorkflowState | Area::Orchestrator);
-        if is_saved && is_temporary(path.name()) {
+        if place.area == Area::Locks && path.name().ends_with(".lock") {
+            self.locks.push((place.base, path));
+        } else if leftovers::is_temporary(path.name()) && place.area.holds_states() {
             let message = "a temporary file of a write that was cut off; it is not read";
             self.tell(FindingCode::TemporaryLeft, path, message.to_owned());
-            return;
+        } else if let Some(original) = leftovers::original_of(path) {
+            self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
+        } else if places::is_data(path.name()) && place.area != Area::Specs {
+            self.sort(entry, place);
+        } else if matches!(place.area, Area::WorkflowState | Area::Orchestrator) {
+            self.tell(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
         }
-        if !places::is_data(path.name()) || place.area == Area::Specs {
-            return;
-        }
+    }
+
+    fn sort(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+        let path = &entry.path;
         let expected = kind::by_name(path);
         let Some(look) = entry.look.as_deref() else {
-            // Too large to look at, or not to be read: the run says why.
             match expected {
-                Some(kind) if kind.is_read() => self.candidate(path, place.base, kind),
-                Some(kind) => self.probed.findings.push(kind::not_resumed(kind, path)),
+                // The run says why.
+                Some(kind) => self.unread(path, place.base, kind),
+                None if kind::known_name(path).is_none() && place.area.holds_states() => {
+                    let message = "it is too large for a state or may not be read";
+                    self.tell(FindingCode::FileUnclassified, path, message.to_owned());
+                }
                 None => {}
             }
             return;
         };
-        match kind::sort(path, look) {
-            Sort::State(Kind::Epic) => self.epic(path, place.base, look),
-            Sort::State(kind) if kind.is_read() => self.candidate(path, place.base, kind),
-            Sort::State(kind) => self.probed.findings.push(kind::not_resumed(kind, path)),
-            Sort::Unreadable(at, problem) => match expected {
-                Some(kind) if kind.is_read() => self.candidate(path, place.base, kind),
-                Some(kind) => {
-                    let message = format!("by its name {}, and it cannot be parsed: {problem}", kind.what());
-                    let finding = Finding::new(FindingCode::KindNotResumed, message).at(path);
-                    self.probed.findings.push(finding.line(at.line, Some(at.column)));
-                }
-                None => {}
-            },
-            Sort::Idle => self.tell(FindingCode::NoRunHere, path, "a loop status that names no story yet".to_owned()),
-            Sort::NotOurs if expected.is_some() => {
-                self.tell(
-                    FindingCode::LookAlike,
-                    path,
-                    "named like a state, and no kind of state that is known".to_owned(),
-                );
+        match (kind::sort(path, look), expected) {
+            (Sort::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, place.base, kind, look),
+            (Sort::State(kind), _) => self.state(path, place.base, kind, look),
+            (Sort::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
+            (Sort::Unreadable(at, problem), None) if place.area.holds_states() => {
+                let message = format!("it cannot be parsed and is not read: {problem}");
+                let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
+                self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
-            Sort::Evidence(_) | Sort::NotOurs => {}
+            (Sort::Idle, _) => {
+                self.tell(FindingCode::NoRunHere, path, "a loop status that names no story yet".to_owned());
+            }
+            (Sort::NotOurs, Some(_)) => {
+                let message = "named like a state, and no kind of state that is known";
+                self.tell(FindingCode::LookAlike, path, message.to_owned());
+            }
+            (Sort::Evidence(Evidence::Digest), Some(_)) => {
+                let message = "named like a state, and there are several documents in it: it is not read";
+                self.tell(FindingCode::LookAlike, path, message.to_owned());
+            }
+            (Sort::NotOurs, None) if place.area.holds_states() => {
+                self.tell(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
+            }
+            (Sort::Unreadable(..) | Sort::NotOurs, None) | (Sort::Evidence(_), _) => {}
         }
     }
 
@@ -115,7 +166,8 @@ impl<'a> Prober<'a> {
         self.probed.findings.push(Finding::new(code, message).at(path));
     }
 
-    fn candidate(&mut self, path: &RelPath, base: &str, kind: Kind) {
+    /// Takes a file in that should be a state and could not be read as one.
+    fn unread(&mut self, path: &RelPath, base: &str, kind: Kind) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::Epic {
             let backup = places::backup_of(path);
@@ -126,18 +178,28 @@ impl<'a> Prober<'a> {
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }
 
+    fn state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
+        let Ok(node) = kind::parse(look) else { return };
+        let identity = identity::of(kind, &node, path);
+        if let Some(story) = identity.story {
+            self.stories.insert((base.to_owned(), story.to_lowercase()));
+        }
+        let reads = vec![ReadSpec::File(path.clone())];
+        self.found.push(Found { path, base, kind, run: identity.run, stamp: identity.stamp, reads });
+    }
+
     /// Reads a state of an epic that was looked at.
     fn looked_at(&self, path: &RelPath) -> Option<State> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
         State::read(&kind::parse(self.listing.entries[at].look.as_deref()?).ok()?, path)
     }
 
-    fn epic(&mut self, path: &'a RelPath, base: &'a str, look: &[u8]) {
+    fn epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
         let shelf = self.shelf.get_or_insert_with(|| Shelf::of_listing(self.listing));
         let found = compare(shelf, base, &state);
         let id = clean_line(&state.id, 100);
-        if !found.has_documents {
+        if found.is_left_behind {
             let message =
                 format!("epic {id}: neither its plan nor any of its stories is here, so the state was left behind");
             let severity = if state.is_ended() { Severity::Info } else { Severity::Warning };
@@ -166,7 +228,9 @@ impl<'a> Prober<'a> {
             reads.extend(places::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
             self.tell_of(&reads);
-            self.epics.push(FoundEpic { path, base, state, reads });
+            let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
+            let run = Kind::Epic.run_id(&state.id);
+            self.found.push(Found { path, base, kind, run, stamp, reads });
         }
     }
 
@@ -200,38 +264,38 @@ impl<'a> Prober<'a> {
         path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
     }
 
-    /// Of several states of one epic the one that was updated last counts; `.aios` and `.aiox` may hold one each.
-    fn keep_newest_epics(&mut self) {
-        let mut epics = std::mem::take(&mut self.epics);
-        epics.sort_by(|a, b| (a.base, &a.state.id).cmp(&(b.base, &b.state.id)).then_with(|| newest_first(a, b)));
-        let mut kept: Option<FoundEpic<'_>> = None;
-        for found in epics {
+    /// Of several states of one run the one that was written last counts: `.aios` and `.aiox` may hold one each, a QA loop may lie in
+    /// two places (C-15). The JSON of an epic never counts beside its YAML (C-22).
+    fn keep_newest(&mut self) {
+        let mut found = std::mem::take(&mut self.found);
+        found.sort_by(|a, b| {
+            let rank = |found: &Found<'_>| found.kind == Kind::Pipeline;
+            (a.base, &a.run)
+                .cmp(&(b.base, &b.run))
+                .then_with(|| (rank(a), Reverse(a.stamp), a.path).cmp(&(rank(b), Reverse(b.stamp), b.path)))
+        });
+        let mut kept: Option<Found<'_>> = None;
+        for found in found {
             if let Some(first) = &kept
-                && (first.base, &first.state.id) == (found.base, &found.state.id)
+                && (first.base, &first.run) == (found.base, &found.run)
             {
-                let message = format!("an older state of the epic that {} holds", first.path);
+                let how = if first.stamp > found.stamp { "an older" } else { "another" };
+                let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
                 let finding = Finding::new(FindingCode::StateLeftover, message).at(found.path);
                 self.probed.findings.push(finding.fix("compare the two, and remove the one that is out of date"));
                 continue;
             }
-            let name = epic::run_name(&found.state.id);
-            self.probed.candidates.push(candidate(found.path, name, Kind::Epic, found.reads.clone()));
+            let reads = found.reads.clone();
+            self.probed.candidates.push(candidate(found.path, found.run.clone(), found.kind, reads));
             kept = Some(found);
         }
     }
 }
 
-fn newest_first(a: &FoundEpic<'_>, b: &FoundEpic<'_>) -> std::cmp::Ordering {
-    let time = |epic: &FoundEpic<'_>| {
-        epic.state.updated_at.as_deref().and_then(|at| crate::model::Timestamp::parse(at, 0).ok())
-    };
-    time(b).cmp(&time(a)).then_with(|| a.path.cmp(b.path))
-}
-
 /// Is what the documents of an epic say about it.
 struct Compared {
-    /// Its plan or one of its stories is there.
-    has_documents: bool,
+    /// It names a plan or stories, and none of them is there.
+    is_left_behind: bool,
     drift: Vec<Finding>,
 }
 
@@ -246,13 +310,8 @@ fn compare(shelf: &Shelf<'_>, base: &str, state: &State) -> Compared {
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
         drift.extend(consistency::compare(shelf, &at, &StepId::new(story.id.as_str()), status));
     }
-    Compared { has_documents, drift }
-}
-
-/// Tells whether a name is that of a file that a writer left (C-26).
-fn is_temporary(name: &str) -> bool {
-    let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
-    end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())
+    let names_some = path.is_some() || state.stories().next().is_some();
+    Compared { is_left_behind: names_some && !has_documents, drift }
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use super::fields::Field;
 use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::follow;
 use crate::dialect::Loaded;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -23,7 +25,10 @@ use crate::model::Witness;
 use crate::model::clean_line;
 
 /// What AIOS takes where nothing says how often a story may be reviewed.
-const MAX_ITERATIONS: u32 = 5;
+pub(super) const MAX_ITERATIONS: u32 = 5;
+
+/// A loop that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
+const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -32,7 +37,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(loaded) => return *loaded,
     };
     let root = tree.root();
-    let story = story(&tree);
+    check_story(&tree);
     let max = root.either(["maxIterations", "max_iterations"]).number().filter(|max| *max > 0);
     let mut qa = Loop { tree: &tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
     let history = qa.history();
@@ -41,11 +46,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let state = qa.word();
     qa.ending(state);
     let steps = qa.steps;
-    let mut run = tree.run("qa-loop", format!("qa-{story}"), format!("QA Loop for story {story}"));
+    let title = format!("QA Loop for story {}", tree.subject(Kind::QaLoop));
+    let mut run = tree.run(Kind::QaLoop, "qa-loop", title);
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(Word::InProgress) {
-        tree.report_abandoned(run.stamp);
+        tree.report_abandoned(run.stamp, ABANDONED_SECONDS);
     }
     let is_over = steps.iter().all(|step| step.status == Status::Completed);
     run.status = match state {
@@ -58,24 +64,20 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Names the story: the folder of the state says it where the state does not.
-fn story(tree: &Tree<'_>) -> String {
+/// Says where the state and the folder it lies in name different stories, or nothing names one.
+fn check_story(tree: &Tree<'_>) {
     let folder = tree.files().state.parent();
     let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
     match (tree.root().either(["storyId", "story_id"]).id(), folder) {
-        (Some(story), folder) => {
-            if let Some(folder) = folder.filter(|folder| *folder != story) {
-                let message = format!("the loop is of story {story} and lies in the folder {folder}");
-                tree.report(Finding::new(FindingCode::IdMismatch, message));
-            }
-            story
+        (Some(story), Some(folder)) if folder != story => {
+            let message = format!("the loop is of story {story} and lies in the folder {folder}");
+            tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
-        (None, Some(folder)) => folder.to_owned(),
         (None, None) => {
             let message = "`storyId` names no story";
             tree.report(Finding::new(FindingCode::StateMissingField, message));
-            "unknown".to_owned()
         }
+        (Some(_) | None, Some(_) | None) => {}
     }
 }
 
@@ -159,7 +161,7 @@ impl<'a> Loop<'a> {
         let verdict = entry.get("verdict");
         let review = review_id(number);
         let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
-            "REJECT" => Outcome::Rejected,
+            "REJECT" | "FAIL" => Outcome::Rejected,
             "BLOCKED" => Outcome::Blocked,
             _ => match ReviewVerdict::parse(word) {
                 Some(ReviewVerdict::Approved) => Outcome::Approved,
@@ -289,33 +291,32 @@ impl<'a> Loop<'a> {
         }
     }
 
+    /// Says which iteration of how many it is.
+    fn round(&self, number: u32) -> String {
+        format!("{number}/{}", self.max)
+    }
+
     fn review(&mut self, number: u32, status: Status) -> &mut Step {
-        let step = self.push(review_id(number), format!("Review {number}"), status);
+        let round = self.round(number);
+        let step = follow(&mut self.steps, review_id(number), format!("Review {number}"), status);
         step.kind = StepKind::Review;
         step.agent = Some("qa".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
         step
     }
 
     fn fix(&mut self, number: u32, status: Status) {
-        let step = self.push(fix_id(number), format!("Fix what review {number} found"), status);
+        let round = self.round(number);
+        let step = follow(&mut self.steps, fix_id(number), format!("Fix what review {number} found"), status);
         step.agent = Some("dev".to_owned());
-        step.group = Some(number.to_string());
+        step.group = Some(round);
     }
 
     /// A person decides: another round, the story as it is, or the end of it.
     fn escalation(&mut self, reason: &str) {
         let title = format!("Decide how the story goes on: {}", clean_line(reason, 200));
-        let step = self.push(StepId::new("escalation"), title, Status::Pending);
+        let step = follow(&mut self.steps, StepId::new("escalation"), title, Status::Pending);
         step.kind = StepKind::Gate;
-    }
-
-    fn push(&mut self, id: StepId, title: String, status: Status) -> &mut Step {
-        let mut step = Step::new(id, title);
-        step.depends_on = self.steps.last().map(|before| before.id.clone()).into_iter().collect();
-        step.status = status;
-        self.steps.push(step);
-        self.steps.last_mut().expect("it was just added")
     }
 }
 

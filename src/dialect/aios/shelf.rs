@@ -1,5 +1,8 @@
 //! The documents that a state refers to: plans and stories, whether they were looked at or read.
 
+use std::cell::Cell;
+use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::execution::Execution;
@@ -10,9 +13,24 @@ use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::RelPath;
 
+/// How often all names are gone through for a story that no file is named after.
+const SCAN_LIMIT: usize = 2_000;
+
 /// Is every file that may be a plan or a story, with its content where there is one.
 pub(super) struct Shelf<'a> {
     files: BTreeMap<&'a str, (&'a RelPath, Option<&'a [u8]>)>,
+    names: OnceCell<Names<'a>>,
+    /// The ids that files say, once they were read; `None` for one that is no story.
+    ids: RefCell<BTreeMap<&'a str, Option<String>>>,
+    scans: Cell<usize>,
+}
+
+/// Is every Markdown file by its name.
+struct Names<'a> {
+    /// By the id that the name speaks of, without case.
+    by_id: BTreeMap<String, Vec<&'a str>>,
+    /// In lowercase, in the order of the paths.
+    all: Vec<(String, &'a str)>,
 }
 
 /// Says where a story was looked for.
@@ -29,7 +47,7 @@ impl<'a> Shelf<'a> {
     /// Takes what a first look saw.
     pub(super) fn of_listing(listing: &'a Listing) -> Self {
         let files = listing.entries.iter().filter(|entry| !entry.is_dir);
-        Self { files: files.map(|entry| (entry.path.as_str(), (&entry.path, entry.look.as_deref()))).collect() }
+        Self::of(files.map(|entry| (entry.path.as_str(), (&entry.path, entry.look.as_deref()))).collect())
     }
 
     /// Takes what was read for a run.
@@ -39,7 +57,11 @@ impl<'a> Shelf<'a> {
             Content::NameOnly => Some((path.as_str(), (path, None))),
             Content::Problem(_) => None,
         });
-        Self { files: files.collect() }
+        Self::of(files.collect())
+    }
+
+    fn of(files: BTreeMap<&'a str, (&'a RelPath, Option<&'a [u8]>)>) -> Self {
+        Self { files, names: OnceCell::new(), ids: RefCell::default(), scans: Cell::new(0) }
     }
 
     /// Returns the content of a file; `None` as well for one that was not read.
@@ -53,7 +75,7 @@ impl<'a> Shelf<'a> {
 
     /// Finds the file of a story: where the plan says, else by its id. `base` is the folder of the project.
     pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> Located {
-        let planned = plan.and_then(|plan| Some((plan, plan.stories.iter().find(|story| story.id == id)?)));
+        let planned = plan.and_then(|plan| Some((plan, plan.story(id)?)));
         if let Some((plan, file)) = planned.and_then(|(plan, story)| Some((plan, story.file.as_deref()?))) {
             let folder = plan.folder.as_deref().map(|folder| folder.trim_end_matches('/'));
             let below = folder.and_then(|folder| RelPath::parse(&format!("{base}{folder}/{file}")).ok());
@@ -69,20 +91,43 @@ impl<'a> Shelf<'a> {
         self.by_id(base, id).map_or(Located::Nowhere, Located::At)
     }
 
+    /// Files that are named after the id come first: a project may have a thousand stories, and few have to be read for one.
     fn by_id(&self, base: &str, id: &str) -> Option<RelPath> {
-        let wanted = id.to_lowercase();
-        let wanted = wanted.strip_prefix("story-").unwrap_or(&wanted);
-        let below = self.files.range(base..).take_while(|(path, _)| path.starts_with(base));
-        // Names are compared first: a project may have a thousand stories.
-        let mut alike = below.filter(|(path, _)| path.ends_with(".md") && path.to_lowercase().contains(wanted));
-        alike.find_map(|(text, (path, bytes))| {
-            // A project may hold another one.
-            if places::place(text).is_some_and(|place| place.base != base) {
-                return None;
-            }
-            let story = story::parse(path, (*bytes)?);
-            (story.is_story() && story::same_id(&story.id, id)).then(|| (*path).clone())
-        })
+        let wanted = story::bare_id(id);
+        let names = self.names.get_or_init(|| self.names());
+        let is_it =
+            |path: &&'a str| self.is_in(base, path) && self.said_id(path).is_some_and(|said| story::same_id(&said, id));
+        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(is_it));
+        let found = named.or_else(|| {
+            self.scans.set(self.scans.get() + 1);
+            let mut alike = names.all.iter().filter(|(name, _)| name.contains(&wanted)).map(|(_, path)| *path);
+            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(is_it)).flatten()
+        });
+        found.map(|path| self.files[path].0.clone())
+    }
+
+    fn names(&self) -> Names<'a> {
+        let mut names = Names { by_id: BTreeMap::new(), all: Vec::new() };
+        for (text, (path, _)) in self.files.iter().filter(|(text, _)| text.ends_with(".md")) {
+            names.by_id.entry(story::bare_id(&story::id_of_path(path))).or_default().push(*text);
+            names.all.push((text.to_lowercase(), *text));
+        }
+        names
+    }
+
+    /// Tells whether a file belongs to the project: one may hold another.
+    fn is_in(&self, base: &str, path: &str) -> bool {
+        path.starts_with(base) && places::place(path).is_none_or(|place| place.base == base)
+    }
+
+    /// Returns the id that a story says.
+    fn said_id(&self, path: &'a str) -> Option<String> {
+        let read = || {
+            let (path, bytes) = self.files[path];
+            let story = story::parse(path, bytes?);
+            story.is_story().then_some(story.id)
+        };
+        self.ids.borrow_mut().entry(path).or_insert_with(read).clone()
     }
 }
 

@@ -4,6 +4,7 @@
 //! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::kind;
+use super::kind::Kind;
 use super::places;
 use super::places::Area;
 use crate::dialect::Loaded;
@@ -16,7 +17,6 @@ use crate::model::RelPath;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
@@ -24,11 +24,10 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Wanted;
 use crate::model::WantedOutput;
-use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
 /// Id, short name, title, agent, and the stem of its artifact.
-const PHASES: [(&str, &str, &str, &str, &str); 6] = [
+pub(super) const PHASES: [(&str, &str, &str, &str, &str); 6] = [
     ("1_gather", "1", "Gather", "pm", "requirements"),
     ("2_assess", "2", "Assess", "architect", "complexity"),
     ("3_research", "3", "Research", "analyst", "research"),
@@ -69,23 +68,14 @@ impl Pipeline {
     fn of_folder(folder: &RelPath) -> Option<Self> {
         let probe = folder.join("spec.md").ok()?;
         let parent = folder.parent()?;
-        match places::place(probe.as_str())?.area {
-            Area::Stories if folder.name() == "spec" && parent.name() != "stories" => {
-                Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
-            }
-            Area::Specs if parent.name() == "specs" => {
-                let document = parent.join(&format!("spec-{}.md", folder.name())).ok()?;
-                Some(Self { id: folder.name().to_owned(), folder: folder.clone(), document })
-            }
-            Area::Runtime
-            | Area::WorkflowState
-            | Area::Orchestrator
-            | Area::Locks
-            | Area::Derived
-            | Area::Qa
-            | Area::Stories
-            | Area::Plan
-            | Area::Specs => None,
+        let area = places::place(probe.as_str())?.area;
+        if area == Area::Stories && folder.name() == "spec" && parent.name() != "stories" {
+            Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
+        } else if area == Area::Specs && parent.name() == "specs" {
+            let document = parent.join(&format!("spec-{}.md", folder.name())).ok()?;
+            Some(Self { id: folder.name().to_owned(), folder: folder.clone(), document })
+        } else {
+            None
         }
     }
 
@@ -170,25 +160,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let wanted = Wanted { outputs: steps.iter().flat_map(output).collect(), ..Wanted::default() };
     let id = clean_line(&pipeline.id, 100);
+    let files = pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect();
+    let title = format!("Spec Pipeline for {id}");
     let run = Run {
-        id: RunId::new(format!("spec-{id}")),
-        dialect: DialectId::Aios,
-        title: format!("Spec Pipeline for {id}"),
-        workflow: "spec-pipeline".to_owned(),
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
-        state_files: pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect(),
         steps,
         position,
-        done_elsewhere: 0,
-        goal: None,
-        started_at: None,
-        stamp: None,
-        workspace: WorkspaceRecord::default(),
-        after: None,
-        interruption: None,
-        resumes: 0,
-        writable: true,
         degraded: !findings.is_empty(),
+        ..Run::new(Kind::Spec.run_id(&id), DialectId::Aios, title, "spec-pipeline", files)
     };
     Loaded { run: Some(run), findings, wanted }
 }

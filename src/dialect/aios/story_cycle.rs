@@ -6,6 +6,7 @@
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
+use super::kind::Kind;
 use super::story;
 use super::story::SectionKind;
 use super::story::Seen;
@@ -22,7 +23,6 @@ use crate::model::PartKind;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
@@ -31,11 +31,10 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Wanted;
 use crate::model::Witness;
-use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
 /// Id, short name, title and agent.
-const PHASES: [(&str, &str, &str, &str); 4] = [
+pub(super) const PHASES: [(&str, &str, &str, &str); 4] = [
     ("1_create", "1", "Create", "sm"),
     ("2_validate", "2", "Validate", "po"),
     ("3_implement", "3", "Implement", "dev"),
@@ -79,25 +78,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let id = clean_line(&story.id, 100);
     let is_over = matches!(seen.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
+    let title = format!("SDC for story {id}");
+    let (id, files) = (Kind::StoryCycle.run_id(&id), vec![files.state.clone()]);
     let run = Run {
-        id: RunId::new(format!("sdc-{id}")),
-        dialect: DialectId::Aios,
-        title: format!("SDC for story {id}"),
-        workflow: "story-development-cycle".to_owned(),
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
-        state_files: vec![files.state.clone()],
         steps,
         position,
-        done_elsewhere: 0,
         goal: story.title.clone(),
-        started_at: None,
-        stamp: None,
-        workspace: WorkspaceRecord::default(),
-        after: None,
-        interruption: None,
-        resumes: 0,
-        writable: true,
-        degraded: false,
+        ..Run::new(id, DialectId::Aios, title, "story-development-cycle", files)
     };
     Loaded { run: Some(run), findings, wanted: Wanted::default() }
 }

@@ -93,7 +93,7 @@ impl Dialect for Ccw {
         manifest::enter(register, file, to)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan)
     }
 

@@ -88,6 +88,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         stamp,
         after: if book.layout.is_archived() { None } else { after(status) },
         interruption,
+        mode: None,
         resumes: book.session.resumes(),
         writable: true,
         degraded: book.is_degraded,

@@ -96,7 +96,7 @@ impl Dialect for Dotagent {
         archive::archive(files, at)
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         if rules::is_built_in(run) { native::native(run, plan) } else { own::native(run, plan) }
     }
 

@@ -53,6 +53,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         default: Some(default.to_owned()),
         on_yes: None,
         on_no: None,
+        on_restart: None,
     };
     if plan.verdict == Verdict::Complete || findings.iter().any(|finding| finding.code == FindingCode::LiveOwner) {
         return None;

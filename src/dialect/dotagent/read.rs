@@ -109,6 +109,7 @@ fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
             reason: "all five phases are done; the state goes to memory/state/.archive".to_owned(),
         }),
         interruption: None,
+        mode: None,
         resumes: 0,
         writable: true,
         degraded: matches!(book.execution.presence, Presence::Unreadable) || is_rebuilt(book),

@@ -139,13 +139,19 @@ impl Document {
         }
     }
 
-    /// Removes a key from its object, with its comma. A missing one is no change.
+    /// Removes a key from its object, or an element from its array, with its comma. A missing one is no change.
     pub(crate) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = unescape(key);
-        let Some(object) = self.find(parent).filter(|found| found.is_object()) else { return false };
-        let members: Vec<(Json<'_>, Json<'_>)> = object.members().collect();
-        let Some(at) = members.iter().position(|(name, _)| name.is(&key)) else { return false };
+        let Some(container) = self.find(parent).filter(|found| found.node().sort.is_container()) else { return false };
+        // An element of an array begins with itself.
+        let items = container.items().map(|item| (item, item));
+        let members: Vec<(Json<'_>, Json<'_>)> = container.members().chain(items).collect();
+        let at = match container.is_array() {
+            true => key.parse().ok().filter(|at| *at < members.len()),
+            false => members.iter().position(|(name, _)| name.is(&key)),
+        };
+        let Some(at) = at else { return false };
         let (name, value) = members[at];
         let (start, end) = match (at.checked_sub(1).map(|before| members[before]), members.get(at + 1)) {
             (Some((_, before)), _) => (span(before.node()).1, span(value.node()).1),

@@ -77,6 +77,22 @@ fn keys_are_removed_with_their_comma() {
 }
 
 #[test]
+fn elements_are_removed_with_their_comma() {
+    for (text, expected) in [
+        ("{\"l\": [1, {\"a\": [2]}, 3]}", "{\"l\": [1, 3]}"),
+        ("{\"l\": [1, 2]}", "{\"l\": [1]}"),
+        ("{\n  \"l\": [\n    1,\n    2,\n    3\n  ]\n}\n", "{\n  \"l\": [\n    1,\n    3\n  ]\n}\n"),
+    ] {
+        let removed = edited(text, |doc| {
+            assert!(doc.remove("/l/1") && !doc.remove("/l/7") && !doc.remove("/l/x"));
+            assert_eq!(doc.position("/l/0").is_some(), doc.has("/l/0"));
+        });
+        assert_eq!(removed, expected);
+    }
+    assert_eq!(edited("{\"l\": [1]}", |doc| assert!(doc.remove("/l/0") && doc.push("/l", &json!(2)))), "{\"l\": [2]}");
+}
+
+#[test]
 fn the_last_of_doubled_keys_counts_as_in_serde() {
     let text = "{\"a\":1,\"a\":2}";
     assert_eq!(edited(text, |doc| assert!(doc.set("/a", &json!(3)))), "{\"a\":1,\"a\":3}");

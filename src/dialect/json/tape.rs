@@ -159,18 +159,22 @@ impl<'t> Json<'t> {
         let (mut value, mut rest) = (self, pointer);
         while let Some(slash) = rest.bytes().position(|byte| byte == b'/') {
             let tail = &rest[slash + 1..];
-            let end = tail.bytes().position(|byte| byte == b'/').unwrap_or(tail.len());
-            value = value.step(&tail[..end])?;
+            let mut is_escaped = false;
+            let is_end = |byte| {
+                is_escaped |= byte == b'~';
+                byte == b'/'
+            };
+            let end = tail.bytes().position(is_end).unwrap_or(tail.len());
+            value = if is_escaped { value.step(&unescape(&tail[..end]))? } else { value.step(&tail[..end])? };
             rest = &tail[end..];
         }
         Some(value)
     }
 
-    /// Takes one step of a pointer.
+    /// Takes one step of a pointer, its escapes resolved.
     fn step(self, part: &str) -> Option<Self> {
         match self.node().sort {
             Sort::Array => self.items().nth(part.parse().ok()?),
-            Sort::Object if part.bytes().any(|byte| byte == b'~') => self.get(&unescape(part)),
             Sort::Object => self.get(part),
             Sort::Null | Sort::False | Sort::True | Sort::Number | Sort::Plain | Sort::Escaped => None,
         }

@@ -253,8 +253,12 @@ fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Docum
         Change::Remove => {
             let Some((above, key)) = pointer.rsplit_once('/') else { return };
             let key = key.replace("~1", "/").replace("~0", "~");
-            let removed = value.pointer_mut(above).and_then(Value::as_object_mut).map(|map| map.shift_remove(&key));
-            assert_eq!(document.remove(pointer), removed.is_some());
+            match value.pointer_mut(above) {
+                Some(Value::Object(map)) => _ = map.shift_remove(&key),
+                Some(Value::Array(items)) => _ = items.remove(key.parse().unwrap()),
+                Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {}
+            }
+            assert!(document.remove(pointer));
         }
     }
 }

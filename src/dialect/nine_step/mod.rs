@@ -29,6 +29,7 @@ use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
@@ -88,7 +89,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, run: &Run, plan: &Plan) -> serde_json::Value {
+    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::plan(run, plan)
     }
 

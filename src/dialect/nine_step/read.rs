@@ -137,6 +137,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         commits: commits(&laid.steps),
         documents: place.plan.clone().into_iter().collect(),
         workspace: place.is_checked.then(|| place.record.worktree.clone()),
+        ..Wanted::default()
     };
     let run = Run {
         id: RunId::new(name.clone()),
@@ -154,6 +155,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         workspace: place.record,
         after: state.total_phases.map(|_| merge(config)),
         interruption: paused(&state, status),
+        mode: None,
         resumes: state.resumes,
         writable: state.newer.is_none(),
         degraded,

@@ -4,9 +4,12 @@
 //! Scalars keep their spelling: `1.10` stays `1.10` wherever a text is wanted, as a value and as a key. Booleans are `true` and
 //! `false` only, a key stands once in its mapping, and aliases cannot multiply what is read.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "spans, styles and the reading of states wait for the aios dialect"))]
-
 mod build;
+mod edit;
+mod render;
+
+pub(crate) use edit::Document;
+pub(crate) use edit::Refused;
 
 use std::fmt;
 use std::ops::Range;

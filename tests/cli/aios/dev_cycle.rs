@@ -18,6 +18,10 @@ fn state(current: &str, results: &[(&str, &str)]) -> String {
     text
 }
 
+fn story(sandbox: &Sandbox, id: &str, status: &str) {
+    sandbox.file(&format!("docs/stories/{id}.story.md"), &format!("# Story {id}: One\n\n**Status:** {status}\n"));
+}
+
 #[test]
 fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
     let (done, skipped, failed) = ("completed", "skipped", "failed");
@@ -33,12 +37,14 @@ fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
             vec![("1_validation", done), ("2_development", failed)],
             Some(("2_development", "retry", "dev")),
         ),
-        ("2_development", vec![("1_validation", done)], Some(("2_development", "run", "dev"))),
+        // It was begun, and nothing says that it ended.
+        ("2_development", vec![("1_validation", done)], Some(("2_development", "retry", "dev"))),
         // A result of a later phase is of an earlier lap.
         ("1_validation", vec![("1_validation", done), ("2_development", done)], None),
     ] {
         let sandbox = Sandbox::new();
         sandbox.file(STATE, &state(current, &results));
+        story(&sandbox, "1.1", if current == "1_validation" && results.len() == 1 { "Ready" } else { "InProgress" });
         let plan = sandbox.piton(["plan"]).run();
         assert_eq!(plan.at("/data/run/id"), "dev-1.1");
         match expected {
@@ -62,6 +68,8 @@ fn of_several_runs_autopilot_takes_the_newest_and_a_person_chooses() {
     let sandbox = Sandbox::new();
     let older = state("1_validation", &[("1_validation", "completed")]);
     sandbox.file(STATE, &older);
+    story(&sandbox, "1.1", "Ready");
+    story(&sandbox, "1.2", "Ready");
     sandbox.file(
         ".aiox/workflow-state/1.2-state.yaml",
         &older.replace("1.1.story", "1.2.story").replace("11:30", "11:45"),

@@ -69,7 +69,44 @@ fn a_loop_that_went_silent_is_said_to_be_and_goes_on() {
     let sandbox = Sandbox::new();
     let text = state("in_progress", 1, 5, &entry(true, "REJECT", false));
     sandbox.file(STATE, &text.replace("11:30", "10:30"));
+    sandbox.file("docs/stories/2.1.story.md", "# Story 2.1: One\n\n**Status:** InProgress\n");
     let plan = sandbox.piton(["plan"]).run().expect_code(0);
     assert_eq!(plan.findings(), ["owner-gone"]);
     assert_eq!(plan.at("/data/next/0/step"), "fix-1");
+}
+
+#[test]
+fn a_loop_of_nexos_is_read_in_every_place_it_may_lie() {
+    let entry = "  - { iteration: 1, date: 2026-01-31T11:10:00Z, verdict: REJECT, findings_count: { high: 1 } }\n";
+    let text = format!("story_id: 2.10\ncurrent_iteration: 1\nmax_iterations: 5\nhistory:\n{entry}");
+    for path in [
+        "qa/loop-status.yaml",
+        "qa/2.10/loop-status.yml",
+        "docs/qa/2.10/loop-status.yaml",
+        "packages/a/qa/loop-status.yaml",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(path, &text);
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/run/id"), "qa-2.10", "{path}: {plan}");
+        assert_eq!(plan.at("/data/next/0/step"), "fix-1", "{path}: {plan}");
+        assert_eq!(plan.at("/data/run/state_files/0"), path, "{plan}");
+    }
+}
+
+#[test]
+fn no_iteration_is_used_up_by_going_on() {
+    // The loop counts an iteration before its review runs; what the history has counts (C-16).
+    for (current, history, expected) in [
+        (0, String::new(), "review-1"),
+        (1, String::new(), "review-1"),
+        (3, entry(true, "REJECT", true), "review-3"),
+        (1, entry(true, "REJECT", true), "review-2"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(STATE, &state("stopped", current, 5, &history));
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/next/0/step"), expected, "{current} {history}: {plan}");
+        assert_eq!(plan.at("/data/next/1"), Value::Null, "{current} {history}: {plan}");
+    }
 }

@@ -47,4 +47,42 @@ fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_
     assert_eq!(plan.at("/data/run/title"), "Epic Execution for EPIC-ACT");
     assert_eq!(plan.at("/data/next/0/step"), "ACT-6");
     assert_eq!(plan.at("/data/native/resume_phase/wave"), "wave-2");
+    write_and_compare(&sandbox, state);
+}
+
+/// What the second gate said of the story goes with it; everything else in the file keeps its bytes.
+fn write_and_compare(sandbox: &Sandbox, state: &str) {
+    let before = sandbox.read(state);
+    sandbox.piton(["begin", "ACT-6"]).run().expect_code(0);
+    assert_eq!(sandbox.read(&format!("{state}.bak")), before);
+    let at = "2026-01-31T12:00:00Z";
+    // The stamp of the file is later than the clock of the test, and stamps never run backwards.
+    let later = "2026-02-06T16:00:00Z";
+    assert!(before.contains(&format!("updated_at: \"{later}\"")) && !before.contains(at));
+    let (head, tail) = before.split_once("    2:\n      status: approved\n").expect("the verdict of wave 2");
+    let (_, tail) = tail.split_once("    3:\n").expect("the verdict of wave 3");
+    let begun = format!("{head}    3:\n{tail}")
+        .replace("current_wave: 3", "current_wave: 2")
+        .replace("started_at: \"2026-02-06T15:00:00Z\"", &format!("started_at: \"{later}\""))
+        .replace("completed_at: \"2026-02-06T15:25:00Z\"", "completed_at: null");
+    assert_eq!(sandbox.read(state), begun);
+    sandbox.piton(["finish", "ACT-6"]).run().expect_code(0);
+    let act_6 = begun.split_once("        ACT-6:\n").expect("the story");
+    let done = act_6.1.replacen("status: in_progress", "status: completed", 1);
+    let done = done.replacen("completed_at: null", &format!("completed_at: \"{later}\""), 1);
+    assert_eq!(sandbox.read(state), format!("{}        ACT-6:\n{done}", act_6.0));
+    assert_eq!(sandbox.piton(["plan"]).run().at("/data/next/0/step"), "gate-2");
+}
+
+#[test]
+fn a_cycle_that_went_round_is_closed_when_a_person_says_so() {
+    let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
+    let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
+    let sandbox = Sandbox::new();
+    Tree::of(&place.join("dev-cycle")).write_to(&sandbox.root());
+    let state = ".aios/workflow-state/bob-bugfix-1-state.yaml";
+    let before = sandbox.read(state);
+    sandbox.piton(["complete", "--run", "dev-bob-bugfix-1"]).run().expect_code(0);
+    assert_eq!(sandbox.read(state), before.replace("currentPhase: 3_self_healing", "currentPhase: 6_checkpoint"));
+    assert_eq!(sandbox.piton(["plan", "dev-bob-bugfix-1"]).run().at("/data/verdict"), "complete");
 }

@@ -2,16 +2,22 @@
 //!
 //! The waves count, never `current_wave` (C-21). Where the state is broken, the copy beside it shows where the epic stood.
 
+mod drift;
 mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::Wave;
+pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
+
+use std::collections::BTreeSet;
 
 use super::consistency;
 use super::execution;
 use super::execution::Execution;
 use super::kind;
+use super::kind::Kind;
 use super::places;
 use super::shelf::Shelf;
 use crate::dialect::Loaded;
@@ -19,9 +25,9 @@ use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Mode;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
@@ -63,18 +69,16 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
         let (place, message) = unparsed.told();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
-    State::read(&node, path).ok_or_else(|| Box::new(finding("there is no `epic_state` in it".to_owned())))
-}
-
-/// Names the run of an epic.
-pub(super) fn run_name(id: &str) -> String {
-    format!("epic-{}", clean_line(id, 100))
+    State::read(&node, path)
+        .ok_or_else(|| Box::new(finding("there is neither `epic_state` nor the pipeline of an epic in it".to_owned())))
 }
 
 /// Is everything that is known of an epic while its run is built.
 struct Book<'a> {
     files: &'a FileSet,
     state: &'a State,
+    /// The ids of the stories that the state has.
+    recorded: BTreeSet<&'a str>,
     /// The folder of the project, with its slash.
     base: &'a str,
     shelf: Shelf<'a>,
@@ -85,11 +89,12 @@ struct Book<'a> {
 
 impl<'a> Book<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
-        let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+        let base = places::base_of(&files.state);
         let shelf = Shelf::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
-        Self { files, state, base, shelf, plan_path, plan, findings: Vec::new() }
+        let recorded = state.stories().map(|story| story.id.as_str()).collect();
+        Self { files, state, recorded, base, shelf, plan_path, plan, findings: Vec::new() }
     }
 
     fn load(mut self) -> Loaded {
@@ -97,6 +102,7 @@ impl<'a> Book<'a> {
             let message = "the state has no `waves`, so nobody can tell what is left";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
+        self.look_at_mode();
         self.look_at_plan();
         let steps = steps::build(&mut self);
         self.compare_current_wave();
@@ -105,27 +111,29 @@ impl<'a> Book<'a> {
         let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
         let id = clean_line(&self.state.id, 100);
         let is_named = id.to_lowercase().starts_with("epic");
+        let title = format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " });
+        let files = vec![self.files.state.clone()];
         let run = Run {
-            id: RunId::new(run_name(&self.state.id)),
-            dialect: DialectId::Aios,
-            title: format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " }),
-            workflow: "epic-execution".to_owned(),
             status,
-            state_files: vec![self.files.state.clone()],
             steps,
             position,
-            done_elsewhere: 0,
-            goal: None,
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
-            workspace: WorkspaceRecord::default(),
-            after: None,
-            interruption: None,
-            resumes: 0,
-            writable: true,
-            degraded: false,
+            workspace: self.workspace(),
+            mode: self.state.mode.as_deref().and_then(Mode::of_word),
+            ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
+    }
+
+    /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.
+    fn workspace(&self) -> WorkspaceRecord {
+        let running = self.state.stories().find(|story| story.status.as_deref() == Some("in_progress"));
+        WorkspaceRecord {
+            branch: running.and_then(|story| story.branch.clone()),
+            plan_reference: self.plan_path.as_ref().map(|path| path.as_str().to_owned()),
+            ..WorkspaceRecord::default()
+        }
     }
 
     fn status(&mut self) -> RunStatus {
@@ -138,6 +146,13 @@ impl<'a> Book<'a> {
                 self.findings.push(Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state));
                 RunStatus::Active
             }
+        }
+    }
+
+    fn look_at_mode(&mut self) {
+        if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
+            let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
+            self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 

@@ -3,10 +3,14 @@
 use super::super::execution::agent;
 use super::super::execution::members;
 use super::super::execution::word;
+use super::super::kind;
 use super::super::kind::get;
 use crate::dialect::yaml::Node;
 use crate::model::RelPath;
 use crate::model::StepId;
+
+/// How far waves are counted that only their number stands for.
+const WAVE_LIMIT: u32 = 100;
 
 /// Is the state of an epic. Words stay as written.
 #[derive(Debug)]
@@ -25,22 +29,25 @@ pub(in crate::dialect::aios) struct State {
 }
 
 /// Is one wave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct Wave {
-    pub(super) number: String,
+    pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
-    pub(super) status: Option<String>,
+    pub(in crate::dialect::aios) status: Option<String>,
     /// In the order of the file, which says nothing.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
+    /// Only its number is recorded: its stories stand where it stands.
+    pub(in crate::dialect::aios) is_counted: bool,
 }
 
 /// Is one story of a wave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct StoryState {
     pub(in crate::dialect::aios) id: String,
     pub(in crate::dialect::aios) status: Option<String>,
     pub(in crate::dialect::aios) line: u32,
     pub(super) executor: Option<String>,
+    pub(super) branch: Option<String>,
     pub(super) note: Option<String>,
     pub(super) started_at: Option<String>,
     pub(super) completed_at: Option<String>,
@@ -58,14 +65,22 @@ pub(super) struct GateVerdict {
 }
 
 impl State {
-    /// Reads a state; `None` for a tree without `epic_state`. `path` names an epic that does not name itself.
+    /// Reads a state: that of the execution task, else the pipeline that the orchestration template speaks of (C-22); `None` for
+    /// a tree that is neither. `path` names an epic that does not name itself.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
-        let root = get(node, "epic_state")?;
+        let is_pipeline = kind::is_pipeline(node);
+        let root = get(node, "epic_state").or(is_pipeline.then_some(node))?;
         let mut waves: Vec<Wave> = members(get(root, "waves")).map(|(number, node)| wave(number, node)).collect();
-        waves.sort_by_key(|wave| (wave.number.parse::<u64>().is_err(), StepId::new(wave.number.as_str())));
+        if waves.is_empty() && is_pipeline {
+            waves = counted(root);
+        }
+        waves.sort_by_key(Wave::rank);
         let verdicts = members(get(root, "gate_verdicts"));
         Some(Self {
-            id: word(root, "epicId").filter(|id| !id.is_empty()).unwrap_or_else(|| id_of(path)),
+            id: word(root, "epicId")
+                .or_else(|| word(root, "epic_id"))
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| id_of(path)),
             plan: word(root, "execution_plan"),
             status: word(root, "status"),
             mode: word(root, "mode"),
@@ -88,11 +103,33 @@ impl State {
     }
 }
 
+impl Wave {
+    /// Orders waves by their numbers; what is none comes last.
+    pub(super) fn rank(&self) -> (bool, StepId) {
+        (self.number.parse::<u64>().is_err(), StepId::new(self.number.as_str()))
+    }
+}
+
 /// Returns the id that the name of a file says.
 fn id_of(path: &RelPath) -> String {
     let name = path.name();
     let name = name.strip_prefix("epic-").unwrap_or(name);
-    name.strip_suffix("-state.yaml").unwrap_or(name).to_owned()
+    let stem = ["-state.yaml", "-pipeline.json"].iter().find_map(|end| name.strip_suffix(end));
+    stem.unwrap_or(name).to_owned()
+}
+
+/// Returns the waves of which only the number is recorded, and up to which they are completed.
+fn counted(root: &Node) -> Vec<Wave> {
+    let number = |key: &str| word(root, key).and_then(|number| number.parse::<u32>().ok()).unwrap_or(0).min(WAVE_LIMIT);
+    let done = number("last_completed_wave");
+    let wave = |at: u32| Wave {
+        number: at.to_string(),
+        name: None,
+        status: Some(if at <= done { "completed" } else { "pending" }.to_owned()),
+        stories: Vec::new(),
+        is_counted: true,
+    };
+    (1..=number("total_waves").max(number("current_wave")).max(done)).map(wave).collect()
 }
 
 fn wave(number: &str, node: &Node) -> Wave {
@@ -101,6 +138,7 @@ fn wave(number: &str, node: &Node) -> Wave {
         status: word(node, "status"),
         line: node.place.line,
         executor: agent(node, "executor"),
+        branch: word(node, "branch"),
         note: word(node, "note"),
         started_at: word(node, "started_at"),
         completed_at: word(node, "completed_at"),
@@ -110,6 +148,7 @@ fn wave(number: &str, node: &Node) -> Wave {
         name: word(node, "name"),
         status: word(node, "status"),
         stories: stories.collect(),
+        is_counted: false,
     }
 }
 

@@ -1,7 +1,11 @@
 //! The stories, gates and merges of an epic as steps.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use super::Book;
 use super::consistency;
+use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
@@ -10,6 +14,7 @@ use crate::dialect::aios::shelf::Located;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
+use crate::dialect::aios::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Review;
@@ -20,14 +25,14 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-pub(super) const FINAL: &str = "final-gate";
+pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
 /// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
 pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut exits: Vec<(String, StepId)> = Vec::new();
-    let state = book.state;
-    for wave in &state.waves {
+    let waves = drift::waves(book);
+    for wave in &waves {
         let planned = planned_wave(book, wave).map(|planned| planned.depends_on.clone());
         let behind: Vec<StepId> = match planned.flatten() {
             Some(numbers) => {
@@ -57,8 +62,15 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
         }
         exits.push((wave.number.clone(), exit));
     }
-    let last = final_gate(book, exits.into_iter().map(|(_, id)| id).collect());
-    steps.push(last);
+    let mut behind: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
+    let unassigned = drift::unassigned(book, &steps, &behind);
+    behind.extend(unassigned.last().map(|step| step.id.clone()));
+    steps.extend(unassigned);
+    steps.push(final_gate(book, behind));
+    // Stories that may be done side by side are named in the order of the plan.
+    for (place, step) in steps.iter_mut().enumerate() {
+        step.place = Some(place);
+    }
     steps
 }
 
@@ -82,20 +94,29 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     let is_in_plan = planned.is_some();
     let is_parallel = planned.is_some_and(|planned| planned.is_parallel);
     let mut stories: Vec<Step> = Vec::new();
-    let listed = order.iter().filter(|id| is_in_plan && !wave.stories.iter().any(|story| story.id == **id));
+    let listed = order.iter().filter(|id| is_in_plan && !book.recorded.contains(id.as_str()));
     let added: Vec<String> = listed.cloned().collect();
-    let rank = |id: &str| order.iter().position(|planned| planned == id).unwrap_or(usize::MAX);
-    let mut ids: Vec<&str> = wave.stories.iter().map(|story| story.id.as_str()).collect();
-    ids.extend(added.iter().map(String::as_str));
-    ids.sort_by_key(|id| (rank(id), StepId::new(*id)));
+    let places: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
+    let recorded: BTreeMap<&str, &StoryState> =
+        wave.stories.iter().rev().map(|story| (story.id.as_str(), story)).collect();
+    let mut ids: Vec<&str> = recorded.keys().copied().chain(added.iter().map(String::as_str)).collect();
+    ids.sort_by_cached_key(|id| (places.get(id).copied().unwrap_or(usize::MAX), StepId::new(*id)));
+    ids.dedup();
+    let before: BTreeSet<&str> = before.iter().map(|step| step.id.as_str()).collect();
     for id in ids {
-        if before.iter().chain(&stories).any(|step| step.id.as_str() == id) {
+        if before.contains(id) {
             let message = format!("story {id} is in more than one wave; the first one counts");
             book.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&book.files.state));
             continue;
         }
-        let recorded = wave.stories.iter().find(|story| story.id == id);
-        let mut step = story_step(book, id, recorded);
+        let mut step = match recorded.get(id) {
+            Some(recorded) => story_step(book, id, Recorded::As(recorded)),
+            None if wave.is_counted && wave.status.as_deref() == Some("completed") => {
+                story_step(book, id, Recorded::Over)
+            }
+            None if wave.is_counted => story_step(book, id, Recorded::Open),
+            None => story_step(book, id, Recorded::Nowhere),
+        };
         step.group = Some(group_of(wave));
         step.depends_on.extend(behind.iter().cloned());
         if let Some(previous) = stories.last().filter(|_| !is_parallel) {
@@ -107,27 +128,46 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     stories
 }
 
-fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> Step {
-    let planned = book.plan.as_ref().and_then(|plan| plan.stories.iter().find(|story| story.id == id));
+/// Says what the state has about a story.
+#[derive(Clone, Copy)]
+pub(super) enum Recorded<'a> {
+    As(&'a StoryState),
+    /// Its wave, of which only the number is recorded, is over.
+    Over,
+    /// Its wave, of which only the number is recorded, is not.
+    Open,
+    /// Only the plan has it.
+    Nowhere,
+}
+
+pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) -> Step {
+    let planned = book.plan.as_ref().and_then(|plan| plan.story(id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
-    step.agent =
-        recorded.and_then(|story| story.executor.clone()).or_else(|| planned.and_then(|story| story.executor.clone()));
+    let executor = match recorded {
+        Recorded::As(story) => story.executor.clone(),
+        Recorded::Over | Recorded::Open | Recorded::Nowhere => None,
+    };
+    step.agent = executor.or_else(|| planned.and_then(|story| story.executor.clone()));
     for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
-        let is_known = book.state.stories().any(|story| story.id == *before);
+        let is_planned = || book.plan.as_ref().is_some_and(|plan| plan.story(before).is_some());
+        let is_known = book.recorded.contains(before.as_str()) || is_planned();
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
+        } else if is_told_done(book, before) {
+            let message =
+                format!("story {id} depends on {before}, which the state does not have; its story says it is done");
+            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
+            book.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
             step.dangling.push(before.clone());
         }
     }
     match recorded {
-        Some(recorded) => take_over(book, &mut step, recorded),
-        None => {
-            let message = format!("the plan has story {id}, and the state does not; it counts as pending");
-            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
-            book.findings.push(Finding { severity: Severity::Warning, ..finding });
-        }
+        Recorded::As(recorded) => take_over(book, &mut step, recorded),
+        Recorded::Over => step.status = Status::Completed,
+        Recorded::Open => {}
+        Recorded::Nowhere => drift::only_planned(book, &step.id),
     }
     let at = book.shelf.locate(book.base, book.plan.as_ref(), id);
     book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));
@@ -139,6 +179,13 @@ fn story_step(book: &mut Book<'_>, id: &str, recorded: Option<&StoryState>) -> S
         step.file = Some(path);
     }
     step
+}
+
+/// Tells whether a story that the state does not have says of itself that it is done.
+fn is_told_done(book: &Book<'_>, id: &str) -> bool {
+    let Located::At(path) = book.shelf.locate(book.base, book.plan.as_ref(), id) else { return false };
+    let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
 }
 
 /// Fills in what neither the state nor the plan says.
@@ -251,6 +298,10 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge.depends_on = vec![gate.clone()];
     merge.idempotent = false;
     merge.probe = Some("git branch --merged".to_owned());
+    if wave.status.as_deref() == Some("failed") {
+        merge.status = Status::Failed;
+        (merge.attempts, merge.failures) = (1, 1);
+    }
     merge
 }
 

@@ -30,7 +30,7 @@ pub(super) fn names_a_story(title: &str) -> bool {
 }
 
 /// Reads the id from the name of a file, or of its folder when the file is just called `story.md`.
-pub(super) fn of_path(path: &RelPath) -> String {
+pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     let name = path.name();
     let parent = path.parent();
     let stem = match (name, &parent) {
@@ -54,13 +54,22 @@ pub(super) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
+/// Names a story as its file or its state is named. The path is often that of another machine (dotagent-and-aios.md C-28), and an
+/// id stays as it is.
+pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    ["-state.yaml", ".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name))
+}
+
 /// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
 pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
-    fn bare(id: &str) -> String {
-        let id = id.trim().to_lowercase();
-        id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
-    }
     bare(left) == bare(right)
+}
+
+/// Returns an id as it is compared.
+pub(in crate::dialect::aios) fn bare(id: &str) -> String {
+    let id = id.trim().to_lowercase();
+    id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
 }
 
 const fn is_id(c: char) -> bool {

@@ -16,6 +16,9 @@ use std::ops::Range;
 use crate::model::RelPath;
 
 pub(super) use heading::SectionKind;
+pub(super) use id::bare as bare_id;
+pub(super) use id::name_of;
+pub(super) use id::of_path as id_of_path;
 pub(super) use id::same as same_id;
 pub(super) use status::StoryStatus;
 

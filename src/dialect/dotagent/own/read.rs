@@ -138,6 +138,7 @@ impl Reader<'_> {
                 reason: "every step is done: put the state away".to_owned(),
             }),
             interruption: self.paused(status),
+            mode: None,
             resumes: self.number("resume_count"),
             writable: true,
             degraded: self.execution.is_none(),

@@ -1,0 +1,197 @@
+//! The session of Bob (W7, dotagent-and-aios.md 2.6): the stories of an epic, one of them in the middle of its development cycle.
+//!
+//! `current_phase` is the phase that was begun last. As with the cycle itself, a result of a later phase belongs to an earlier
+//! lap (C-17): then neither is believed, and a person decides.
+
+use super::dev_cycle::CHECKPOINT;
+use super::dev_cycle::PHASES;
+use super::dev_cycle::PUSH;
+use super::fields::Field;
+use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::first_open;
+use super::steps::follow;
+use super::steps::note_failures;
+use super::story;
+use crate::dialect::Loaded;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+
+/// A session that has said nothing for longer, and did not end at a place to rest, has crashed (dotagent-and-aios.md 2.5).
+const CRASHED_SECONDS: i64 = 1_800;
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tree = match Tree::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    let state = tree.get("session_state");
+    let epic = state.get("epic");
+    let name = epic.get("title").id().map_or_else(String::new, |title| format!(": {title}"));
+    let mut run = tree.run(Kind::Bob, "bob-session", format!("Bob Session for Epic {}{name}", tree.subject(Kind::Bob)));
+    let session = Session { tree: &tree, state };
+    run.steps = session.steps();
+    run.started_at = state.get("workflow").get("started_at").time();
+    run.stamp = state.get("last_updated").time();
+    run.workspace.branch = state.get("context_snapshot").get("branch").id();
+    let action = session.action();
+    run.status = match action {
+        Some("PAUSE") => RunStatus::Paused,
+        Some("ABORT") => RunStatus::Aborted,
+        Some(_) | None if !run.steps.is_empty() && first_open(&run.steps).is_none() => RunStatus::Completed,
+        Some(_) | None => RunStatus::Active,
+    };
+    if run.status == RunStatus::Active && action != Some("STORY_COMPLETED") {
+        tree.report_abandoned(run.stamp, CRASHED_SECONDS);
+    }
+    session.count(&run.steps);
+    run.position = first_open(&run.steps).map(|step| step.id.clone());
+    tree.loaded(run)
+}
+
+struct Session<'a> {
+    tree: &'a Tree<'a>,
+    state: Field<'a>,
+}
+
+impl<'a> Session<'a> {
+    /// Returns what the session did last.
+    fn action(&self) -> Option<&'a str> {
+        self.state.get("last_action").get("type").text()
+    }
+
+    fn stories(&self, key: &'static str) -> Vec<String> {
+        let items = self.state.get("progress").get(key).items().into_iter();
+        items.filter_map(|item| item.id()).map(|story| story::name_of(&story).to_owned()).collect()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut done = self.stories("stories_done");
+        let current = self.state.get("progress").get("current_story").id();
+        let current = current.map(|story| story::name_of(&story).to_owned());
+        if let Some(current) = current.as_ref().filter(|current| !done.contains(*current) && self.is_over(current)) {
+            done.push(current.clone());
+        }
+        for story in &done {
+            add(&mut steps, story, Status::Completed);
+        }
+        if let Some(current) = current.filter(|current| !done.contains(current)) {
+            self.cycle(&mut steps, &current);
+        }
+        for story in self.stories("stories_pending") {
+            let has_begun = steps.iter().any(|step| step.group.as_ref() == Some(&story));
+            if !has_begun {
+                add(&mut steps, &story, Status::Pending);
+            }
+        }
+        steps
+    }
+
+    /// Tells whether the last thing that the session did was to end this story, which its lists do not show yet.
+    fn is_over(&self, current: &str) -> bool {
+        let story = self.state.get("last_action").get("story").id();
+        let is_its = story.is_none_or(|story| story::name_of(&story) == current);
+        let at_checkpoint = self.position() == Some(CHECKPOINT);
+        is_its && (self.action() == Some("STORY_COMPLETED") || self.action() == Some("GO") && at_checkpoint)
+    }
+
+    fn position(&self) -> Option<usize> {
+        let current = self.state.get("workflow").get("current_phase").text()?;
+        PHASES.iter().position(|(id, name, ..)| *name == current || *id == current)
+    }
+
+    fn result(&self, at: usize) -> Field<'a> {
+        let results = self.state.get("workflow").get("phase_results");
+        results.either([PHASES[at].1, PHASES[at].0])
+    }
+
+    /// Adds the phases of the story in hand.
+    fn cycle(&self, steps: &mut Vec<Step>, story: &str) {
+        let position = self.position();
+        let current = self.state.get("workflow").get("current_phase");
+        if let (Some(word), None) = (current.text(), position) {
+            current.report_unknown(FindingCode::StatusUnknown, word, None);
+        }
+        for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
+            let id = StepId::new(format!("{story}:{name}"));
+            let step = follow(steps, id, format!("{title} of story {story}"), Status::Pending);
+            step.short = Some(name.to_owned());
+            step.group = Some(story.to_owned());
+            step.agent = agent.map(str::to_owned);
+            step.idempotent = at != PUSH;
+            step.status = self.status(at, position, &step.id);
+            if step.status == Status::Failed {
+                let attempts = self.state.get("workflow").get("attempt_count").number().unwrap_or(1);
+                let error = self.result(at).get("error").text().unwrap_or("it failed").to_owned();
+                note_failures(step, vec![error]);
+                (step.attempts, step.failures) = (attempts.max(1), attempts.max(1));
+            }
+        }
+        self.lap(position);
+    }
+
+    fn status(&self, at: usize, position: Option<usize>, id: &StepId) -> Status {
+        let result = self.result(at);
+        let is_current = position == Some(at);
+        if result.is_there() {
+            let status = result.get("status");
+            return if status.is_there() { status.status(id) } else { Status::Completed };
+        }
+        match (is_current, self.action()) {
+            (true, Some("ERROR_OCCURRED")) => Status::Failed,
+            (true, Some("CHECKPOINT_REACHED" | "REVIEW")) if at == CHECKPOINT => Status::WaitingApproval,
+            (true, Some(_) | None) => Status::InProgress,
+            // The session went on from it.
+            (false, _) if position.is_some_and(|position| at < position) => Status::Completed,
+            (false, _) => Status::Pending,
+        }
+    }
+
+    fn lap(&self, position: Option<usize>) {
+        let Some(position) = position else { return };
+        let later: Vec<&str> =
+            (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].1).collect();
+        if !later.is_empty() {
+            let message = format!(
+                "the session is in {}, and there are results of {}: the cycle went round and was cut off in a later lap",
+                PHASES[position].1,
+                later.join(", ")
+            );
+            let fix =
+                "look at the branch and the story; close the story where its work is pushed, and push nothing twice";
+            let finding = Finding::new(FindingCode::StateCorrupt, message).fix(fix);
+            self.state.report(Finding { severity: Severity::Blocking, ..finding });
+        }
+    }
+
+    /// Says where the epic has more stories than the session names.
+    fn count(&self, steps: &[Step]) {
+        let total = self.state.get("epic").get("total_stories").number().and_then(|total| usize::try_from(total).ok());
+        let mut stories: Vec<&str> =
+            steps.iter().map(|step| step.group.as_deref().unwrap_or_else(|| step.id.as_str())).collect();
+        stories.dedup();
+        if let Some(total) = total.filter(|total| *total > stories.len()) {
+            let message = format!("the epic has {total} stories, and the session names {}", stories.len());
+            self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
+        }
+    }
+}
+
+fn add(steps: &mut Vec<Step>, story: &str, status: Status) {
+    let id = StepId::new(story);
+    if !story.is_empty() && steps.iter().all(|step| step.id != id) {
+        follow(steps, id, format!("Story {story}"), status).agent = Some("dev".to_owned());
+    }
+}
+
+#[cfg(test)]
+#[path = "bob_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+//! The state of an autonomous build (W8, dotagent-and-aios.md 2.6): subtasks of one story.
+//!
+//! It names the subtasks that are done and the one in hand. What comes after that is in the plan it was made from. Its own JSON
+//! Schema refuses what the framework writes, so null is as good as absent here (C-20).
+
+use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::first_open;
+use super::steps::follow;
+use super::steps::note_failures;
+use crate::dialect::Loaded;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Wanted;
+
+/// A build that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
+const ABANDONED_SECONDS: i64 = 3_600;
+
+/// Stands for the subtask after those that the state names.
+pub(super) const NEXT: &str = "next";
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tree = match Tree::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    tree.get("storyId").needed().id();
+    let title = format!("Build for story {}", tree.subject(Kind::Build));
+    let mut run = tree.run(Kind::Build, "autonomous-build", title);
+    let status = tree.get("status");
+    let last = tree.get("lastCheckpoint").time();
+    run.steps = steps(&tree);
+    run.started_at = tree.get("startedAt").time();
+    run.stamp = last.max(tree.get("abandonedAt").time()).or(run.started_at);
+    if status.text() == Some("in_progress") {
+        tree.report_abandoned(last.or(run.started_at), ABANDONED_SECONDS);
+    }
+    run.status = status.run_status(&run.steps);
+    run.position = first_open(&run.steps).map(|step| step.id.clone());
+    let wanted = workspace(&tree, &mut run);
+    Loaded { wanted, ..tree.loaded(run) }
+}
+
+fn steps(tree: &Tree<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for subtask in tree.get("completedSubtasks").items().into_iter().filter_map(|item| item.id()) {
+        if steps.iter().all(|step| step.id.as_str() != subtask) {
+            let commit = commit(tree, &subtask);
+            add(&mut steps, &subtask, format!("Subtask {subtask}"), Status::Completed).commit = commit;
+        }
+    }
+    let done = steps.len();
+    let total = tree.get("metrics").get("totalSubtasks").number().and_then(|total| usize::try_from(total).ok());
+    // A subtask is named as the current one until the next begins.
+    let current = tree.get("currentSubtask").id();
+    match current.filter(|current| steps.iter().all(|step| step.id.as_str() != *current)) {
+        Some(current) => {
+            let errors = errors(tree, &current);
+            let status = if errors.is_empty() { Status::InProgress } else { Status::Failed };
+            note_failures(add(&mut steps, &current, format!("Subtask {current}"), status), errors);
+        }
+        None if total.is_some_and(|total| total > 0 && done >= total) => {}
+        None if tree.get("status").text() == Some("completed") => {}
+        None => {
+            let title = match total.filter(|total| *total > 0) {
+                Some(total) => format!("The next subtask of the plan, {done} of {total} done"),
+                None => "The next subtask of the plan, if there is one".to_owned(),
+            };
+            add(&mut steps, NEXT, title, Status::Pending);
+        }
+    }
+    steps
+}
+
+fn add<'a>(steps: &'a mut Vec<Step>, id: &str, title: String, status: Status) -> &'a mut Step {
+    let step = follow(steps, StepId::new(id), title, status);
+    step.agent = Some("dev".to_owned());
+    step
+}
+
+/// Returns the commit that the last checkpoint of a subtask names.
+fn commit(tree: &Tree<'_>, subtask: &str) -> Option<String> {
+    let checkpoints = tree.get("checkpoints").items().into_iter();
+    let mut of_subtask = checkpoints.rev().filter(|point| point.get("subtaskId").id().as_deref() == Some(subtask));
+    let is_commit = |text: &String| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    of_subtask.find_map(|point| point.get("gitCommit").id().filter(is_commit))
+}
+
+/// Returns what each failed attempt at a subtask said, oldest first.
+fn errors(tree: &Tree<'_>, subtask: &str) -> Vec<String> {
+    let attempts = tree.get("failedAttempts").items().into_iter();
+    let attempts = attempts.filter(|attempt| attempt.get("subtaskId").id().as_deref() == Some(subtask));
+    attempts.map(|attempt| attempt.get("error").text().unwrap_or("it failed").to_owned()).collect()
+}
+
+/// Fills in where the build works and from which plan, and says what of it has to be looked at.
+fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
+    run.workspace.worktree = below_root(tree, "worktree");
+    let plan = below_root(tree, "plan");
+    run.workspace.plan_reference = plan.as_ref().map(|path| path.as_str().to_owned());
+    Wanted {
+        commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
+        documents: plan.into_iter().collect(),
+        workspace: run.workspace.worktree.clone().map(Some),
+        ..Wanted::default()
+    }
+}
+
+/// Reads a path; one outside of the project is another machine's (dotagent-and-aios.md C-28).
+fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
+    let text = tree.get(key).id()?;
+    let root = tree.files().root.as_str();
+    let below = text.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&text);
+    let path = RelPath::parse(below);
+    if path.is_err() {
+        let message = format!("`{key}` is `{text}`, which is no path in this project; it was not looked for");
+        tree.report(Finding::new(FindingCode::FieldIgnored, message));
+    }
+    path.ok()
+}
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

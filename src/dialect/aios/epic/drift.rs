@@ -1,0 +1,101 @@
+//! Where the plan of an epic and its state do not name the same waves and stories: both are planned, and the difference is said.
+//!
+//! What only the plan has is new and pending; what only the state has stays where the state has it.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::Book;
+use super::state::Wave;
+use super::steps::Recorded;
+use super::steps::story_step;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Step;
+use crate::model::StepId;
+
+/// The group of the stories that belong to no wave.
+const UNASSIGNED: &str = "no-wave";
+
+/// Returns the waves of the state and those that only the plan has, in the order of their numbers.
+pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
+    let mut waves = book.state.waves.clone();
+    let Some(plan) = book.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
+    // The waves of the plan that have a story.
+    let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for planned in &plan.waves {
+        for story in &planned.stories {
+            homes.entry(story).or_default().push(&planned.number);
+        }
+    }
+    let mut findings = Vec::new();
+    for planned in &plan.waves {
+        if waves.iter().all(|wave| wave.number != planned.number) {
+            let number = planned.number.escape_debug();
+            findings.push(format!("the plan has wave {number}, and the state does not; it counts as pending"));
+            waves.push(Wave {
+                number: planned.number.clone(),
+                name: planned.name.clone(),
+                status: None,
+                stories: Vec::new(),
+                is_counted: false,
+            });
+        }
+    }
+    for wave in &book.state.waves {
+        let number = wave.number.escape_debug();
+        let Some(planned) = plan.waves.iter().find(|planned| planned.number == wave.number) else {
+            findings.push(format!("the state has wave {number}, and the plan does not; it stays"));
+            continue;
+        };
+        for story in &wave.stories {
+            let id = story.id.escape_debug();
+            let waves = homes.get(story.id.as_str()).map_or(&[][..], Vec::as_slice);
+            if waves.contains(&planned.number.as_str()) {
+                continue;
+            }
+            findings.push(match waves.first() {
+                Some(other) => format!(
+                    "story {id} is in wave {number} of the state and in wave {} of the plan; the state counts",
+                    other.escape_debug()
+                ),
+                None => format!("the state has story {id} in wave {number}, and no wave of the plan has it; it stays"),
+            });
+        }
+    }
+    let findings: Vec<Finding> = findings.into_iter().map(|message| told(book, message)).collect();
+    book.findings.extend(findings);
+    waves.sort_by_key(Wave::rank);
+    waves
+}
+
+fn told(book: &Book<'_>, message: String) -> Finding {
+    let finding = Finding::new(FindingCode::PlanDrift, message).at(&book.files.state);
+    finding.fix("bring the state and the execution plan to the same waves and stories")
+}
+
+/// Says that only the plan has a story.
+pub(super) fn only_planned(book: &mut Book<'_>, id: &StepId) {
+    let message = format!("the plan has story {id}, and the state does not; it counts as pending");
+    let finding = told(book, message).on(id);
+    book.findings.push(finding);
+}
+
+/// Returns the stories of the plan that no wave has, neither there nor in the state: they come behind all waves, one after the
+/// other.
+pub(super) fn unassigned(book: &mut Book<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
+    let Some(plan) = &book.plan else { return Vec::new() };
+    let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let rest = plan.stories.iter().map(|story| story.id.as_str()).filter(|id| known.insert(id));
+    let ids: Vec<String> = rest.map(str::to_owned).collect();
+    let mut added: Vec<Step> = Vec::new();
+    for id in ids {
+        let mut step = story_step(book, &id, Recorded::Nowhere);
+        step.group = Some(UNASSIGNED.to_owned());
+        step.depends_on.extend(exits.iter().cloned());
+        step.depends_on.extend(added.last().map(|before| before.id.clone()));
+        step.depends_on.dedup();
+        added.push(step);
+    }
+    added
+}

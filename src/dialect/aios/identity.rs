@@ -1,0 +1,133 @@
+//! Which run a saved state is of, and when it was written last: what discovery has to know before a state is read. What a state
+//! does not say itself, its name does.
+
+use super::fields;
+use super::kind::Kind;
+use super::kind::get;
+use super::kind::text;
+use super::story;
+use crate::dialect::yaml::Node;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// How much of an id a name repeats.
+const ID_CHARS: usize = 100;
+
+/// Is what discovery knows of a state.
+pub(super) struct Identity {
+    /// The id of the run.
+    pub(super) run: String,
+    /// The story that it is about, where it is about one.
+    pub(super) story: Option<String>,
+    pub(super) stamp: Option<Timestamp>,
+}
+
+/// Names a state.
+pub(super) fn of(kind: Kind, node: &Node, path: &RelPath) -> Identity {
+    let subject = subject(kind, node, path);
+    Identity { run: kind.run_id(&subject), story: story_of(kind, node, subject), stamp: stamp(kind, node) }
+}
+
+/// Returns what the run is about: an epic, a story, an instance of a workflow.
+pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
+    let said = match kind {
+        Kind::QaLoop => word(node, &["storyId"]).or_else(|| word(node, &["story_id"])),
+        Kind::Guided => word(node, &["instance_id"]),
+        Kind::Engine => word(node, &["engine_state", "instance_id"]),
+        Kind::DevCycle => word(node, &["currentStory"]).map(story::name_of),
+        Kind::Paused => {
+            let given_up = word(node, &["epic_progress", "aborted_at_story"]);
+            given_up.or_else(|| word(node, &["current_story"])).map(story::name_of)
+        }
+        Kind::Ade | Kind::Build => word(node, &["storyId"]),
+        Kind::Phases => word(node, &["workflowId"]),
+        Kind::Bob => word(node, &["session_state", "epic", "id"]),
+        Kind::Record => word(node, &["execution_id"]),
+        Kind::Pipeline => word(node, &["epicId"]).or_else(|| word(node, &["epic_id"])),
+        Kind::Epic | Kind::StoryCycle | Kind::Spec => None,
+    };
+    said.map_or_else(|| by_path(kind, path), str::to_owned)
+}
+
+/// Names the subject of a state that does not name it.
+fn by_path(kind: Kind, path: &RelPath) -> String {
+    let folder = path.parent();
+    let folder = folder.as_ref().map_or("", RelPath::name);
+    let stem = |end: &str| path.name().strip_suffix(end).unwrap_or(path.name()).to_owned();
+    match kind {
+        Kind::QaLoop | Kind::Build if !matches!(folder, "qa" | "plan" | "stories" | "") => folder.to_owned(),
+        Kind::QaLoop | Kind::Build | Kind::Bob | Kind::Record => "unknown".to_owned(),
+        Kind::Engine => stem("-engine-state.yaml"),
+        Kind::Ade | Kind::Phases => stem(".json"),
+        Kind::Pipeline => stem("-pipeline.json"),
+        Kind::Guided | Kind::DevCycle | Kind::Paused | Kind::Epic | Kind::StoryCycle | Kind::Spec => {
+            story::name_of(path.name()).to_owned()
+        }
+    }
+}
+
+fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
+    match kind {
+        // Without a story its file is called `current.json`.
+        Kind::Ade => Some(subject).filter(|story| story != "current"),
+        Kind::QaLoop | Kind::DevCycle | Kind::Paused | Kind::Build => Some(subject),
+        Kind::Bob => {
+            word(node, &["session_state", "progress", "current_story"]).map(|story| story::name_of(story).to_owned())
+        }
+        Kind::Guided
+        | Kind::Engine
+        | Kind::Phases
+        | Kind::Record
+        | Kind::Epic
+        | Kind::Pipeline
+        | Kind::StoryCycle
+        | Kind::Spec => None,
+    }
+}
+
+/// Returns when the state was written last; of several stamps the newest (dotagent-and-aios.md C-18).
+fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
+    let paths: &[&[&str]] = match kind {
+        Kind::QaLoop => &[&["updatedAt"], &["startedAt"]],
+        Kind::Phases | Kind::Pipeline => &[&["updatedAt"], &["updated_at"]],
+        Kind::Guided | Kind::Record => &[&["updated_at"], &["started_at"]],
+        Kind::Engine => &[&["engine_state", "updated_at"]],
+        Kind::DevCycle => &[&["lastUpdated"]],
+        Kind::Paused => &[&["paused_at"], &["aborted_at"]],
+        Kind::Ade => &[&["timestamps", "updatedAt"], &["timestamps", "savedAt"], &["updatedAt"]],
+        Kind::Bob => &[&["session_state", "last_updated"]],
+        Kind::Build => &[&["lastCheckpoint"], &["startedAt"], &["abandonedAt"]],
+        Kind::Epic => &[&["epic_state", "updated_at"]],
+        Kind::StoryCycle | Kind::Spec => &[],
+    };
+    paths.iter().filter_map(|path| fields::moment(word(node, path)?, 0)).max()
+}
+
+/// Returns a scalar below some keys, unless it is empty.
+fn word<'a>(node: &'a Node, path: &[&str]) -> Option<&'a str> {
+    let at = path.iter().try_fold(node, |node, key| get(node, key))?;
+    text(at).map(str::trim).filter(|text| !text.is_empty())
+}
+
+impl Kind {
+    /// Names the run of such a state.
+    pub(super) fn run_id(self, subject: &str) -> String {
+        let prefix = match self {
+            Self::Epic | Self::Pipeline => "epic",
+            Self::QaLoop => "qa",
+            Self::Guided | Self::Engine | Self::Phases | Self::Record => "workflow",
+            Self::DevCycle | Self::Paused => "dev",
+            Self::Ade => "ade",
+            Self::Bob => "bob",
+            Self::Build => "build",
+            Self::StoryCycle => "sdc",
+            Self::Spec => "spec",
+        };
+        format!("{prefix}-{}", clean_line(subject, ID_CHARS))
+    }
+}
+
+#[cfg(test)]
+#[path = "identity_tests.rs"]
+mod tests;

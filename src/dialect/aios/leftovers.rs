@@ -1,0 +1,78 @@
+//! What writers and the framework itself leave beside the states: files of writes that were cut off, copies, states that were
+//! renamed out of the way (dotagent-and-aios.md 2.6 W7, C-26, C-30). They are told about, never read as a run and never renamed.
+
+use super::kind;
+use super::kind::Sort;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::RelPath;
+use crate::model::quoted;
+
+const COPY: &str = ".bak";
+const MIGRATED: &str = ".migrated";
+const DISCARDED: &str = ".discarded";
+
+/// Tells whether a name is that of a file that a writer left (C-26).
+pub(super) fn is_temporary(name: &str) -> bool {
+    let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
+    end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Tells whether a name is that of a state that was put aside, or of a copy of one.
+pub(super) fn is_put_aside(name: &str) -> bool {
+    stem(name).is_some()
+}
+
+/// Returns what a state was called before it was put aside, or what a copy is a copy of.
+pub(super) fn original_of(path: &RelPath) -> Option<RelPath> {
+    let original = stem(path.name())?;
+    let original = match path.parent() {
+        Some(folder) => folder.join(original),
+        None => RelPath::parse(original),
+    };
+    original.ok().filter(|original| kind::by_name(original).is_some())
+}
+
+fn stem(name: &str) -> Option<&str> {
+    let plain = [COPY, MIGRATED, DISCARDED].iter().find_map(|end| name.strip_suffix(end));
+    let stamped = || {
+        let (stem, stamp) = name.rsplit_once(&format!("{DISCARDED}."))?;
+        stamp.bytes().all(|byte| byte.is_ascii_digit()).then_some(stem)
+    };
+    plain.or_else(stamped).filter(|stem| !stem.is_empty())
+}
+
+/// Says what such a file holds; nothing of a copy whose original is there.
+pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
+    let path = &entry.path;
+    let is_copy = path.name().ends_with(COPY);
+    let is_there = listing.entries.binary_search_by(|other| other.path.cmp(original)).is_ok();
+    if is_copy && is_there {
+        return None;
+    }
+    let (at, what) = match entry.look.as_deref().map(|look| kind::sort(original, look)) {
+        Some(Sort::State(kind)) => (None, kind.what().to_owned()),
+        Some(Sort::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
+        Some(Sort::Evidence(_) | Sort::Idle | Sort::NotOurs) => (None, "no state that is known".to_owned()),
+        None => (None, "a file that is too large for a state or may not be read".to_owned()),
+    };
+    let how = if is_copy {
+        format!("a copy of {original}, which is not there")
+    } else if path.name().ends_with(MIGRATED) {
+        format!("{original} as it was before its system went over to another format")
+    } else {
+        format!("{original} as it was when it was discarded")
+    };
+    let mut finding = Finding::new(FindingCode::StatePutAside, format!("{how}; it holds {what}")).at(path);
+    if let Some(at) = at {
+        finding = finding.line(at.line, Some(at.column));
+    }
+    let words = [path, original].map(|path| quoted(&format!("./{path}")));
+    Some(if is_there { finding } else { finding.fix(format!("to take it up again: cp {}", words.join(" "))) })
+}
+
+#[cfg(test)]
+#[path = "leftovers_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! The locks of AIOS (dotagent-and-aios.md 2.5): who says that it drives the runs of a project now.
+//!
+//! A lock is over when its time is or when its process is gone. Another machine, or a number that came back, it does not think of,
+//! so its time stands above all.
+
+use super::fields::moment;
+use super::kind;
+use super::kind::get;
+use super::kind::text;
+use super::places;
+use super::places::Area;
+use crate::dialect::Loaded;
+use crate::dialect::yaml::Node;
+use crate::model::Content;
+use crate::model::Driver;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::model::human_age;
+
+/// How long a lock holds that does not say it.
+const TTL_SECONDS: i64 = 300;
+
+/// A stamp that lies further ahead says nothing.
+const SKEW_SECONDS: i64 = 300;
+
+/// Looks at the locks of the project: those whose time is not over name a process to look for, the others are told about.
+pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
+    for (path, entry) in &files.files {
+        if places::place(path.as_str()).is_some_and(|place| place.area == Area::Locks) {
+            match judge(files, path, entry) {
+                Ok(driver) => loaded.wanted.drivers.push(driver),
+                Err(why) => {
+                    let message = format!("a lock that holds nobody back: {why}");
+                    loaded.findings.push(Finding::new(FindingCode::OwnerGone, message).at(path));
+                }
+            }
+        }
+    }
+}
+
+fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<Driver, String> {
+    let node = match &entry.content {
+        Content::Bytes(bytes) => kind::parse(bytes).map_err(|unparsed| unparsed.told().1)?,
+        Content::Problem(problem) => return Err(problem.to_string()),
+        Content::NameOnly => return Err("it was not read".to_owned()),
+    };
+    let pid = number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    let pid = pid.ok_or("it names no process")?;
+    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("nobody said who");
+    let owner = clean_line(owner, 60);
+    let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
+    let since = stamp.and_then(|stamp| moment(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
+    let age = since.map(|since| files.clock.now.seconds_since(since)).filter(|age| *age >= -SKEW_SECONDS);
+    let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
+    if let Some(age) = age.filter(|age| *age > ttl) {
+        let age = human_age(age);
+        return Err(format!("{owner} (process {pid}) took it {age} ago for {ttl} seconds"));
+    }
+    Ok(Driver { pid, name: format!("{owner}, by the lock {path}"), since })
+}
+
+fn number(node: &Node, key: &str) -> Option<i64> {
+    text(get(node, key)?)?.trim().parse().ok()
+}
+
+#[cfg(test)]
+#[path = "locks_tests.rs"]
+mod tests;

@@ -1,0 +1,385 @@
+//! What `orchestrate-resume` says, word for word (dotagent-and-aios.md 2.10).
+
+use super::point;
+use super::point::Point;
+use crate::dialect::LogBlock;
+use crate::model::Action;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Notice;
+use crate::model::Plan;
+use crate::model::Question;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Severity;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::human_age;
+use crate::model::quoted;
+
+/// What is said when a project has nothing that was interrupted.
+pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";
+pub(super) const NOTHING_SAVED_FIX: &str =
+    "Run `orchestrate-status` to see current project state, or start a new workflow with `orchestrate`";
+
+/// Lines of one list that are shown; the plan has them all.
+const SHOWN: usize = 20;
+const LINE_CHARS: usize = 300;
+const ANSWERS: [&str; 3] = ["yes", "restart from scratch", "cancel"];
+
+/// Says what a plan comes to for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Situation {
+    /// There is nothing to go on with.
+    Over,
+    /// It goes on, if need be after a conflict is resolved.
+    Resume,
+    /// Some of what was done has to be done again.
+    Partial,
+    /// What cannot be missed is missing, or the state and the project contradict each other.
+    Cannot,
+}
+
+impl Situation {
+    pub(super) fn of(plan: &Plan, findings: &[Finding]) -> Self {
+        let is_lost = |finding: &Finding| finding.severity == Severity::Blocking && is_unrecoverable(finding.code);
+        match plan.verdict {
+            Verdict::Complete | Verdict::Nothing => Self::Over,
+            Verdict::Blocked if findings.iter().any(is_lost) => Self::Cannot,
+            Verdict::Resume | Verdict::Confirm | Verdict::Blocked if !plan.steps.invalid.is_empty() => Self::Partial,
+            Verdict::Resume | Verdict::Confirm | Verdict::Blocked => Self::Resume,
+        }
+    }
+}
+
+const fn is_unrecoverable(code: FindingCode) -> bool {
+    is_missing(code)
+        || matches!(
+            code,
+            FindingCode::StoryDrift
+                | FindingCode::StateCorrupt
+                | FindingCode::StateUnreadable
+                | FindingCode::StateMissingField
+                | FindingCode::StateWrongType
+        )
+}
+
+const fn is_missing(code: FindingCode) -> bool {
+    matches!(code, FindingCode::StoryMissing | FindingCode::PlanMissing | FindingCode::FileMissing)
+}
+
+/// Returns what is said of a plan, line by line; the question comes after it.
+pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
+    match Situation::of(plan, findings) {
+        Situation::Over => Vec::new(),
+        Situation::Resume => resume(run, plan, findings),
+        Situation::Partial => partial(run, plan, findings),
+        Situation::Cannot => cannot(run, findings),
+    }
+}
+
+fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
+    let mut lines = vec![format!("=== Resume: {} ===", point::workflow_type(run)), String::new()];
+    lines.push(format!("Interrupted: {}", since(plan)));
+    lines.push(format!("State source: {}", source(run)));
+    lines.push(String::new());
+    lines.push("Completed Phases:".to_owned());
+    let done: Vec<String> = points(run, &plan.steps.completed)
+        .enumerate()
+        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.by()))
+        .collect();
+    list(&mut lines, done, "  none");
+    lines.push(String::new());
+    lines.push("Resume Point:".to_owned());
+    let next: Vec<String> = plan
+        .next
+        .iter()
+        .filter_map(|next| Point::of(run, &next.step))
+        .map(|next| format!("  -> {}: {}{}", next.label, next.name, next.by()))
+        .collect();
+    list(&mut lines, next, "  none before the conflicts are resolved");
+    lines.push(format!("  Input: {}", inputs(run, plan).join(", ")));
+    for (head, severity) in
+        [("Warnings:", Severity::Warning), ("Conflicts (must resolve before resuming):", Severity::Blocking)]
+    {
+        let items = items(findings, severity);
+        if !items.is_empty() {
+            lines.push(String::new());
+            lines.push(head.to_owned());
+            list(&mut lines, items, "");
+        }
+    }
+    lines.push(String::new());
+    lines
+}
+
+fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
+    let blocking = || findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+    let is_missing = blocking().any(|finding| is_missing(finding.code));
+    let contradicts = blocking().any(|finding| is_unrecoverable(finding.code) && !self::is_missing(finding.code));
+    let reason = match (is_missing, contradicts) {
+        (true, true) => "critical files are missing, and the state contradicts the project",
+        (true, false) => "critical files are missing",
+        (false, _) => "the state contradicts the project or itself",
+    };
+    let mut lines = vec![
+        format!("=== Cannot Resume: {} ===", point::workflow_type(run)),
+        String::new(),
+        format!("Reason: {reason}"),
+    ];
+    list(&mut lines, items(findings, Severity::Blocking), "");
+    lines.push(String::new());
+    lines.push("Options:".to_owned());
+    lines.extend(OPTIONS.iter().enumerate().map(|(at, option)| format!("  {}. {option}", at + 1)));
+    lines.push(String::new());
+    lines
+}
+
+const OPTIONS: [&str; 3] = [
+    "Start the workflow from scratch (preserves existing artifacts)",
+    "Start from a specific phase (if some phases are still valid)",
+    "Clean up the stale state and cancel",
+];
+
+fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
+    let head = format!("=== Partial Resume Possible: {} ===", point::workflow_type(run));
+    let mut lines = vec![head, String::new(), "Valid phases (can be preserved):".to_owned()];
+    let valid: Vec<Point> = points(run, &plan.steps.completed).collect();
+    let kept = valid.iter().map(|valid| format!("  - {}: {} -- Output still valid", valid.label, valid.name));
+    list(&mut lines, kept.collect(), "  none");
+    lines.push(String::new());
+    lines.push("Invalid phases (must be re-run):".to_owned());
+    let again = plan.steps.invalid.iter().filter_map(|id| {
+        let point = Point::of(run, id)?;
+        Some(format!("  - {}: {} -- {}", point.label, point.name, why_invalid(id, findings)))
+    });
+    list(&mut lines, again.collect(), "");
+    lines.push(String::new());
+    if let Some(next) = plan.next.first().and_then(|next| Point::of(run, &next.step)) {
+        let using = match valid.as_slice() {
+            [] => String::new(),
+            [one] => format!(", using {} outputs", one.label),
+            [first, .., last] => format!(", using {}-{} outputs", first.label, last.number),
+        };
+        lines.push(format!("Suggestion: Resume from {}{using}.", next.label));
+    }
+    lines
+}
+
+fn why_invalid(step: &StepId, findings: &[Finding]) -> &'static str {
+    let said = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
+    let mut of_step = findings.iter().filter(|finding| finding.step.as_ref() == Some(step));
+    of_step.find_map(|finding| said(finding.code)).unwrap_or("A phase before it must be re-run")
+}
+
+const WHY_INVALID: [(FindingCode, &str); 7] = [
+    (FindingCode::OutputMissing, "Output is missing"),
+    (FindingCode::OutputChanged, "Referenced files changed"),
+    (FindingCode::OutputUnparsable, "Output cannot be used"),
+    (FindingCode::OutputInvalid, "Output cannot be used"),
+    (FindingCode::OutputOlder, "Output belongs to an earlier run"),
+    (FindingCode::OutputRejected, "Output belongs to an earlier run"),
+    (FindingCode::DefinitionChanged, "Its definition changed"),
+];
+
+/// Returns the confirmation of a resume.
+pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
+    let goes_on = matches!(plan.verdict, Verdict::Resume | Verdict::Confirm);
+    let next = plan.next.first().filter(|_| goes_on);
+    let Some(point) = next.and_then(|next| Point::of(run, &next.step)) else { return Vec::new() };
+    let mut lines = vec![format!("=== Resuming: {} ===", point::workflow_type(run))];
+    if let Some(story) = next.and_then(|next| point::story_of(run, &next.step)) {
+        lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
+    }
+    lines.push(format!("Phase: {} -- {}", point.number, point.name));
+    let agent = point.agent.as_ref().map_or_else(|| "the one who drives it".to_owned(), |agent| format!("@{agent}"));
+    lines.push(format!("Agent: {agent}"));
+    lines.push(format!("State age: {}", age(plan)));
+    lines.push(format!("Validation: {}", validation(findings)));
+    lines.push(String::new());
+    lines.push(format!("Handing off to {agent}..."));
+    lines
+}
+
+/// Returns what is said when a resume came to nothing.
+pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
+    let one_line = |text: &str| clean_line(text, LINE_CHARS);
+    vec![
+        "=== Resume Failed ===".to_owned(),
+        format!("Workflow: {}", one_line(title)),
+        format!("Reason: {}", one_line(reason)),
+        format!("State file: {state}"),
+        String::new(),
+        format!("Recommended action: {}", one_line(action)),
+    ]
+}
+
+/// Returns the block that the log of an orchestration gets. The log lies beside the state and is named after the time at which the
+/// run began, so that every resume of it adds to the same one.
+pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> LogBlock {
+    let point = plan.next.first().and_then(|next| Point::of(run, &next.step));
+    let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.by()));
+    let text = format!(
+        "[{at}] Workflow resumed: {}\nState source: {}\nResume point: {point}\nInterruption duration: {}\nValidation: {}\n",
+        clean_line(&run.title, LINE_CHARS),
+        source(run),
+        age(plan),
+        validation(findings),
+    );
+    let state = run.state_files.first().filter(|_| !point::is_implied(run));
+    let name = format!("orchestration-log-{}.md", run.started_at.unwrap_or(at).compact());
+    let file = state.and_then(|state| state.parent()?.join(&name).ok());
+    LogBlock { text, file }
+}
+
+/// Returns the row of a run in a list to choose from.
+pub(super) fn row(run: &Run, plan: &Plan) -> String {
+    let place = plan.next.first().and_then(|next| Point::of(run, &next.step));
+    let place = place.map(|point| match point.label.starts_with("Phase ") {
+        true => format!(" -- {} ({})", point.label, point.name),
+        false => format!(" -- {}", point.label),
+    });
+    format!(
+        "{} -- Interrupted {}{}",
+        clean_line(&run.title, LINE_CHARS),
+        since(plan),
+        place.unwrap_or_else(|| " -- conflicts must be resolved first".to_owned())
+    )
+}
+
+/// Returns what is said when several runs could be meant.
+pub(super) fn choice(rows: &[(usize, &str)]) -> Vec<String> {
+    let mut lines = vec!["=== Multiple Interrupted Workflows Found ===".to_owned(), String::new()];
+    lines.extend(rows.iter().map(|(number, row)| format!("  {number}. {row}")));
+    let (first, last) = (rows.first().map_or(0, |row| row.0), rows.last().map_or(0, |row| row.0));
+    let numbers = if last + 1 - first == rows.len() {
+        format!("{first}-{last}")
+    } else {
+        let numbers: Vec<String> = rows.iter().map(|(number, _)| number.to_string()).collect();
+        numbers.join(", ")
+    };
+    lines.push(String::new());
+    lines.push(format!("Which would you like to resume? ({numbers}, or \"none\" to start fresh)"));
+    lines
+}
+
+/// Returns the question of a plan; `None` leaves the planner's, and none where autopilot goes on by itself.
+pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+    let ask = |text: String, options: &[&str], default: Option<&str>| Question {
+        text,
+        options: options.iter().map(|option| (*option).to_owned()).collect(),
+        default: default.map(str::to_owned),
+        on_yes: None,
+        on_no: None,
+        on_restart: None,
+    };
+    let opening = match Situation::of(plan, findings) {
+        Situation::Cannot if plan.question.is_none() => {
+            let options = ["start from scratch", "start from a specific phase", "clean up and cancel"];
+            return Some(ask("Which would you prefer?".to_owned(), &options, None));
+        }
+        Situation::Over | Situation::Cannot => return None,
+        Situation::Resume => "Resume this workflow?",
+        Situation::Partial => "Proceed?",
+    };
+    let default = match (plan.verdict, &plan.question) {
+        (Verdict::Resume, Some(_)) => "yes",
+        (Verdict::Confirm, Some(_)) => "cancel",
+        (Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing, _) => {
+            return None;
+        }
+    };
+    if plan.next.iter().any(|next| next.action == Action::Approve) {
+        return None;
+    }
+    let question = ask(format!("{opening} ({})", ANSWERS.join(" / ")), &ANSWERS, Some(default));
+    let archive = (!point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
+    Some(Question { on_restart: archive, ..question })
+}
+
+/// Returns the commands behind the options that are offered where a run cannot be resumed.
+pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+    if Situation::of(plan, findings) != Situation::Cannot {
+        return Vec::new();
+    }
+    let id = quoted(run.id.as_str());
+    let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
+    let mut notices = Vec::new();
+    if !point::is_implied(run) {
+        notices.push(Notice {
+            text: "To start from scratch, or to clean up".to_owned(),
+            hint: format!("piton archive {id} --yes"),
+        });
+    }
+    notices.extend(open.map(|open| Notice {
+        text: "To start from a specific phase, once what is in the way is resolved".to_owned(),
+        hint: format!("piton resume {id} --from {}", quoted(open.as_str())),
+    }));
+    notices
+}
+
+/// Says `clean`, or how much there is to look at.
+pub(super) fn validation(findings: &[Finding]) -> String {
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let some = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{count} {noun}s")),
+    };
+    let parts = [some(count(Severity::Blocking), "conflict"), some(count(Severity::Warning), "warning")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
+}
+
+fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = Point> + 'a {
+    ids.iter().filter_map(|id| Point::of(run, id))
+}
+
+fn items(findings: &[Finding], severity: Severity) -> Vec<String> {
+    let of_severity = findings.iter().filter(|finding| finding.severity == severity);
+    of_severity.map(|finding| format!("  - {}", clean_line(&finding.message, LINE_CHARS))).collect()
+}
+
+fn list(lines: &mut Vec<String>, items: Vec<String>, none: &str) {
+    if items.is_empty() && !none.is_empty() {
+        lines.push(none.to_owned());
+    }
+    let more = items.len().saturating_sub(SHOWN);
+    lines.extend(items.into_iter().take(SHOWN));
+    if more > 0 {
+        lines.push(format!("  ... and {more} more"));
+    }
+}
+
+/// Returns what the next step is handed: its file, what was done before it left, else the state.
+pub(super) fn inputs(run: &Run, plan: &Plan) -> Vec<String> {
+    let next: Vec<_> = plan.next.iter().filter_map(|next| run.step(&next.step)).collect();
+    let of_next = next.iter().filter_map(|step| step.file.as_ref());
+    let done = plan.steps.completed.iter().filter_map(|id| run.step(id));
+    let left = done.flat_map(|step| &step.outputs).filter(|_| !next.is_empty());
+    let mut inputs: Vec<String> = Vec::new();
+    for path in of_next.chain(left) {
+        if !inputs.iter().any(|input| input == path.as_str()) && inputs.len() < SHOWN {
+            inputs.push(path.as_str().to_owned());
+        }
+    }
+    if inputs.is_empty() { vec![source(run)] } else { inputs }
+}
+
+fn source(run: &Run) -> String {
+    run.state_files.first().map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned())
+}
+
+fn age(plan: &Plan) -> String {
+    plan.age.seconds.map_or_else(|| "unknown".to_owned(), human_age)
+}
+
+fn since(plan: &Plan) -> String {
+    plan.age.seconds.map_or_else(|| "at an unknown time".to_owned(), |seconds| format!("{} ago", human_age(seconds)))
+}
+
+#[cfg(test)]
+#[path = "messages_tests.rs"]
+mod tests;

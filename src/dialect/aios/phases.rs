@@ -1,0 +1,134 @@
+//! The phases of a context manager (W6, dotagent-and-aios.md 2.6).
+//!
+//! A phase is written when it is over, so the running one is never in the file. How many there are is in the workflow file; the
+//! hand-over of the last phase may name the next one.
+
+use super::fields::Field;
+use super::fields::Tree;
+use super::kind::Kind;
+use super::steps::first_open;
+use super::steps::follow;
+use crate::dialect::Loaded;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+
+/// How many phases that are missing between two others are named.
+const GAP_LIMIT: usize = 50;
+
+/// Reads the run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tree = match Tree::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    let title = format!("Workflow {}", tree.subject(Kind::Phases));
+    let mut run = tree.run(Kind::Phases, "phases", title);
+    run.steps = steps(&tree);
+    run.started_at = tree.get("startedAt").time();
+    run.stamp = tree.get("updatedAt").time().max(tree.get("failedAt").time());
+    run.status = tree.get("status").run_status(&run.steps);
+    if run.status == RunStatus::Completed {
+        run.position = None;
+    } else {
+        run.position = first_open(&run.steps).map(|step| step.id.clone());
+    }
+    tree.loaded(run)
+}
+
+fn steps(tree: &Tree<'_>) -> Vec<Step> {
+    let mut phases: Vec<(u32, Field<'_>)> = Vec::new();
+    for (number, phase) in tree.get("phases").needed().members() {
+        match number.parse() {
+            Ok(number) => phases.push((number, phase)),
+            Err(_) => {
+                let message = format!("the phase `{}` has no number; it was ignored", number.escape_debug());
+                phase.report(Finding::new(FindingCode::FieldIgnored, message));
+            }
+        }
+    }
+    phases.sort_by_key(|(number, _)| *number);
+    let mut steps = Vec::new();
+    let mut before = 0;
+    for (number, phase) in &phases {
+        for missing in (before + 1..*number).take(GAP_LIMIT) {
+            let step = follow(&mut steps, id(missing), format!("Phase {missing}"), Status::Pending);
+            let message = format!("{} is not recorded, and phase {number} after it is", step.id);
+            phase.report(Finding::new(FindingCode::StateCorrupt, message).on(&step.id));
+        }
+        recorded(&mut steps, *number, *phase);
+        before = *number;
+    }
+    let failed = tree.get("failedPhase").number().filter(|_| tree.get("status").text() == Some("failed"));
+    match failed {
+        Some(number) => fail(tree, &mut steps, number),
+        None if tree.get("status").text() != Some("completed") => next(tree, &mut steps, phases.last()),
+        None => {}
+    }
+    steps
+}
+
+fn id(number: u32) -> StepId {
+    StepId::new(format!("phase-{number}"))
+}
+
+/// Adds a phase that was written: over, unless its result says that it failed.
+fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
+    let task = phase.either(["action", "task"]).id();
+    let title = task.map_or_else(|| format!("Phase {number}"), |task| format!("Phase {number}: {task}"));
+    let result = phase.get("result").get("status");
+    let status = match result.text() {
+        Some("failed" | "error") => Status::Failed,
+        Some("skipped") => Status::Skipped,
+        Some(_) | None if phase.get("completedAt").is_there() => Status::Completed,
+        Some(_) | None => Status::Pending,
+    };
+    let step = follow(steps, id(number), title, status);
+    step.agent = phase.get("agent").agent();
+    step.finished_at = phase.get("completedAt").time();
+    step.attempts = u32::from(status != Status::Pending);
+    if status == Status::Failed {
+        step.failures = 1;
+        step.error = phase.get("result").get("error").text().map(str::to_owned);
+    }
+}
+
+/// The phase that failed is not written as one: the state names it beside them.
+fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
+    let id = id(number);
+    if steps.iter().all(|step| step.id != id) {
+        follow(steps, id.clone(), format!("Phase {number}"), Status::Failed);
+    }
+    let Some(step) = steps.iter_mut().find(|step| step.id == id) else { return };
+    step.status = Status::Failed;
+    (step.attempts, step.failures) = (1, 1);
+    step.error = tree.get("error").text().map(str::to_owned);
+}
+
+/// Adds what comes after the last phase that was written, unless one of those is to be done again.
+fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>) {
+    if steps.iter().any(|step| step.status == Status::Failed) {
+        return;
+    }
+    let target = last.map(|(_, phase)| phase.get("handoff").get("to"));
+    let named = target.and_then(|target| target.get("phase").number());
+    let number = named.unwrap_or_else(|| last.map_or(1, |(number, _)| number.saturating_add(1)));
+    if steps.iter().any(|step| step.id == id(number)) {
+        return;
+    }
+    let title = if named.is_some() || last.is_none() { "" } else { ", if the workflow has one" };
+    let step = follow(steps, id(number), format!("Phase {number}{title}"), Status::Pending);
+    step.agent = target.and_then(|target| target.get("agent").agent());
+    if named.is_none() && last.is_some() {
+        let message = "nothing says whether a phase comes after the last one that was written";
+        tree.report(Finding::new(FindingCode::TotalMissing, message));
+    }
+}
+
+#[cfg(test)]
+#[path = "phases_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! Steps that come one after the other, as most kinds of state have them, and what the word for the whole run means.
+
+use super::fields::Field;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+/// Adds a step that waits for the one before it.
+pub(super) fn follow(steps: &mut Vec<Step>, id: StepId, title: impl Into<String>, status: Status) -> &mut Step {
+    let mut step = Step::new(id, title);
+    step.status = status;
+    step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+    steps.push(step);
+    steps.last_mut().expect("it was just added")
+}
+
+/// Returns the first step that is not over.
+pub(super) fn first_open(steps: &[Step]) -> Option<&Step> {
+    steps.iter().find(|step| !matches!(step.status, Status::Completed | Status::Skipped))
+}
+
+/// Notes what failed attempts at a step said, oldest first.
+pub(super) fn note_failures(step: &mut Step, errors: Vec<String>) {
+    step.failures = u32::try_from(errors.len()).unwrap_or(u32::MAX).max(step.failures);
+    step.attempts = step.failures.max(1);
+    step.error = errors.last().cloned();
+    step.past_errors = errors;
+}
+
+impl Field<'_> {
+    /// Reads the status of a run. A run that is called over with a step open goes on there.
+    pub(super) fn run_status(self, steps: &[Step]) -> RunStatus {
+        let Some(word) = self.text() else { return RunStatus::Active };
+        match (word.trim().to_lowercase().as_str(), first_open(steps)) {
+            ("active" | "in_progress" | "pending" | "initialized" | "ready", _) => RunStatus::Active,
+            ("paused" | "stopped" | "abandoned", _) => RunStatus::Paused,
+            ("aborted", _) => RunStatus::Aborted,
+            ("completed" | "complete", None) => RunStatus::Completed,
+            ("completed" | "complete", Some(open)) => {
+                let message = format!("the run is completed, and {} is open", open.id);
+                self.report(Finding::new(FindingCode::StateCorrupt, message).on(&open.id));
+                RunStatus::Active
+            }
+            ("failed" | "blocked", _) => {
+                let message = format!("the run is recorded as {}", clean_line(word, 20));
+                self.report(Finding::new(FindingCode::RunFailed, message));
+                RunStatus::Active
+            }
+            (_, _) => {
+                self.report_unknown(FindingCode::StatusUnknown, word, None);
+                RunStatus::Active
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The story that a saved state is about: where its file lies, whether the two agree, and who else was begun for it since
+//! (dotagent-and-aios.md 2.10, validations 2.1 to 2.3; C-28, C-29).
+
+use super::consistency;
+use super::consistency::Expected;
+use super::identity;
+use super::kind;
+use super::kind::Kind;
+use super::kind::Sort;
+use super::places;
+use super::shelf::Located;
+use super::shelf::Shelf;
+use super::story;
+use crate::dialect::Loaded;
+use crate::dialect::yaml::Node;
+use crate::model::Candidate;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// Is what a state says about its story.
+struct Subject {
+    id: String,
+    /// As written; often the path of another machine.
+    path: Option<String>,
+    started: Option<String>,
+}
+
+impl Subject {
+    fn of(kind: Kind, node: &Node, at: &RelPath) -> Option<Self> {
+        let (path, started): (&[&str], &[&str]) = match kind {
+            Kind::QaLoop | Kind::Build => (&[], &["startedAt"]),
+            Kind::DevCycle => (&["currentStory"], &["startedAt"]),
+            Kind::Ade => (&[], &["timestamps", "startedAt"]),
+            Kind::Bob => {
+                (&["session_state", "progress", "current_story"], &["session_state", "workflow", "started_at"])
+            }
+            // It rests behind its story.
+            Kind::Paused
+            | Kind::Epic
+            | Kind::Guided
+            | Kind::Engine
+            | Kind::Phases
+            | Kind::Record
+            | Kind::Pipeline
+            | Kind::StoryCycle
+            | Kind::Spec => return None,
+        };
+        let word = |keys: &[&str]| {
+            let node = keys.iter().try_fold(node, |node, key| node.get(key)).filter(|_| !keys.is_empty());
+            node.and_then(kind::text).map(str::to_owned)
+        };
+        let id = identity::of(kind, node, at).story?;
+        Some(Self { id, path: word(path).filter(|path| path.contains(['/', '\\'])), started: word(started) })
+    }
+
+    /// Finds the file; the flag says that only the end of the path led there.
+    fn locate(&self, shelf: &Shelf<'_>, base: &str) -> (Located, bool) {
+        let Some(path) = &self.path else { return (shelf.locate(base, None, &self.id), false) };
+        let path = path.replace('\\', "/");
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        for at in 0..parts.len() {
+            let tail = RelPath::parse(&format!("{base}{}", parts[at..].join("/"))).ok();
+            if let Some(found) = tail.filter(|path| shelf.holds(path)) {
+                return (Located::At(found), at > 0 || path.starts_with('/'));
+            }
+        }
+        match shelf.locate(base, None, &self.id) {
+            Located::Nowhere => {
+                let named = RelPath::parse(&format!("{base}{path}")).map_or(Located::Nowhere, Located::Gone);
+                (named, false)
+            }
+            found @ (Located::At(_) | Located::Gone(_)) => (found, true),
+        }
+    }
+}
+
+/// Reads what a file says of its story, where it is a state of one.
+fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
+    let Sort::State(kind) = kind::sort(path, bytes) else { return None };
+    Some((kind, Subject::of(kind, &kind::parse(bytes).ok()?, path)?))
+}
+
+/// Lets every candidate whose state is about a story read the story, and the other states that are about it.
+pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
+    let mut about: Vec<(usize, String)> = Vec::new();
+    let mut shelf = None;
+    for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
+        let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
+        let Some(look) = listing.entries[found].look.as_deref() else { continue };
+        let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
+        let base = places::place(candidate.state.as_str()).map_or("", |place| place.base);
+        let shelf = shelf.get_or_insert_with(|| Shelf::of_listing(listing));
+        let key = match subject.locate(shelf, base).0 {
+            Located::At(path) => {
+                candidate.reads.push(ReadSpec::File(path.clone()));
+                path.as_str().to_owned()
+            }
+            Located::Gone(_) | Located::Nowhere => format!("{base}{}", subject.id.to_lowercase()),
+        };
+        about.push((at, key));
+    }
+    let states: Vec<RelPath> = candidates.iter().map(|candidate| candidate.state.clone()).collect();
+    for (at, key) in &about {
+        let others = about.iter().filter(|(other, other_key)| other != at && other_key == key);
+        candidates[*at].reads.extend(others.map(|(other, _)| ReadSpec::File(states[*other].clone())));
+    }
+}
+
+/// Adds what the story says to a run that was read from the state about it.
+pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
+    let Some(run) = &mut loaded.run else { return };
+    let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
+    let Some(subject) = node.and_then(|node| Subject::of(kind, &node, &files.state)) else { return };
+    let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+    let shelf = Shelf::of_files(files);
+    let (at, is_foreign) = subject.locate(&shelf, base);
+    let id = clean_line(&subject.id, 100);
+    if run.steps.iter().any(|step| !is_over(step.status)) {
+        loaded.findings.extend(disagreement(files, &shelf, &at, run, &id));
+        loaded.findings.extend(rivals(files, run, &subject, &at));
+    }
+    if let Located::At(path) = at {
+        if is_foreign {
+            let message = format!("the state names its story by a path of another machine; {path} is taken for it");
+            loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
+        }
+        // A session of Bob goes through several stories.
+        if kind != Kind::Bob {
+            take_from_story(run, &shelf, &path);
+        }
+    }
+}
+
+fn is_over(status: Status) -> bool {
+    matches!(status, Status::Completed | Status::Skipped | Status::Cancelled)
+}
+
+fn take_from_story(run: &mut Run, shelf: &Shelf<'_>, path: &RelPath) {
+    let told = shelf.bytes(path).map(|bytes| story::parse(path, bytes));
+    for step in &mut run.steps {
+        step.file.get_or_insert_with(|| path.clone());
+        if let Some(told) = told.as_ref().filter(|_| step.targets.is_empty()) {
+            step.targets.clone_from(&told.files);
+            step.acceptance = told.section(story::SectionKind::Acceptance);
+        }
+    }
+    run.goal = run.goal.take().or_else(|| told.and_then(|told| told.title));
+}
+
+/// Says what is wrong with the story: it is gone, or stands where the run is not.
+fn disagreement(files: &FileSet, shelf: &Shelf<'_>, at: &Located, run: &Run, id: &str) -> Vec<Finding> {
+    match at {
+        Located::Gone(path) => {
+            let finding =
+                Finding::new(FindingCode::StoryMissing, format!("the story file of {id} is not there: {path}"));
+            let fix = "bring the file back from git, or correct the path in the state";
+            vec![finding.at(&files.state).fix(fix)]
+        }
+        Located::Nowhere => {
+            let message = format!("no story file of {id} was found, so nothing was compared with it");
+            vec![Finding {
+                severity: Severity::Info,
+                ..Finding::new(FindingCode::StoryMissing, message).at(&files.state)
+            }]
+        }
+        Located::At(path) => shelf.bytes(path).map_or_else(Vec::new, |bytes| {
+            let told = story::parse(path, bytes);
+            consistency::of_story(path, &told, id, expected(run))
+        }),
+    }
+}
+
+/// Returns what the story should say, by the first step that is open.
+fn expected(run: &Run) -> Expected {
+    let open = run.steps.iter().position(|step| !is_over(step.status));
+    let step = open.map(|at| &run.steps[at]);
+    match (run.workflow.as_str(), open) {
+        ("qa-loop", _) if step.is_some_and(|step| step.kind == StepKind::Work) => Expected::Fix,
+        ("qa-loop", _) => Expected::Review,
+        ("development-cycle", Some(0)) => Expected::Validation,
+        ("development-cycle", Some(1 | 2)) => Expected::Development,
+        ("development-cycle", _) => Expected::AfterDevelopment,
+        (_, _) => Expected::Underway,
+    }
+}
+
+/// Says which other workflows were begun for the story after this state was saved. Those of an epic are its own way of working.
+fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &Located) -> Vec<Finding> {
+    let Some(saved) = run.stamp else { return Vec::new() };
+    let mut findings = Vec::new();
+    for path in files.files.keys().filter(|path| **path != files.state) {
+        let Some(bytes) = files.bytes(path).filter(|_| places::is_data(path.name())) else { continue };
+        let Some((kind, other)) = of_bytes(path, bytes) else { continue };
+        let is_same = story::same_id(&other.id, &subject.id) || matches!(at, Located::At(_));
+        let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
+        if let Some(started) = started.filter(|started| is_same && *started > saved) {
+            findings.push(rival(kind, path, started));
+        }
+    }
+    findings
+}
+
+fn rival(kind: Kind, path: &RelPath, started: Timestamp) -> Finding {
+    let message = format!("{} was begun for the same story at {started}, after this one was saved", kind.what());
+    let fix = format!("piton plan ./{path}; then finish or put away one of the two");
+    Finding::new(FindingCode::RivalRun, message).at(path).fix(fix)
+}
+
+#[cfg(test)]
+#[path = "subject_tests.rs"]
+mod tests;

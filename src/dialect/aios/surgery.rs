@@ -1,0 +1,279 @@
+//! One face for changes of states in YAML and in JSON: values are named by JSON pointers, and every other byte is left alone.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::kind;
+use crate::dialect::EditError;
+use crate::dialect::json;
+use crate::dialect::yaml;
+use crate::dialect::yaml::Kind;
+use crate::dialect::yaml::Node;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::Timestamp;
+
+/// Numbers from here on are milliseconds since 1970, not seconds.
+const MILLISECONDS: i64 = 100_000_000_000;
+
+/// Is a state while it is changed. What is asked of it is answered as it was before.
+#[derive(Debug)]
+pub(super) struct Sheet<'a> {
+    files: &'a FileSet,
+    before: Node,
+    paper: Paper,
+    at: Timestamp,
+    /// Its stamps have fractions of a second.
+    has_fractions: bool,
+}
+
+#[derive(Debug)]
+enum Paper {
+    Json(json::Document),
+    Yaml(yaml::Document),
+}
+
+impl<'a> Sheet<'a> {
+    /// Opens the state. `updated` points to the stamp of its last change: stamps never run backwards, whatever the clock does.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing or does not parse.
+    pub(super) fn open(files: &'a FileSet, at: Timestamp, updated: &str) -> Result<Self, EditError> {
+        let file = files.state.as_str();
+        let unreadable = |problem: String| EditError::Unreadable { file: file.to_owned(), problem };
+        let Some(bytes) = files.bytes(&files.state) else {
+            return Err(match files.problem(&files.state) {
+                Some(problem) if files.files.contains_key(&files.state) => unreadable(problem.to_string()),
+                Some(_) | None => EditError::Missing { file: file.to_owned() },
+            });
+        };
+        let before = kind::parse(bytes).map_err(|unparsed| {
+            let (place, message) = unparsed.told();
+            unreadable(format!("line {}: {message}", place.line))
+        })?;
+        let paper = if file.ends_with(".json") {
+            let document = json::Document::parse(bytes);
+            Paper::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
+        } else {
+            Paper::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
+        };
+        let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
+        let mut sheet = Self { files, before, paper, at, has_fractions };
+        let last = sheet.text(updated).and_then(|text| files.time(text));
+        sheet.at = last.map_or(at, |last| last.max(at));
+        Ok(sheet)
+    }
+
+    /// Returns what stood at a pointer.
+    pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
+        let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+        parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
+            Kind::List(items) => items.get(part.parse::<usize>().ok()?),
+            Kind::Map(_) => node.get(&part),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+        })
+    }
+
+    /// Returns the scalar that stood at a pointer, as it was written; nothing for `null`.
+    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
+        self.get(pointer).and_then(kind::text)
+    }
+
+    /// Tells whether the key was there, with whatever value.
+    pub(super) fn has(&self, pointer: &str) -> bool {
+        self.get(pointer).is_some()
+    }
+
+    /// Returns the elements of the list that stood at a pointer.
+    pub(super) fn items(&self, pointer: &str) -> &[Node] {
+        match self.get(pointer).map(|node| &node.kind) {
+            Some(Kind::List(items)) => items,
+            Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_)) | None => &[],
+        }
+    }
+
+    /// Sets a value; a missing key is added at the end of its mapping.
+    ///
+    /// # Errors
+    ///
+    /// When more than the value would change.
+    pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
+        self.set_behind(pointer, value, None)
+    }
+
+    /// Sets a value; a missing key is added behind a neighbour.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn set_behind(&mut self, pointer: &str, value: &Value, behind: Option<&str>) -> Result<(), EditError> {
+        let done = match &mut self.paper {
+            Paper::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
+            Paper::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
+            Paper::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
+            Paper::Yaml(document) => document.set(pointer, value, behind).map_err(Some),
+        };
+        done.map_err(|refused| self.refusal(pointer, refused))
+    }
+
+    /// Sets a word, a name or a path.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn set_text(&mut self, pointer: &str, text: &str) -> Result<(), EditError> {
+        self.set(pointer, &json!(text))
+    }
+
+    /// Sets a number, as a text where one stands there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn set_number(&mut self, pointer: &str, number: u64) -> Result<(), EditError> {
+        let is_text = matches!(self.get(pointer).map(|node| &node.kind), Some(Kind::Text(_)));
+        let value = if is_text { json!(number.to_string()) } else { json!(number) };
+        self.set(pointer, &value)
+    }
+
+    /// Returns the time of the change in the manner of the state.
+    pub(super) fn now(&self) -> Value {
+        let shown = self.at.to_string();
+        let (seconds, fraction) =
+            shown.trim_end_matches('Z').split_once('.').unwrap_or((shown.trim_end_matches('Z'), ""));
+        if self.has_fractions { json!(format!("{seconds}.{:0<3.3}Z", fraction)) } else { json!(format!("{seconds}Z")) }
+    }
+
+    /// Sets a stamp to the time of the change.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn stamp(&mut self, pointer: &str, behind: Option<&str>) -> Result<(), EditError> {
+        let number = match self.get(pointer).map(|node| &node.kind) {
+            Some(Kind::Number(text)) => text.parse::<i64>().ok(),
+            Some(Kind::Null | Kind::Bool(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_)) | None => None,
+        };
+        let seconds = self.at.unix_seconds();
+        let value = match number {
+            Some(number) if number >= MILLISECONDS => json!(seconds.saturating_mul(1000)),
+            Some(_) => json!(seconds),
+            None => self.now(),
+        };
+        self.set_behind(pointer, &value, behind)
+    }
+
+    /// Sets a stamp that the state has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn touch(&mut self, pointer: &str) -> Result<(), EditError> {
+        if self.has(pointer) { self.stamp(pointer, None) } else { Ok(()) }
+    }
+
+    /// Appends to a list, making it when it is missing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
+        let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
+        let done = match &mut self.paper {
+            Paper::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
+            Paper::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
+            Paper::Yaml(document) => document.push(pointer, value).map_err(Some),
+        };
+        done.map_err(|refused| self.refusal(pointer, refused))
+    }
+
+    /// Removes a key or an element.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
+        let done = match &mut self.paper {
+            Paper::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
+            Paper::Yaml(document) => document.remove(pointer).map_err(Some),
+        };
+        done.map_err(|refused| self.refusal(pointer, refused))
+    }
+
+    /// Enters an id into a list, once: as a number where the list has numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn enlist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+        if self.listed(pointer, id).is_some() {
+            return Ok(());
+        }
+        let has_texts = self.items(pointer).iter().any(|item| matches!(item.kind, Kind::Text(_)));
+        let value = match id.parse::<u64>() {
+            Ok(number) if !has_texts => json!(number),
+            Ok(_) | Err(_) => json!(id),
+        };
+        self.push(pointer, &value)
+    }
+
+    /// Takes an id out of a list.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sheet::set`].
+    pub(super) fn delist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+        self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
+    }
+
+    fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
+        self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
+    }
+
+    fn refusal(&self, pointer: &str, refused: Option<yaml::Refused>) -> EditError {
+        let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
+        let (line, why) = refused.map_or((None, "a value of another type is in the way"), |refused| {
+            (Some(refused.place.line), refused.message)
+        });
+        let line = line.map_or_else(String::new, |line| format!(" line {line}:"));
+        EditError::Unsupported(format!(
+            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Change it by hand, then run `piton plan`"
+        ))
+    }
+
+    /// Returns what becomes of the file.
+    pub(super) fn into_edits(self) -> Vec<Edit> {
+        let path = self.files.state.clone();
+        let Some(Content::Bytes(before)) = self.files.files.get(&path).map(|entry| &entry.content) else {
+            return Vec::new();
+        };
+        let after = match self.paper {
+            Paper::Json(document) => document.into_bytes(),
+            Paper::Yaml(document) => document.into_bytes(),
+        };
+        vec![Edit { path, kind: EditKind::Replace { before: before.clone(), after } }]
+    }
+}
+
+/// Makes an object of what there is a value for.
+pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
+    let there = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Value::Object(there.collect::<Map<_, _>>())
+}
+
+fn first_stamp(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Kind::Text(text) => Some(text.as_str()).filter(|text| is_stamp(text)),
+        Kind::List(items) => items.iter().find_map(first_stamp),
+        Kind::Map(members) => members.iter().find_map(|member| first_stamp(&member.value)),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
+    }
+}
+
+fn is_stamp(text: &str) -> bool {
+    text.as_bytes().get(10) == Some(&b'T') && Timestamp::parse(text, 0).is_ok()
+}

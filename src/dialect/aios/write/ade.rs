@@ -1,0 +1,150 @@
+//! Writes the state of a master orchestration (W5, dotagent-and-aios.md 2.6). Nothing is ever set back (C-18).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::ade;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::quoted;
+
+const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/timestamps/updatedAt")?;
+    let Some(run) = ade::load(files).run else {
+        return no_word(format!("{} says nothing about a master orchestration", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        ChangeKind::Begin { step, attempt, .. } => writer.begin(step, *attempt)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Skip { step, .. } => {
+            let number = number(step)?.to_owned();
+            writer.sheet.set_text(&format!("/epics/{number}/status"), "skipped")?;
+            writer.list(&number, None)?;
+            writer.close(&number)?;
+        }
+        // Its own command line writes this word, which its list of words does not have.
+        ChangeKind::Pause { .. } => writer.status("stopped")?,
+        ChangeKind::Resume { .. } => writer.status("in_progress")?,
+        ChangeKind::Complete { .. } => writer.complete()?,
+        ChangeKind::Approve { step, .. } => return no_word(format!("{step} is no gate")),
+        ChangeKind::Abort { .. } => {
+            return no_word(format!(
+                "a master orchestration is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
+                quoted(writer.run.id.as_str())
+            ));
+        }
+        ChangeKind::Start(_) => return no_word("a master orchestration is begun by its own command".to_owned()),
+    }
+    for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
+        writer.sheet.touch(stamp)?;
+    }
+    Ok(writer.sheet.into_edits())
+}
+
+fn number(step: &StepId) -> Result<&str, EditError> {
+    match step.as_str().strip_prefix("epic-") {
+        Some(number) => Ok(number),
+        None => no_word(format!("`{step}` is no epic of this orchestration")),
+    }
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
+        let number = number(step)?;
+        let epic = format!("/epics/{number}");
+        self.sheet.set_text(&format!("{epic}/status"), "in_progress")?;
+        self.sheet.stamp(&format!("{epic}/startedAt"), None)?;
+        if self.sheet.text(&format!("{epic}/completedAt")).is_some() {
+            self.sheet.set(&format!("{epic}/completedAt"), &Value::Null)?;
+        }
+        self.sheet.set_number(&format!("{epic}/attempts"), attempt.into())?;
+        match number.parse() {
+            Ok(number) => self.sheet.set_number("/currentEpic", number)?,
+            Err(_) => self.sheet.set_text("/currentEpic", number)?,
+        }
+        self.status("in_progress")
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let number = number(&outcome.step)?;
+        let epic = format!("/epics/{number}");
+        if let Some(verdict) = outcome.verdict {
+            let word = match verdict {
+                ReviewVerdict::Approved => "approved",
+                ReviewVerdict::ApprovedWithConditions | ReviewVerdict::NeedsRevision => "needs_revision",
+                ReviewVerdict::Rejected => "blocked",
+            };
+            self.sheet.set_text(&format!("{epic}/gateResult/verdict"), word)?;
+        }
+        if completes(outcome, "a master orchestration")? {
+            self.sheet.set_text(&format!("{epic}/status"), "completed")?;
+            self.sheet.stamp(&format!("{epic}/completedAt"), None)?;
+            self.list(number, Some(LISTS[0]))?;
+            return self.close(number);
+        }
+        self.sheet.set_text(&format!("{epic}/status"), "failed")?;
+        let error = object([
+            ("message", Some(json!(said(outcome).unwrap_or_else(|| "it failed".to_owned())))),
+            ("timestamp", Some(self.sheet.now())),
+        ]);
+        self.sheet.push(&format!("{epic}/errors"), &error)?;
+        self.sheet.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
+        self.list(number, Some(LISTS[1]))?;
+        self.status("in_progress")
+    }
+
+    /// Moves an epic to one of the lists, and out of the others.
+    fn list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
+        let there: Vec<&str> = LISTS.into_iter().filter(|list| self.sheet.has(list)).collect();
+        for list in there {
+            if to == Some(list) { self.sheet.enlist(list, number)? } else { self.sheet.delist(list, number)? }
+        }
+        Ok(())
+    }
+
+    /// The orchestration is complete when every epic of it is over.
+    fn close(&mut self, number: &str) -> Result<(), EditError> {
+        let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
+        let of = |step: &StepId| step.as_str().strip_prefix("epic-") == Some(number);
+        if self.run.steps.iter().all(|step| of(&step.id) || is_over(step.status)) {
+            self.complete()
+        } else {
+            self.status("in_progress")
+        }
+    }
+
+    fn complete(&mut self) -> Result<(), EditError> {
+        self.status("complete")?;
+        self.sheet.stamp("/timestamps/completedAt", None)
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        self.sheet.set_text("/status", word)
+    }
+}

@@ -1,0 +1,207 @@
+//! Writes the session of Bob (W7, dotagent-and-aios.md 2.6). As in the development cycle itself, a result goes when its phase, or one
+//! before it, is done again (C-17).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::bob;
+use crate::dialect::aios::dev_cycle::CHECKPOINT;
+use crate::dialect::aios::dev_cycle::PHASES;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::story;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::dialect::yaml::Node;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+
+const UPDATED: &str = "/session_state/last_updated";
+const ACTION: &str = "/session_state/last_action";
+const WORKFLOW: &str = "/session_state/workflow";
+const RESULTS: &str = "/session_state/workflow/phase_results";
+const PROGRESS: &str = "/session_state/progress";
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, UPDATED)?;
+    let Some(run) = bob::load(files).run else {
+        return no_word(format!("{} says nothing about a session of Bob", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => writer.begin(step)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, .. } => match writer.target(step)? {
+            Target::Phase(story, CHECKPOINT) => writer.pass(&story, "GO")?,
+            Target::Phase(..) | Target::Story(_) => return no_word(format!("{step} is no checkpoint")),
+        },
+        ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
+        ChangeKind::Pause { .. } => writer.action("PAUSE", None, None)?,
+        ChangeKind::Abort { .. } => writer.action("ABORT", None, None)?,
+        ChangeKind::Resume { .. } => writer.resume()?,
+        ChangeKind::Complete { .. } => {
+            return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
+        }
+        ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
+    }
+    writer.sheet.touch(UPDATED)?;
+    Ok(writer.sheet.into_edits())
+}
+
+/// Says what a step id means.
+enum Target {
+    /// A story of which nothing runs.
+    Story(String),
+    /// A phase of the story in hand.
+    Phase(String, usize),
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+        let Some(known) = self.run.step(step) else {
+            return no_word(format!("`{step}` is neither a story nor a phase of this session"));
+        };
+        let phase = known.group.as_ref().and_then(|story| {
+            let name = step.as_str().strip_prefix(story.as_str())?.strip_prefix(':')?;
+            let at = PHASES.iter().position(|(_, phase, ..)| *phase == name)?;
+            Some(Target::Phase(story.clone(), at))
+        });
+        Ok(phase.unwrap_or_else(|| Target::Story(step.as_str().to_owned())))
+    }
+
+    fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Phase(story, at) => {
+                self.forget(at)?;
+                self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
+                self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
+            }
+            Target::Story(story) => {
+                let written = self.as_written(&story);
+                self.sheet.set_text(&format!("{PROGRESS}/current_story"), &written)?;
+                self.forget(0)?;
+                self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[0].1)?;
+                self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
+                self.action("STORY_STARTED", Some(&written), Some(PHASES[0].1))
+            }
+        }
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let Target::Phase(story, at) = self.target(&outcome.step)? else {
+            let step = &outcome.step;
+            return no_word(format!("a story goes through its phases: begin {step}, then finish them one by one"));
+        };
+        if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
+            self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
+            return self.action("CHECKPOINT_REACHED", Some(&story), Some(PHASES[at].1));
+        }
+        let is_done = completes(outcome, "a session of Bob")?;
+        let text = said(outcome).map(|text| json!(text));
+        let word = if is_done { "completed" } else { "failed" };
+        let result = object([("status", Some(json!(word))), (if is_done { "output" } else { "error" }, text)]);
+        self.record(at, &result)?;
+        self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), outcome.failures.into())?;
+        match (is_done, at) {
+            (true, CHECKPOINT) => self.pass(&story, "STORY_COMPLETED"),
+            (true, _) => self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1)),
+            (false, _) => self.action("ERROR_OCCURRED", Some(&story), Some(PHASES[at].1)),
+        }
+    }
+
+    fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Phase(story, at) => {
+                self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
+                self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
+            }
+            Target::Story(story) => no_word(format!(
+                "a session of Bob has no word for a story that is left out: take {story} out of `stories_pending` by hand, then run \
+                 `piton plan`"
+            )),
+        }
+    }
+
+    /// The story passed its checkpoint.
+    fn pass(&mut self, story: &str, word: &str) -> Result<(), EditError> {
+        let written = self.as_written(story);
+        self.sheet.enlist(&format!("{PROGRESS}/stories_done"), &written)?;
+        self.sheet.delist(&format!("{PROGRESS}/stories_pending"), &written)?;
+        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[CHECKPOINT].1)?;
+        self.action(word, Some(story), Some(PHASES[CHECKPOINT].1))
+    }
+
+    /// What the session did last is the only place that says that it rests.
+    fn resume(&mut self) -> Result<(), EditError> {
+        if !matches!(self.sheet.text(&format!("{ACTION}/type")), Some("PAUSE" | "ABORT")) {
+            return Ok(());
+        }
+        let has_phase = self.sheet.text(&format!("{WORKFLOW}/current_phase")).is_some();
+        self.action(if has_phase { "PHASE_CHANGE" } else { "EPIC_STARTED" }, None, None)
+    }
+
+    fn action(&mut self, word: &str, story: Option<&str>, phase: Option<&str>) -> Result<(), EditError> {
+        let at = self.sheet.now();
+        self.sheet.set_text(&format!("{ACTION}/type"), word)?;
+        self.sheet.set(&format!("{ACTION}/timestamp"), &at)?;
+        for (key, value) in [("story", story), ("phase", phase)] {
+            if let Some(value) = value {
+                self.sheet.set_text(&format!("{ACTION}/{key}"), value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    fn record(&mut self, at: usize, result: &Value) -> Result<(), EditError> {
+        self.forget(at)?;
+        self.sheet.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
+        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)
+    }
+
+    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+        for (id, name, ..) in &PHASES[from..] {
+            for key in [id, name] {
+                let pointer = format!("{RESULTS}/{key}");
+                if self.sheet.has(&pointer) {
+                    self.sheet.remove(&pointer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the key of a phase's result, as the session spells them.
+    fn key(&self, at: usize) -> &'static str {
+        let has_ids = PHASES.iter().any(|(id, ..)| self.sheet.has(&format!("{RESULTS}/{id}")));
+        if has_ids { PHASES[at].0 } else { PHASES[at].1 }
+    }
+
+    /// Returns a story as the lists name it: by its path, say.
+    fn as_written(&self, name: &str) -> String {
+        let is_it = |node: &&Node| kind::text(node).is_some_and(|text| story::name_of(text) == name);
+        let current = self.sheet.get(&format!("{PROGRESS}/current_story"));
+        let mut listed = self.sheet.items(&format!("{PROGRESS}/stories_pending")).iter().chain(current);
+        listed.find(is_it).and_then(kind::text).unwrap_or(name).to_owned()
+    }
+}

@@ -1,0 +1,128 @@
+//! Writes the state of an autonomous build (W8, dotagent-and-aios.md 2.6).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::build;
+use crate::dialect::aios::surgery::Sheet;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::sha256_hex;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut writer = Writer { sheet: Sheet::open(files, change.at, "/lastCheckpoint")? };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => {
+            writer.sheet.set_text("/currentSubtask", named(step)?)?;
+            writer.status("in_progress")?;
+        }
+        ChangeKind::Finish(outcome) => writer.finish(outcome, change.at.unix_seconds())?,
+        ChangeKind::Skip { step, .. } | ChangeKind::Approve { step, .. } => {
+            return no_word(format!(
+                "a build has no word for this: finish {step}, or take it out of the plan of the build"
+            ));
+        }
+        ChangeKind::Pause { .. } => writer.status("paused")?,
+        ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
+        ChangeKind::Resume { .. } => writer.resume()?,
+        ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::Start(_) => return no_word("a build is begun by its own runner".to_owned()),
+    }
+    if build::load(files).run.is_none() {
+        return no_word(format!("{} says nothing about a build", files.state));
+    }
+    Ok(writer.sheet.into_edits())
+}
+
+/// The state names a subtask when it begins; before that only the plan does.
+fn named(step: &StepId) -> Result<&str, EditError> {
+    match step.as_str() {
+        build::NEXT => no_word(
+            "the state does not name the next subtask: write its id from the plan of the build into `currentSubtask`, then run \
+             `piton plan`"
+                .to_owned(),
+        ),
+        subtask => Ok(subtask),
+    }
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+}
+
+impl Writer<'_> {
+    fn finish(&mut self, outcome: &Outcome, seconds: i64) -> Result<(), EditError> {
+        let subtask = named(&outcome.step)?;
+        let is_done = completes(outcome, "a build")?;
+        let at = self.sheet.now();
+        if !is_done {
+            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
+            self.sheet.push("/failedAttempts", &entry)?;
+            self.sheet.set_text("/currentSubtask", subtask)?;
+            return self.status("in_progress");
+        }
+        self.sheet.enlist("/completedSubtasks", subtask)?;
+        let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
+        let checkpoint = json!({
+            "id": checkpoint_id(subtask, seconds),
+            "timestamp": at,
+            "subtaskId": subtask,
+            "status": "completed",
+            "gitCommit": outcome.commit,
+            "filesModified": files,
+            "metrics": { "attempts": outcome.attempt },
+        });
+        self.sheet.push("/checkpoints", &checkpoint)?;
+        self.sheet.stamp("/lastCheckpoint", None)?;
+        if self.sheet.text("/currentSubtask") == Some(subtask) {
+            self.sheet.set("/currentSubtask", &Value::Null)?;
+        }
+        self.status("in_progress")
+    }
+
+    fn abandon(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        self.status("abandoned")?;
+        self.sheet.set("/abandoned", &json!(true))?;
+        self.sheet.stamp("/abandonedAt", None)?;
+        let reason = reason.map(mask_secrets);
+        reason.map_or(Ok(()), |reason| self.sheet.set_text("/abandonedReason", &reason))
+    }
+
+    fn resume(&mut self) -> Result<(), EditError> {
+        if self.sheet.text("/abandoned") == Some("true") {
+            self.sheet.set("/abandoned", &json!(false))?;
+        }
+        self.status("in_progress")
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        self.sheet.set_text("/status", word)
+    }
+}
+
+/// Makes an id as the framework does: `cp-`, the time in base 36, eight digits that tell two of one moment apart.
+fn checkpoint_id(subtask: &str, seconds: i64) -> String {
+    let mut rest = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
+    let mut digits = Vec::new();
+    while rest > 0 || digits.is_empty() {
+        digits.push(char::from_digit((rest % 36) as u32, 36).unwrap_or('0'));
+        rest /= 36;
+    }
+    let time: String = digits.iter().rev().collect();
+    format!("cp-{time}-{}", &sha256_hex(format!("{subtask}@{seconds}").as_bytes())[..8])
+}

@@ -1,0 +1,168 @@
+//! Writes the state of a development cycle (W3, dotagent-and-aios.md 2.6, 2.10).
+//!
+//! A phase that runs is the current one and has no result. A result goes when its phase, or one before it, is done again: results
+//! of two laps side by side are what nobody can go on from (C-17).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::dev_cycle;
+use crate::dialect::aios::dev_cycle::CHECKPOINT;
+use crate::dialect::aios::dev_cycle::PHASES;
+use crate::dialect::aios::dev_cycle::PUSH;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/lastUpdated")?;
+    let Some(run) = dev_cycle::load(files).run else {
+        return no_word(format!("{} says nothing about a development cycle", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => writer.begin(step)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, .. } => writer.approve(step)?,
+        ChangeKind::Skip { step, reason, .. } => {
+            let at = phase(step)?;
+            let reason = mask_secrets(reason);
+            writer.record(at, &json!({ "status": "skipped", "reason": reason }))?;
+        }
+        ChangeKind::Pause { .. } => writer.rest("workflow_paused")?,
+        ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
+        ChangeKind::Resume { .. } => writer.resume()?,
+        ChangeKind::Complete { .. } => writer.complete()?,
+        ChangeKind::Start(_) => return no_word("a development cycle is begun by its own runner".to_owned()),
+    }
+    writer.sheet.touch("/lastUpdated")?;
+    Ok(writer.sheet.into_edits())
+}
+
+fn phase(step: &StepId) -> Result<usize, EditError> {
+    match PHASES.iter().position(|(id, ..)| *id == step.as_str()) {
+        Some(at) => Ok(at),
+        None => no_word(format!("`{step}` is no phase of a development cycle")),
+    }
+}
+
+fn result(at: usize) -> String {
+    format!("/phaseResults/{}", PHASES[at].0)
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
+        let at = phase(step)?;
+        self.forget(at)?;
+        self.sheet.set_text("/currentPhase", PHASES[at].0)
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let at = phase(&outcome.step)?;
+        // The phase that shows what was done asks again.
+        if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
+            return self.record(at, &json!({ "status": "completed", "decision": "REVIEW" }));
+        }
+        let is_done = completes(outcome, "a development cycle")?;
+        let text = said(outcome);
+        let commit = outcome.commit.as_ref().filter(|_| at == PUSH);
+        let verdict = outcome.verdict.filter(|_| PHASES[at].0 == "4_quality_gate");
+        let value = object([
+            ("status", Some(json!(if is_done { "completed" } else { "failed" }))),
+            ("review_result", verdict.map(|verdict| json!({ "verdict": verdict }))),
+            ("push_result", commit.map(|commit| json!({ "commit_hash": commit }))),
+            ("decision", (is_done && at == CHECKPOINT).then(|| json!("GO"))),
+            (if is_done { "output" } else { "error" }, text.map(|text| json!(text))),
+        ]);
+        self.record(at, &value)?;
+        let failures = u64::from(outcome.failures);
+        let counted = self.sheet.text("/attemptCount").and_then(|count| count.parse().ok());
+        if counted == Some(failures) { Ok(()) } else { self.sheet.set_number("/attemptCount", failures) }
+    }
+
+    /// A person lets the story pass its checkpoint.
+    fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
+        if phase(step)? != CHECKPOINT {
+            return no_word(format!("{step} is no checkpoint"));
+        }
+        if self.sheet.has(&result(CHECKPOINT)) {
+            self.sheet.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+            self.sheet.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+        } else {
+            self.record(CHECKPOINT, &json!({ "status": "completed", "decision": "GO" }))
+        }
+    }
+
+    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
+        self.forget(at)?;
+        self.sheet.set(&result(at), value)?;
+        self.sheet.set_text("/currentPhase", PHASES[at].0)
+    }
+
+    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+        for at in from..PHASES.len() {
+            if self.sheet.has(&result(at)) {
+                self.sheet.remove(&result(at))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rest(&mut self, word: &str) -> Result<(), EditError> {
+        let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
+        if is_pushing {
+            let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));
+            return no_word(format!(
+                "{step} is running, and a cycle that rests does not say so any more: record how it ended first, with `piton finish {step} \
+                 --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
+            ));
+        }
+        self.sheet.set_text("/currentPhase", word)
+    }
+
+    /// A cycle that was put to rest goes on behind the last result in the order of the phases.
+    fn resume(&mut self) -> Result<(), EditError> {
+        if !matches!(self.sheet.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
+            return Ok(());
+        }
+        let last = (0..PHASES.len()).take_while(|at| self.sheet.has(&result(*at))).last();
+        let current = last.map_or(Value::Null, |at| json!(PHASES[at].0));
+        self.sheet.set("/currentPhase", &current)
+    }
+
+    /// The story passed its checkpoint: nothing after it is of another lap.
+    fn complete(&mut self) -> Result<(), EditError> {
+        if !self.sheet.has(&result(CHECKPOINT)) {
+            let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));
+            return no_word(format!(
+                "a development cycle is over when its checkpoint says GO, and {step} has no result: `piton finish {step} --run {run}`"
+            ));
+        }
+        self.sheet.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+        self.sheet.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+    }
+}

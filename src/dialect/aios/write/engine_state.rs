@@ -1,0 +1,46 @@
+//! Writes the state of a workflow engine (W2, dotagent-and-aios.md 2.6): whether it goes on. Which steps ran only the engine can
+//! write, since the state does not name those that are to come.
+
+use super::no_word;
+use crate::dialect::EditError;
+use crate::dialect::aios::surgery::Sheet;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut sheet = Sheet::open(files, change.at, "/engine_state/updated_at")?;
+    let word = match &change.kind {
+        ChangeKind::Resume { .. } => "active",
+        ChangeKind::Abort { .. } => "aborted",
+        ChangeKind::Complete { .. } => "completed",
+        ChangeKind::Begin { step, .. } | ChangeKind::Approve { step, .. } | ChangeKind::Skip { step, .. } => {
+            return engine_writes(files, step.as_str());
+        }
+        ChangeKind::Finish(outcome) => return engine_writes(files, outcome.step.as_str()),
+        ChangeKind::Pause { .. } => {
+            return no_word(
+                "a workflow engine has no word for a pause: it stays active, and goes on with `piton resume`"
+                    .to_owned(),
+            );
+        }
+        ChangeKind::Start(_) => return no_word("a workflow engine is begun by its own command".to_owned()),
+    };
+    sheet.set_text("/engine_state/status", word)?;
+    sheet.touch("/engine_state/updated_at")?;
+    Ok(sheet.into_edits())
+}
+
+fn engine_writes<T>(files: &FileSet, step: &str) -> Result<T, EditError> {
+    no_word(format!(
+        "{} does not name the steps of its workflow file that are to come, so only the engine records {step}: let it run on with its own \
+         resume, then run `piton plan`",
+        files.state
+    ))
+}

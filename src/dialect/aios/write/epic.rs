@@ -1,0 +1,293 @@
+//! Writes the state of an epic (dotagent-and-aios.md 2.2). The copy of the bytes before is made by the store.
+//!
+//! A wave's `tag` is left to whoever makes the tag in git.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::epic;
+use crate::dialect::aios::epic::FINAL;
+use crate::dialect::aios::epic::State;
+use crate::dialect::aios::kind::Kind;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::dialect::json::escape;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut writer = Writer::open(kind, files, change)?;
+    match &change.kind {
+        ChangeKind::Begin { step, agent, .. } => writer.begin(step, agent.as_deref())?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
+        ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
+        ChangeKind::Pause { .. } => {
+            let run = quoted(writer.run.id.as_str());
+            return no_word(format!(
+                "the state of an epic has no word for a pause: it stays active, and goes on with `piton resume {run}`; to give it \
+                 up: `piton abort {run}`"
+            ));
+        }
+        ChangeKind::Abort { .. } => writer.status("aborted")?,
+        ChangeKind::Resume { .. } => writer.status("active")?,
+        ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::Start(_) => return no_word("an epic is begun by its own workflow".to_owned()),
+    }
+    let updated = writer.at("updated_at");
+    writer.sheet.touch(&updated)?;
+    Ok(writer.sheet.into_edits())
+}
+
+/// Says what a step id means.
+enum Target {
+    /// With the number of its wave.
+    Story(String, String),
+    /// By the number of the wave.
+    Gate(String),
+    Merge(String),
+    Final,
+}
+
+struct Writer<'a> {
+    state: State,
+    run: Run,
+    sheet: Sheet<'a>,
+    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it (C-22).
+    root: &'static str,
+}
+
+impl<'a> Writer<'a> {
+    fn open(kind: Kind, files: &'a FileSet, change: &Change) -> Result<Self, EditError> {
+        let root = if kind == Kind::Pipeline { "" } else { "/epic_state" };
+        let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
+        let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
+        let run = epic::load(files).run.ok_or_else(|| unreadable("nothing can be said about the epic".to_owned()))?;
+        if state.waves.iter().any(|wave| wave.is_counted) {
+            return no_word(format!(
+                "{} only counts waves, and has no place for a story or a gate: let the agent that runs it move \
+                 `last_completed_wave`, then run `piton plan`",
+                files.state
+            ));
+        }
+        Ok(Self { state, run, sheet: Sheet::open(files, change.at, &format!("{root}/updated_at"))?, root })
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}", self.root)
+    }
+
+    fn wave_at(&self, number: &str) -> String {
+        format!("{}/waves/{}", self.root, escape(number))
+    }
+
+    fn story_at(&self, wave: &str, id: &str) -> String {
+        format!("{}/stories/{}", self.wave_at(wave), escape(id))
+    }
+
+    fn gate_at(&self, wave: &str) -> String {
+        format!("{}/gate_verdicts/{}", self.root, escape(wave))
+    }
+
+    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+        let id = step.as_str();
+        if let Some(wave) = self.state.waves.iter().find(|wave| wave.stories.iter().any(|story| story.id == id)) {
+            return Ok(Target::Story(id.to_owned(), wave.number.clone()));
+        }
+        let group = self.run.step(step).and_then(|step| step.group.as_deref());
+        match group.and_then(|group| group.strip_prefix("wave-")) {
+            Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
+            Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
+            // A story that only the plan has.
+            Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
+            None if id == FINAL => Ok(Target::Final),
+            None => no_word(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first")),
+        }
+    }
+
+    fn begin(&mut self, step: &StepId, agent: Option<&str>) -> Result<(), EditError> {
+        self.status("active")?;
+        match self.target(step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                self.story_status(&story, "in_progress")?;
+                self.story_stamp(&story, "started_at", "status")?;
+                if self.sheet.text(&format!("{story}/completed_at")).is_some() {
+                    self.sheet.set(&format!("{story}/completed_at"), &Value::Null)?;
+                }
+                if let Some(agent) = agent {
+                    self.sheet.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
+                }
+                self.wave_status(&wave, "in_progress")?;
+                self.judge_anew(&wave)?;
+                self.move_to(&wave)?;
+            }
+            Target::Gate(wave) => {
+                self.wave_status(&wave, "gate_review")?;
+                self.judge_anew(&wave)?;
+                self.move_to(&wave)?;
+            }
+            Target::Merge(wave) => self.wave_status(&wave, "gate_review")?,
+            Target::Final => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let is_done = completes(outcome, "an epic")?;
+        match self.target(&outcome.step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                self.story_status(&story, if is_done { "completed" } else { "failed" })?;
+                if is_done {
+                    self.story_stamp(&story, "completed_at", "started_at")?;
+                }
+                if let Some(note) = said(outcome) {
+                    self.sheet.set_text(&format!("{story}/note"), &note)?;
+                }
+                if self.wave(&wave).is_none_or(|status| status == "pending") {
+                    self.wave_status(&wave, "in_progress")?;
+                }
+                Ok(())
+            }
+            Target::Gate(wave) => {
+                let verdict = verdict(outcome)?;
+                let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
+                self.judge(&wave, verdict, agent.as_deref(), said(outcome).as_deref())
+            }
+            Target::Merge(wave) if is_done => self.close(&wave),
+            Target::Merge(wave) => self.wave_status(&wave, "failed"),
+            Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
+            Target::Final => no_word(format!(
+                "the state of an epic has no place for a final gate that was rejected: it stays active. Begin what has to be done \
+                 again: `piton begin STORY --force --run {}`",
+                quoted(self.run.id.as_str())
+            )),
+        }
+    }
+
+    /// A person accepts what the gate did not.
+    fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Gate(wave) => {
+                let note = note.map(mask_secrets);
+                self.judge(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
+            }
+            Target::Final => self.status("completed"),
+            Target::Story(..) | Target::Merge(_) => no_word(format!("{step} is no gate")),
+        }
+    }
+
+    fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                // Used by the framework and missing from its own list of words (C-21).
+                self.story_status(&story, "skipped")?;
+                self.sheet.set_text(&format!("{story}/note"), &mask_secrets(reason))
+            }
+            Target::Merge(wave) => self.close(&wave),
+            Target::Gate(_) | Target::Final => no_word(format!("{step} is a gate: it is passed, never skipped")),
+        }
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        let pointer = self.at("status");
+        self.sheet.set_text(&pointer, word)
+    }
+
+    fn wave(&self, wave: &str) -> Option<&str> {
+        self.sheet.text(&format!("{}/status", self.wave_at(wave)))
+    }
+
+    fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
+        let pointer = format!("{}/status", self.wave_at(wave));
+        self.sheet.set_behind(&pointer, &json!(word), Some("name"))
+    }
+
+    fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
+        if self.sheet.has(story) {
+            self.sheet.set_text(&format!("{story}/status"), word)
+        } else {
+            self.sheet.set(story, &json!({ "status": word }))
+        }
+    }
+
+    /// Sets a stamp of a story, in an epic whose stories have such stamps.
+    fn story_stamp(&mut self, story: &str, key: &str, behind: &str) -> Result<(), EditError> {
+        let waves = self.state.waves.iter();
+        let mut stories =
+            waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
+        let is_usual = stories.any(|story| self.sheet.has(&format!("{story}/{key}")));
+        if is_usual { self.sheet.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
+    }
+
+    /// What a gate said of work that is done again counts no more.
+    fn judge_anew(&mut self, wave: &str) -> Result<(), EditError> {
+        let verdict = self.gate_at(wave);
+        if self.sheet.has(&verdict) { self.sheet.remove(&verdict) } else { Ok(()) }
+    }
+
+    fn judge(&mut self, wave: &str, word: &str, agent: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+        let pointer = self.gate_at(wave);
+        let members = [
+            ("status", Some(json!(word))),
+            ("agent", agent.map(|agent| json!(agent.trim_start_matches('@')))),
+            ("at", Some(self.sheet.now())),
+            ("notes", note.map(|note| json!(note))),
+        ];
+        if self.sheet.get(&pointer).is_some_and(|node| node.get("status").is_some()) {
+            for (key, value) in members.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+                self.sheet.set(&format!("{pointer}/{key}"), &value)?;
+            }
+        } else {
+            self.sheet.set(&pointer, &object(members))?;
+        }
+        self.wave_status(wave, "gate_review")
+    }
+
+    /// Ends a wave: the next one that is open is the current one.
+    fn close(&mut self, wave: &str) -> Result<(), EditError> {
+        self.wave_status(wave, "completed")?;
+        let is_open = |other: &&epic::Wave| other.number != wave && other.status.as_deref() != Some("completed");
+        let next = self.state.waves.iter().find(is_open).map(|wave| wave.number.clone());
+        next.map_or(Ok(()), |next| self.move_to(&next))
+    }
+
+    fn move_to(&mut self, wave: &str) -> Result<(), EditError> {
+        let current = self.at("current_wave");
+        match wave.parse() {
+            Ok(number) if self.sheet.has(&current) => self.sheet.set_number(&current, number),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {
+    match outcome.verdict {
+        Some(ReviewVerdict::Approved) => Ok("approved"),
+        Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
+        Some(ReviewVerdict::ApprovedWithConditions) | None => no_word(format!(
+            "a gate of an epic is approved or rejected, and nothing else is recorded: `piton finish {} --verdict APPROVED` or \
+             `--verdict REJECTED`",
+            quoted(outcome.step.as_str())
+        )),
+    }
+}

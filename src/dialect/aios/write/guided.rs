@@ -1,0 +1,162 @@
+//! Writes the state of a guided workflow (W1, dotagent-and-aios.md 2.6). It is completed when every step is, and not before (C-19).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::guided;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::yaml::Node;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/updated_at")?;
+    let Some(run) = guided::load(files).run else {
+        return no_word(format!("{} says nothing about a guided workflow", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => writer.begin(step)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, .. } => return no_word(format!("{step} is no gate")),
+        ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
+        ChangeKind::Pause { .. } => writer.status("paused")?,
+        ChangeKind::Abort { .. } => writer.status("aborted")?,
+        ChangeKind::Resume { settled, .. } => writer.resume(settled)?,
+        ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::Start(_) => return no_word("a guided workflow is begun by its own command".to_owned()),
+    }
+    writer.sheet.touch("/updated_at")?;
+    Ok(writer.sheet.into_edits())
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    fn at(&self, step: &StepId) -> Result<usize, EditError> {
+        match self.run.steps.iter().position(|known| known.id == *step) {
+            Some(at) => Ok(at),
+            None => no_word(format!("`{step}` is no step of this workflow")),
+        }
+    }
+
+    fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
+        let at = self.at(step)?;
+        self.sheet.set_text(&format!("/steps/{at}/status"), "in_progress")?;
+        self.stamp(at, "started_at")?;
+        let ended = format!("/steps/{at}/completed_at");
+        if self.sheet.text(&ended).is_some() {
+            self.sheet.set(&ended, &Value::Null)?;
+        }
+        self.move_to(at)?;
+        self.status("active")
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let at = self.at(&outcome.step)?;
+        let step = quoted(outcome.step.as_str());
+        if !completes(outcome, "a guided workflow")? {
+            return no_word(format!(
+                "a guided workflow has no word for a step that failed: {step} stays as it is. Try it again with `piton begin {step}`, \
+                 or leave it out with `piton skip {step} --reason ...`"
+            ));
+        }
+        if let Some(note) = said(outcome) {
+            self.sheet.set_text(&format!("/steps/{at}/notes"), &note)?;
+        }
+        for output in &outcome.outputs {
+            self.made(at, output)?;
+        }
+        self.end(at, "completed")
+    }
+
+    fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
+        let at = self.at(step)?;
+        self.sheet.set_text(&format!("/steps/{at}/notes"), &mask_secrets(reason))?;
+        self.end(at, "skipped")
+    }
+
+    fn resume(&mut self, settled: &[(StepId, Status)]) -> Result<(), EditError> {
+        self.status("active")?;
+        for (step, _) in settled {
+            let at = self.at(step)?;
+            self.end(at, "completed")?;
+        }
+        Ok(())
+    }
+
+    /// Ends a step and moves on to the first that is open, from the beginning on.
+    fn end(&mut self, at: usize, word: &str) -> Result<(), EditError> {
+        self.sheet.set_text(&format!("/steps/{at}/status"), word)?;
+        self.stamp(at, "completed_at")?;
+        let ended = if word == "skipped" { Status::Skipped } else { Status::Completed };
+        self.run.steps[at].status = ended;
+        let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
+        match self.run.steps.iter().position(|step| !is_over(step.status)) {
+            Some(next) => {
+                self.move_to(next)?;
+                self.status("active")
+            }
+            None => self.status("completed"),
+        }
+    }
+
+    fn move_to(&mut self, at: usize) -> Result<(), EditError> {
+        if self.sheet.has("/current_step_index") {
+            self.sheet.set_number("/current_step_index", at as u64)?;
+        }
+        let phase = self.sheet.text(&format!("/steps/{at}/phase")).map(str::to_owned);
+        match phase.filter(|_| self.sheet.has("/current_phase")) {
+            Some(phase) => match phase.parse() {
+                Ok(number) => self.sheet.set_number("/current_phase", number),
+                Err(_) => self.sheet.set_text("/current_phase", &phase),
+            },
+            None => Ok(()),
+        }
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        self.sheet.set_text("/status", word)
+    }
+
+    /// Sets a stamp of a step, in a workflow whose steps have such stamps.
+    fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
+        let is_usual = self.sheet.items("/steps").iter().any(|step| kind::get(step, key).is_some());
+        if is_usual { self.sheet.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
+    }
+
+    /// Enters a file that a step left.
+    fn made(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
+        let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
+        match self.sheet.items("/artifacts").iter().position(is_it) {
+            Some(at) => self.sheet.set_text(&format!("/artifacts/{at}/status"), "created"),
+            None => {
+                let (name, path) = (path.name(), path.as_str());
+                let entry = json!({ "name": name, "created_by_step": step, "path": path, "status": "created" });
+                self.sheet.push("/artifacts", &entry)
+            }
+        }
+    }
+}

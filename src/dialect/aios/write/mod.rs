@@ -1,0 +1,125 @@
+//! What a change does to the bytes of a state, in the words that the state's own runner writes (dotagent-and-aios.md 2, C-14).
+//!
+//! Every kind has a module. A word that a format does not have is not made up: the change is refused with what to do instead.
+//! Stories and artifacts are never written (C-10).
+
+mod ade;
+mod bob;
+mod build;
+mod dev_cycle;
+mod engine_state;
+mod epic;
+mod guided;
+mod paused;
+mod phases;
+mod qa_loop;
+mod record;
+
+use super::kind::Kind;
+use super::story_cycle;
+use crate::dialect::EditError;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::Status;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the format has no word for the change, or the file cannot be edited safely.
+pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    refuse_part(&change.kind)?;
+    match kind {
+        Kind::Epic | Kind::Pipeline => epic::edit(kind, files, change),
+        Kind::QaLoop => qa_loop::edit(files, change),
+        Kind::Guided => guided::edit(files, change),
+        Kind::DevCycle => dev_cycle::edit(files, change),
+        Kind::Paused => paused::edit(files, change),
+        Kind::StoryCycle | Kind::Spec => implied(kind, files, change),
+        Kind::Engine => engine_state::edit(files, change),
+        Kind::Ade => ade::edit(files, change),
+        Kind::Phases => phases::edit(files, change),
+        Kind::Build => build::edit(files, change),
+        Kind::Record => record::edit(files, change),
+        Kind::Bob => bob::edit(files, change),
+    }
+}
+
+/// Nothing is saved of such a run, so a resume writes nothing, and what a step did is in the files that it leaves.
+fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    if matches!(change.kind, ChangeKind::Resume { .. }) {
+        return Ok(Vec::new());
+    }
+    let path = &files.state;
+    let instead = if kind == Kind::StoryCycle {
+        let run = story_cycle::load(files).run.map(|run| run.id.as_str().to_owned()).unwrap_or_default();
+        format!(
+            "stories are never written. See the edit that brings the story up to date: `piton plan --patch {}`; make it, then run \
+             `piton plan`",
+            quoted(&run)
+        )
+    } else {
+        "its artifacts are the record. Leave the artifact of the step, then run `piton plan`".to_owned()
+    };
+    Err(EditError::Unsupported(format!("{path} is {}, and no state of this run is saved: {instead}", kind.what())))
+}
+
+fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
+    let part = match kind {
+        ChangeKind::Begin { part, .. } | ChangeKind::Skip { part, .. } => part.as_deref(),
+        ChangeKind::Finish(outcome) => outcome.part.as_deref(),
+        ChangeKind::Approve { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Start(_) => None,
+    };
+    match part {
+        Some(part) => no_word(format!("the states of AIOS have no parts of steps; `{part}` is none")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what the format has no word for.
+fn no_word<T>(message: String) -> Result<T, EditError> {
+    Err(EditError::Unsupported(message))
+}
+
+/// Returns what an agent said about a step, fit for a state.
+fn said(outcome: &Outcome) -> Option<String> {
+    outcome.error.as_deref().or(outcome.summary.as_deref()).map(|text| mask_secrets(text).into_owned())
+}
+
+/// Refuses an end that is neither success nor failure.
+fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
+    match outcome.status {
+        Status::Completed => Ok(true),
+        Status::Failed => Ok(false),
+        Status::Pending
+        | Status::InProgress
+        | Status::WaitingApproval
+        | Status::Blocked
+        | Status::Skipped
+        | Status::Cancelled => {
+            no_word(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
+        }
+    }
+}
+
+/// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
+pub(super) fn put_away(files: &FileSet) -> Result<(), EditError> {
+    match Kind::of(files) {
+        Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
+            "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",
+            files.state,
+            kind.what()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

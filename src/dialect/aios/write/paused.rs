@@ -1,0 +1,120 @@
+//! Writes the file that a development cycle leaves when it rests (W4, dotagent-and-aios.md 2.6): which stories of the epic are done.
+//!
+//! It has no word for a story that runs: the runner of its cycle keeps a state of its own.
+
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use crate::dialect::EditError;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::paused;
+use crate::dialect::aios::story;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::yaml::Node;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::mask_secrets;
+
+const PROGRESS: &str = "/epic_progress";
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/paused_at")?;
+    let Some(run) = paused::load(files).run else {
+        return no_word(format!("{} says nothing about a development cycle", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        // It rests, and the story that comes next has its own state as soon as it runs.
+        ChangeKind::Begin { .. } => return Ok(Vec::new()),
+        ChangeKind::Resume { .. } if !writer.sheet.has("/aborted_at") => return Ok(Vec::new()),
+        ChangeKind::Resume { .. } => {
+            return no_word(format!(
+                "{} says that the cycle was given up, and has no word for taking that back: start the cycle of the story anew",
+                files.state
+            ));
+        }
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Abort { reason } => writer.abort(reason.as_deref())?,
+        ChangeKind::Approve { .. }
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Complete { .. } => {
+            return no_word(format!(
+                "{} says which stories are done, and has no word for this: finish the stories that remain one by one with `piton \
+                 finish STORY`, or edit `epic_progress`",
+                files.state
+            ));
+        }
+        ChangeKind::Start(_) => return no_word("a development cycle is begun by its own runner".to_owned()),
+    }
+    Ok(writer.sheet.into_edits())
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    /// Moves a story from those that remain to those that are done.
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let id = outcome.step.as_str();
+        if !completes(outcome, "a cycle that rests")? {
+            return no_word(format!(
+                "the file of a cycle that rests has no word for a story that failed: {id} still remains, and comes next"
+            ));
+        }
+        let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);
+        let remaining = format!("{PROGRESS}/remaining_stories");
+        let at = self.sheet.items(&remaining).iter().position(is_it);
+        let written = at.and_then(|at| self.sheet.items(&remaining).get(at)).and_then(kind::text).map(str::to_owned);
+        if let Some(at) = at {
+            self.sheet.remove(&format!("{remaining}/{at}"))?;
+        }
+        let next = format!("{PROGRESS}/next_story");
+        let was_next = self.sheet.get(&next).is_some_and(is_it);
+        let written = written.or_else(|| self.sheet.text(&next).filter(|_| was_next).map(str::to_owned));
+        let done = format!("{PROGRESS}/completed_stories");
+        match self.sheet.text(&done).and_then(|count| count.parse::<u64>().ok()) {
+            Some(count) => self.sheet.set_number(&done, count.saturating_add(1))?,
+            None => self.sheet.push(&done, &json!(written.as_deref().unwrap_or(id)))?,
+        }
+        if let Some(current) = written.filter(|_| self.sheet.has("/current_story")) {
+            self.sheet.set_text("/current_story", &current)?;
+        }
+        let left = format!("{PROGRESS}/remaining_count");
+        if let Some(count) = self.sheet.text(&left).and_then(|count| count.parse::<u64>().ok()) {
+            self.sheet.set_number(&left, count.saturating_sub(1))?;
+        }
+        if was_next {
+            let after = self.run.steps.iter().find(|step| step.status == Status::Pending && step.id != outcome.step);
+            let after = after.map_or(json!(null), |step| json!(step.id.as_str()));
+            self.sheet.set(&next, &after)?;
+        }
+        self.sheet.touch("/paused_at")
+    }
+
+    fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        let open = self.run.steps.iter().find(|step| step.status == Status::Pending).map(|step| step.id.clone());
+        self.sheet.set_text("/status", "aborted")?;
+        self.sheet.stamp("/aborted_at", Some("status"))?;
+        if let Some(reason) = reason {
+            self.sheet.set_text("/abort_reason", &mask_secrets(reason))?;
+        }
+        match open {
+            Some(open) => self.sheet.set_text(&format!("{PROGRESS}/aborted_at_story"), open.as_str()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Writes the phases of a context manager (W6, dotagent-and-aios.md 2.6). A phase is written when it is over.
+
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::phases;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/updatedAt")?;
+    let Some(run) = phases::load(files).run else {
+        return no_word(format!("{} says nothing about phases", files.state));
+    };
+    let mut writer = Writer { sheet, run };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => {
+            number(step)?;
+            writer.status("in_progress")?;
+        }
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Skip { step, reason, .. } => {
+            let result = json!({ "status": "skipped", "reason": mask_secrets(reason) });
+            writer.record(number(step)?, None, &result)?;
+        }
+        ChangeKind::Resume { .. } => writer.status("in_progress")?,
+        ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
+            return no_word(format!(
+                "{} says which phases are over, and has no word for this: nothing was changed, and `piton plan` says what comes next",
+                files.state
+            ));
+        }
+        ChangeKind::Start(_) => return no_word("these phases are begun by their own command".to_owned()),
+    }
+    writer.sheet.touch("/updatedAt")?;
+    Ok(writer.sheet.into_edits())
+}
+
+fn number(step: &StepId) -> Result<u64, EditError> {
+    match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
+        Some(number) => Ok(number),
+        None => no_word(format!("`{step}` is no phase of this workflow")),
+    }
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+}
+
+impl Writer<'_> {
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let number = number(&outcome.step)?;
+        if !completes(outcome, "a workflow of phases")? {
+            self.status("failed")?;
+            self.sheet.set_number("/failedPhase", number)?;
+            self.sheet.stamp("/failedAt", None)?;
+            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            return self.sheet.set_text("/error", &error);
+        }
+        let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
+        let summary = outcome.summary.as_deref().map(mask_secrets);
+        let result = object([("status", Some(json!("completed"))), ("summary", summary.map(|text| json!(text)))]);
+        self.record(number, agent, &result)
+    }
+
+    fn record(&mut self, number: u64, agent: Option<String>, result: &serde_json::Value) -> Result<(), EditError> {
+        let phase = format!("/phases/{number}");
+        if let Some(agent) = agent {
+            self.sheet.set_text(&format!("{phase}/agent"), agent.trim_start_matches('@'))?;
+        }
+        self.sheet.set(&format!("{phase}/result"), result)?;
+        self.sheet.stamp(&format!("{phase}/completedAt"), None)?;
+        self.sheet.set_number("/currentPhase", number)?;
+        self.status("in_progress")
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        self.sheet.set_text("/status", word)
+    }
+}

@@ -1,0 +1,282 @@
+//! Writes the state of a QA loop (dotagent-and-aios.md 2.4): what the loop's own runner writes, but that going on after an
+//! interruption uses up no iteration (C-16).
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::completes;
+use super::no_word;
+use super::said;
+use crate::dialect::EditError;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::qa_loop;
+use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::surgery::object;
+use crate::dialect::yaml::Node;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// When the state does not parse or has no word for the change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let sheet = Sheet::open(files, change.at, "/updatedAt")?;
+    let Some(run) = qa_loop::load(files).run else {
+        return no_word(format!("{} says nothing about a QA loop", files.state));
+    };
+    // A loop that nexos wrote has neither a status nor stamps of its own.
+    let is_prose = sheet.has("/current_iteration") || sheet.has("/story_id");
+    let mut writer = Writer { sheet, run, is_prose };
+    match &change.kind {
+        ChangeKind::Begin { step, .. } => writer.begin(step)?,
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, .. } => writer.approve(step)?,
+        ChangeKind::Skip { step, .. } => {
+            return no_word(format!(
+                "a QA loop has no word for a step that is left out: finish {step}, or let the loop rest with `piton pause {}`",
+                writer.id()
+            ));
+        }
+        ChangeKind::Pause { .. } => writer.pause()?,
+        ChangeKind::Abort { .. } => {
+            return no_word(format!(
+                "a QA loop is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
+                writer.id()
+            ));
+        }
+        ChangeKind::Resume { .. } => writer.resume()?,
+        ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::Start(_) => return no_word("a QA loop is begun by its own workflow".to_owned()),
+    }
+    writer.sheet.touch("/updatedAt")?;
+    Ok(writer.sheet.into_edits())
+}
+
+/// Says what a step id means.
+enum Target {
+    Review(u64),
+    Fix(u64),
+    Escalation,
+}
+
+struct Writer<'a> {
+    sheet: Sheet<'a>,
+    run: Run,
+    is_prose: bool,
+}
+
+impl Writer<'_> {
+    fn id(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn target(step: &StepId) -> Result<Target, EditError> {
+        let number = |prefix: &str| step.as_str().strip_prefix(prefix).and_then(|number| number.parse().ok());
+        let target = number("review-").map(Target::Review).or_else(|| number("fix-").map(Target::Fix));
+        match target {
+            Some(target) => Ok(target),
+            None if step.as_str() == "escalation" => Ok(Target::Escalation),
+            None => no_word(format!("`{step}` is neither a review nor a fix of this loop")),
+        }
+    }
+
+    fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
+        self.status("in_progress")?;
+        match Self::target(step)? {
+            // The iteration is counted before its review runs, and once.
+            Target::Review(number) => {
+                self.count(number)?;
+                if self.sheet.has("/startedAt") && self.sheet.text("/startedAt").is_none() {
+                    self.sheet.stamp("/startedAt", None)?;
+                }
+                Ok(())
+            }
+            Target::Fix(_) | Target::Escalation => Ok(()),
+        }
+    }
+
+    fn count(&mut self, number: u64) -> Result<(), EditError> {
+        let known = ["/currentIteration", "/current_iteration", "/iteration"];
+        let pointer = known.into_iter().find(|pointer| self.sheet.has(pointer)).unwrap_or(known[0]);
+        self.sheet.set_number(pointer, number)
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let is_done = completes(outcome, "a QA loop")?;
+        match Self::target(&outcome.step)? {
+            Target::Review(number) => self.reviewed(number, outcome),
+            Target::Fix(number) if is_done => self.fixed(number),
+            Target::Fix(number) => self.cut_off(number, outcome),
+            Target::Escalation => no_word(format!("a person decides: `piton approve escalation --run {}`", self.id())),
+        }
+    }
+
+    fn reviewed(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
+        self.count(number)?;
+        let is_approved = match outcome.verdict {
+            Some(ReviewVerdict::Approved) => true,
+            Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
+            Some(ReviewVerdict::ApprovedWithConditions) => {
+                return no_word(format!(
+                    "a QA loop knows no conditions: `piton finish review-{number} --verdict APPROVED` or `--verdict REJECTED`"
+                ));
+            }
+            // A review that could not be made is no rejection.
+            None => return self.cut_off(number, outcome),
+        };
+        let word = self.word(is_approved);
+        let found = if is_approved { Some(0) } else { Some(outcome.conditions.len()).filter(|found| *found > 0) };
+        let at = self.sheet.now();
+        match self.entry(number) {
+            Some(pointer) => {
+                let stamp = if self.is_prose { "date" } else { "reviewedAt" };
+                self.sheet.set(&format!("{pointer}/{stamp}"), &at)?;
+                self.sheet.set_text(&format!("{pointer}/verdict"), word)?;
+                if let Some(found) = found.filter(|_| self.sheet.has(&format!("{pointer}/issuesFound"))) {
+                    self.sheet.set(&format!("{pointer}/issuesFound"), &json!(found))?;
+                }
+            }
+            None if self.is_prose => {
+                self.sheet.push("/history", &json!({ "iteration": number, "date": at, "verdict": word }))?;
+            }
+            None => {
+                let entry = object([
+                    ("iteration", Some(json!(number))),
+                    ("reviewedAt", Some(at)),
+                    ("verdict", Some(json!(word))),
+                    ("issuesFound", found.map(|found| json!(found))),
+                    ("fixedAt", Some(Value::Null)),
+                    ("issuesFixed", Some(Value::Null)),
+                    ("duration", Some(Value::Null)),
+                ]);
+                self.sheet.push("/history", &entry)?;
+            }
+        }
+        if self.sheet.has("/lastVerdict") {
+            self.sheet.set_text("/lastVerdict", word)?;
+        }
+        self.status(if is_approved { "completed" } else { "in_progress" })
+    }
+
+    fn fixed(&mut self, number: u64) -> Result<(), EditError> {
+        let Some(pointer) = self.entry(number) else {
+            return no_word(format!("the history of the loop has no review {number} whose findings could be fixed"));
+        };
+        self.sheet.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
+        let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.sheet.text(pointer));
+        let max = max.and_then(|max| max.parse().ok()).filter(|max| *max > 0).unwrap_or(qa_loop::MAX_ITERATIONS.into());
+        if number < max || self.is_prose {
+            return self.status("in_progress");
+        }
+        self.status("escalated")?;
+        self.sheet.stamp("/escalatedAt", None)?;
+        self.sheet.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
+    }
+
+    /// Records that a review or a fix ended without a result: it is done again in the same iteration.
+    fn cut_off(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
+        let reason = said(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
+        if self.is_prose {
+            return no_word(format!(
+                "the loop status of nexos has no place for a step that failed: nothing was changed, and {} is still what comes next",
+                outcome.step
+            ));
+        }
+        let pointer = match self.entry(number) {
+            Some(pointer) => pointer,
+            None => {
+                let at = self.sheet.items("/history").len();
+                let entry = json!({ "iteration": number, "reviewedAt": null, "verdict": null, "fixedAt": null });
+                self.sheet.push("/history", &entry)?;
+                format!("/history/{at}")
+            }
+        };
+        self.sheet.stamp(&format!("{pointer}/interruptedAt"), None)?;
+        self.sheet.set_text(&format!("{pointer}/interruptReason"), &reason)?;
+        self.status("in_progress")
+    }
+
+    /// A person lets the loop go on where it had ended: with one more review, which nobody else would allow it (C-16).
+    fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
+        match Self::target(step)? {
+            Target::Escalation => {
+                let last =
+                    self.run.steps.iter().filter_map(|step| step.id.as_str().strip_prefix("review-")?.parse().ok());
+                let last: u64 = last.max().unwrap_or(0);
+                let pointer = if self.sheet.has("/max_iterations") { "/max_iterations" } else { "/maxIterations" };
+                let max: Option<u64> = self.sheet.text(pointer).and_then(|max| max.parse().ok());
+                if max.unwrap_or(qa_loop::MAX_ITERATIONS.into()) <= last {
+                    self.sheet.set_number(pointer, last.saturating_add(1))?;
+                }
+                self.status("in_progress")
+            }
+            Target::Review(number) => self.accepted(number),
+            Target::Fix(_) => no_word(format!("{step} is no review")),
+        }
+    }
+
+    /// A person accepts what the reviewer did not.
+    fn accepted(&mut self, number: u64) -> Result<(), EditError> {
+        let Some(pointer) = self.entry(number) else {
+            return no_word(format!("the history of the loop has no review {number}"));
+        };
+        let word = self.word(true);
+        self.sheet.set_text(&format!("{pointer}/verdict"), word)?;
+        self.status("completed")
+    }
+
+    fn pause(&mut self) -> Result<(), EditError> {
+        if self.is_prose && !self.sheet.has("/status") {
+            return no_word(format!(
+                "the loop status of nexos has no word for a pause: it goes on with `piton resume {}`",
+                self.id()
+            ));
+        }
+        self.status("stopped")?;
+        self.sheet.stamp("/stoppedAt", None)
+    }
+
+    /// The iteration stays as it is: what was counted was counted.
+    fn resume(&mut self) -> Result<(), EditError> {
+        if self.sheet.text("/status") == Some("stopped") {
+            self.status("in_progress")?;
+        }
+        if self.is_prose { Ok(()) } else { self.sheet.stamp("/resumedAt", None) }
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        if self.is_prose && !self.sheet.has("/status") { Ok(()) } else { self.sheet.set_text("/status", word) }
+    }
+
+    /// Returns the entry of an iteration; of two the later one counts.
+    fn entry(&self, number: u64) -> Option<String> {
+        let is_of =
+            |entry: &Node| kind::get(entry, "iteration").and_then(kind::text) == Some(number.to_string().as_str());
+        let at = self.sheet.items("/history").iter().rposition(is_of)?;
+        Some(format!("/history/{at}"))
+    }
+
+    /// Returns the word of the loop for a verdict: `PASS` and `FAIL` where it said so before.
+    fn word(&self, is_approved: bool) -> &'static str {
+        let said = |entry: &Node| {
+            let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();
+            Some(matches!(word.as_str(), "PASS" | "FAIL"))
+        };
+        let passes = self.sheet.items("/history").iter().rev().find_map(said) == Some(true);
+        match (passes, is_approved) {
+            (true, true) => "PASS",
+            (true, false) => "FAIL",
+            (false, true) => "APPROVE",
+            (false, false) => "REJECT",
+        }
+    }
+}

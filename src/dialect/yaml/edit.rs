@@ -1,0 +1,560 @@
+//! A YAML text being changed: one value at a time, every other byte left alone.
+//!
+//! A change is written into the text where the tree says that the value stands. Then the text is read again: unless it says what
+//! it said before, but for this value, the change is refused. So nothing an anchor, an alias or an odd layout does can change more
+//! than was asked for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Map;
+use serde_json::Value;
+
+use super::Kind;
+use super::Member;
+use super::Node;
+use super::Place;
+use super::Style;
+use super::YamlError;
+use super::parse_state;
+use super::render::Manner;
+use super::render::Slot;
+use super::render::is_bare_time;
+use super::render::key_of;
+
+/// Is a text with the tree that it says.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// With its BOM.
+    text: String,
+    root: Node,
+}
+
+/// Says where and why a value cannot be changed by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) place: Place,
+    pub(crate) message: &'static str,
+}
+
+/// Is a value with what is around it.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    node: &'a Node,
+    /// Its key; `None` for an element of a list and for the whole.
+    member: Option<&'a Member>,
+    parent: Option<&'a Node>,
+    /// It stands inside of brackets.
+    in_flow: bool,
+}
+
+impl Found<'_> {
+    /// A value is found again by its key.
+    fn place(self) -> Place {
+        self.member.map_or(self.node.place, |member| member.place)
+    }
+
+    fn refused(self, message: &'static str) -> Refused {
+        Refused { place: self.place(), message }
+    }
+}
+
+type Splice = (Range<usize>, String);
+
+impl Document {
+    /// Parses a text and notes where each value is.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse_state`].
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, YamlError> {
+        let root = parse_state(bytes)?;
+        Ok(Self { text: String::from_utf8_lossy(bytes).into_owned(), root })
+    }
+
+    /// Returns the value at a JSON pointer.
+    pub(crate) fn get(&self, pointer: &str) -> Option<&Node> {
+        self.find(&split(pointer)).ok()?.map(|found| found.node)
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.text.into_bytes()
+    }
+
+    /// Sets the value at a JSON pointer. A missing last key is added at the end of its mapping, or behind the neighbour that is
+    /// named; missing mappings on the way are made.
+    ///
+    /// # Errors
+    ///
+    /// When that would change more than the value.
+    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
+        self.set_at(&split(pointer), value, neighbour)
+    }
+
+    /// Appends a value to the list at a JSON pointer, making the list when it is missing.
+    ///
+    /// # Errors
+    ///
+    /// When that would change more than the list.
+    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), Refused> {
+        let parts = split(pointer);
+        let Some(found) = self.find(&parts)? else {
+            return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
+        };
+        if found.node.style == Style::Alias {
+            return Err(found.refused(ALIASED));
+        }
+        let Kind::List(items) = &found.node.kind else {
+            if found.node.kind == Kind::Null {
+                return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
+            }
+            return Err(found.refused("a value of another type is in the way"));
+        };
+        if items.is_empty() {
+            return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
+        }
+        let splice = match found.node.style {
+            Style::Flow => self.inside_brackets(found.node, None, None, value),
+            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
+                self.below_last_item(found.node, items, value)?
+            }
+        };
+        let place = found.place();
+        let mut expected = self.root.clone();
+        let index = items.len().to_string();
+        put(&mut expected, &[parts.as_slice(), &[index]].concat(), Some(Node::of(value)));
+        self.write(vec![splice], &expected, place)
+    }
+
+    /// Removes a key from its mapping or an element from its list. A missing one is no change.
+    ///
+    /// # Errors
+    ///
+    /// When that would remove more.
+    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), Refused> {
+        let parts = split(pointer);
+        let Some((last, before)) = parts.split_last() else { return Ok(()) };
+        let (Some(found), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
+        if found.node.style == Style::Alias {
+            return Err(found.refused(ALIASED));
+        }
+        let elements = self.elements(parent.node);
+        let at = match &parent.node.kind {
+            Kind::Map(_) => own(parent.node).position(|member| member.key == *last),
+            Kind::List(_) => last.parse().ok(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+        };
+        let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
+            return Err(found.refused("it stands there by way of a merge"));
+        };
+        let splices = if parent.node.style == Style::Flow {
+            vec![(without_comma(&elements, at), String::new())]
+        } else {
+            let mut splices = Vec::new();
+            if elements.len() == 1 {
+                let empty = if matches!(parent.node.kind, Kind::List(_)) { " []" } else { " {}" };
+                let colon = parent.member.and_then(|member| self.after_colon(member));
+                let colon = colon.ok_or_else(|| found.refused("nothing else is in what holds it"))?;
+                splices.push((colon..colon, empty.to_owned()));
+            }
+            let lines =
+                self.lines_of(&element).ok_or_else(|| found.refused("it does not stand on a line of its own"))?;
+            splices.push((lines, String::new()));
+            splices
+        };
+        let place = found.place();
+        let mut expected = self.root.clone();
+        put(&mut expected, &parts, None);
+        self.write(splices, &expected, place)
+    }
+
+    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
+        if let Some(found) = self.find(parts)? {
+            let splice = self.replaced(found, value)?;
+            let place = found.place();
+            let mut expected = self.root.clone();
+            put(&mut expected, parts, Some(Node::of(value)));
+            return self.write(vec![splice], &expected, place);
+        }
+        let Some((key, before)) = parts.split_last() else {
+            return Err(refused(&self.root, "there is nothing in the file"));
+        };
+        let within = || Value::Object(Map::from_iter([(key.clone(), value.clone())]));
+        let Some(parent) = self.find(before)? else { return self.set_at(before, &within(), None) };
+        let Kind::Map(members) = &parent.node.kind else {
+            if parent.node.kind == Kind::Null && !before.is_empty() {
+                return self.set_at(before, &within(), None);
+            }
+            return Err(parent.refused("a value of another type is in the way"));
+        };
+        if members.is_empty() && !before.is_empty() {
+            return self.set_at(before, &within(), None);
+        }
+        let splice = match parent.node.style {
+            Style::Flow => self.inside_brackets(parent.node, neighbour, Some(key), value),
+            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
+                self.below_member(parent.node, neighbour, key, value)?
+            }
+        };
+        let place = parent.place();
+        let mut expected = self.root.clone();
+        put(&mut expected, parts, Some(Node::of(value)));
+        self.write(vec![splice], &expected, place)
+    }
+
+    /// Puts the changes into the text, unless it would then say anything else than is expected.
+    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: Place) -> Result<(), Refused> {
+        splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        let mut text = self.text.clone();
+        for (range, with) in splices {
+            text.replace_range(range, &with);
+        }
+        let message = "changing it would change more of the file than this value";
+        let root = parse_state(text.as_bytes()).ok().filter(|root| is_same(root, expected));
+        self.root = root.ok_or(Refused { place, message })?;
+        self.text = text;
+        Ok(())
+    }
+
+    /// Follows a path. A value behind an alias is somebody else's.
+    fn find(&self, parts: &[String]) -> Result<Option<Found<'_>>, Refused> {
+        let mut found = Found { node: &self.root, member: None, parent: None, in_flow: false };
+        for part in parts {
+            if found.node.style == Style::Alias {
+                return Err(found.refused(ALIASED));
+            }
+            let in_flow = found.in_flow || found.node.style == Style::Flow;
+            let parent = Some(found.node);
+            found = match &found.node.kind {
+                Kind::Map(_) => match found.node.member(part) {
+                    Some(member) => Found { node: &member.value, member: Some(member), parent, in_flow },
+                    None => return Ok(None),
+                },
+                Kind::List(items) => match part.parse().ok().and_then(|at: usize| items.get(at)) {
+                    Some(node) => Found { node, member: None, parent, in_flow },
+                    None => return Ok(None),
+                },
+                Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => return Ok(None),
+            };
+        }
+        Ok(Some(found))
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::of(&self.text, &self.root)
+    }
+
+    /// Writes a value where another stands.
+    fn replaced(&self, found: Found<'_>, value: &Value) -> Result<Splice, Refused> {
+        let node = found.node;
+        let is_open = match &node.kind {
+            Kind::Null => true,
+            Kind::List(items) => items.is_empty(),
+            Kind::Map(members) => members.is_empty(),
+            Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+        };
+        let is_collection = matches!(value, Value::Array(items) if !items.is_empty())
+            || matches!(value, Value::Object(map) if !map.is_empty());
+        let range = self.written(found)?;
+        // What is written as nothing has no space before it.
+        let space = if is_nothing(node) { " " } else { "" };
+        let end_of_line = self.line_end(range.end);
+        if is_collection
+            && is_open
+            && !found.in_flow
+            && let Some(member) = found.member
+            && let Some(colon) = self.after_colon(member)
+            && self.text[range.end..end_of_line].trim().is_empty()
+        {
+            let indent = self.indent_of(member.span.start).ok_or_else(|| found.refused("it is indented with tabs"))?;
+            return Ok((colon..range.end, self.manner().behind_key(value, indent)));
+        }
+        let style = Some(node.style).filter(|_| !is_open);
+        let slot = Slot { in_flow: found.in_flow, style, bare_time: is_bare_time(node) };
+        Ok((range, format!("{space}{}", self.manner().flow(value, slot))))
+    }
+
+    /// Returns the bytes of a value that may be replaced as a whole.
+    fn written(&self, found: Found<'_>) -> Result<Range<usize>, Refused> {
+        let node = found.node;
+        if node.style == Style::Alias {
+            return Err(found.refused(ALIASED));
+        }
+        if node.style == Style::Block {
+            return Err(found.refused("a value of another type is in the way"));
+        }
+        let Some(member) = found.member else {
+            let before = self.text[..node.span.start].trim_end();
+            let is_element = found.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
+            let is_plain = is_element && node.style != Style::Lines;
+            return if is_plain { Ok(node.span.range()) } else { Err(found.refused("it is no value of a key")) };
+        };
+        let Some(colon) = self.after_colon(member) else {
+            return Err(found.refused("no colon stands behind its key"));
+        };
+        if is_nothing(node) {
+            let lead = self.text.get(colon..node.span.start).unwrap_or_default();
+            let has_mark = lead.lines().next().is_some_and(|line| line.trim_start().starts_with(['&', '!']));
+            return if has_mark { Err(found.refused(ANCHORED)) } else { Ok(colon..colon) };
+        }
+        let lead = &self.text[colon..node.span.start];
+        let mark = lead.len() - lead.trim_start().len();
+        match lead.as_bytes().get(mark) {
+            None => Ok(node.span.range()),
+            Some(b'|' | b'>') if node.style == Style::Lines => Ok(colon + mark..node.span.end),
+            Some(b'#') => Ok(node.span.range()),
+            Some(_) => Err(found.refused(ANCHORED)),
+        }
+    }
+
+    /// Adds a key below another of a mapping that stands on lines.
+    fn below_member(&self, map: &Node, neighbour: Option<&str>, key: &str, value: &Value) -> Result<Splice, Refused> {
+        let named = neighbour.and_then(|name| own(map).find(|member| member.key == name));
+        let Some(before) = named.or_else(|| own(map).last()) else {
+            return Err(refused(map, "it has no key of its own"));
+        };
+        let indent = self.indent_of(before.span.start).ok_or_else(|| refused(map, "it is indented with tabs"))?;
+        let manner = self.manner();
+        let at = self.line_end(self.member_end(before));
+        let brackets = own(map).any(|member| is_bracketed(&member.value));
+        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let value = match value {
+            Value::Object(_) if brackets => format!(" {}", manner.flow(value, slot)),
+            value => manner.behind_key(value, indent),
+        };
+        let key = key_of(key, self.quote_of(before));
+        Ok((at..at, format!("{}{}{key}:{value}", manner.newline, " ".repeat(indent))))
+    }
+
+    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, Refused> {
+        let indent = self.indent_of(list.span.start).ok_or_else(|| refused(list, "it is indented with tabs"))?;
+        let at = self.line_end(self.node_end(list));
+        let manner = self.manner();
+        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let item = match value {
+            Value::Object(_) if items.last().is_some_and(is_bracketed) => format!("- {}", manner.flow(value, slot)),
+            value => manner.item(value, indent),
+        };
+        Ok((at..at, format!("{}{}{item}", manner.newline, " ".repeat(indent))))
+    }
+
+    /// Adds an element to a collection in brackets, in the spacing of those that are there.
+    fn inside_brackets(&self, node: &Node, neighbour: Option<&str>, key: Option<&str>, value: &Value) -> Splice {
+        let elements = self.elements(node);
+        let slot = Slot { in_flow: true, style: None, bare_time: false };
+        let value = self.manner().flow(value, slot);
+        let named = neighbour.and_then(|name| own(node).position(|member| member.key == name));
+        let at = named.unwrap_or(elements.len().saturating_sub(1));
+        let quote = own(node).nth(at).and_then(|member| self.quote_of(member));
+        let body = key.map_or_else(|| value.clone(), |key| format!("{}: {value}", key_of(key, quote)));
+        let Some(before) = elements.get(at) else {
+            let (open, close) = if key.is_some() { ("{ ", " }") } else { ("[", "]") };
+            return (node.span.range(), format!("{open}{body}{close}"));
+        };
+        let gap = match elements.as_slice() {
+            [only] => format!(",{}", &self.text[node.span.start + 1..only.start]),
+            [.., last_but_one, last] => self.text[last_but_one.end..last.start].to_owned(),
+            [] => String::new(),
+        };
+        let is_gap = gap.trim() == ",";
+        let is_padded = elements.len() > 1 || gap.contains('\n');
+        let gap = if is_gap && is_padded { gap } else { ", ".to_owned() };
+        (before.end..before.end, format!("{gap}{body}"))
+    }
+
+    /// Returns the bytes of each element of a collection; those of a list on lines begin with their dash.
+    fn elements(&self, node: &Node) -> Vec<Range<usize>> {
+        let Kind::List(items) = &node.kind else {
+            return own(node).map(|member| member.span.start..self.member_end(member)).collect();
+        };
+        if node.style == Style::Flow {
+            return items.iter().map(|item| item.span.range()).collect();
+        }
+        let mut at = node.span.start;
+        let mut elements = Vec::new();
+        for item in items {
+            let dash = self.next_token(at);
+            let behind = dash + usize::from(self.text[dash..].starts_with('-'));
+            let end = if is_nothing(item) { behind } else { self.node_end(item).max(behind) };
+            elements.push(dash..end);
+            at = end;
+        }
+        elements
+    }
+
+    /// Skips white space and comments.
+    fn next_token(&self, at: usize) -> usize {
+        let mut rest = &self.text[at..];
+        loop {
+            rest = rest.trim_start();
+            if !rest.starts_with('#') {
+                return self.text.len() - rest.len();
+            }
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+        }
+    }
+
+    fn node_end(&self, node: &Node) -> usize {
+        match &node.kind {
+            Kind::Map(_) if node.style == Style::Block => {
+                own(node).last().map_or(node.span.end, |member| self.member_end(member))
+            }
+            Kind::List(_) if node.style == Style::Block => {
+                self.elements(node).last().map_or(node.span.end, |element| element.end)
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {
+                node.span.end
+            }
+        }
+    }
+
+    fn member_end(&self, member: &Member) -> usize {
+        if is_nothing(&member.value) {
+            self.after_colon(member).unwrap_or(member.span.end)
+        } else {
+            self.node_end(&member.value)
+        }
+    }
+
+    fn after_colon(&self, member: &Member) -> Option<usize> {
+        let rest = &self.text[member.span.end..];
+        let colon = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        rest[colon..].starts_with(':').then_some(member.span.end + colon + 1)
+    }
+
+    /// Returns the quote that a key stands in.
+    fn quote_of(&self, member: &Member) -> Option<char> {
+        self.text[member.span.start..].chars().next().filter(|first| matches!(first, '"' | '\''))
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    /// Returns where the line ends that holds this byte; the line end is not part of it.
+    fn line_end(&self, at: usize) -> usize {
+        let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
+        if self.text[at..end].ends_with('\r') { end - 1 } else { end }
+    }
+
+    /// Returns the column of a byte, from 0; `None` where tabs stand before it.
+    fn indent_of(&self, at: usize) -> Option<usize> {
+        let before = &self.text[self.line_start(at)..at];
+        let before = before.strip_prefix('\u{feff}').unwrap_or(before);
+        (!before.contains('\t')).then(|| before.chars().count())
+    }
+
+    /// Returns the lines of an element that has them for itself, with the line end before or behind them.
+    fn lines_of(&self, element: &Range<usize>) -> Option<Range<usize>> {
+        let start = self.line_start(element.start);
+        let is_first = self.text[start..element.start].bytes().all(|byte| byte == b' ');
+        let end = self.line_end(element.end);
+        let rest = &self.text[end..];
+        let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+        if newline > 0 || start == 0 {
+            return is_first.then_some(start..end + newline);
+        }
+        let before = self.text[..start - 1].strip_suffix('\r').map_or(start - 1, str::len);
+        is_first.then_some(before..end)
+    }
+}
+
+const ALIASED: &str = "an alias stands there for what is written elsewhere";
+const ANCHORED: &str = "an anchor or a tag stands before it";
+
+fn refused(node: &Node, message: &'static str) -> Refused {
+    Refused { place: node.place, message }
+}
+
+/// Takes a JSON pointer apart.
+fn split(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// Tells whether a value is written as nothing.
+const fn is_nothing(node: &Node) -> bool {
+    node.span.start == node.span.end
+}
+
+fn is_bracketed(node: &Node) -> bool {
+    node.style == Style::Flow && matches!(&node.kind, Kind::Map(members) if !members.is_empty())
+}
+
+/// Returns the members that stand in a mapping itself; a merge brings others along.
+fn own(node: &Node) -> impl Iterator<Item = &Member> {
+    let members = match &node.kind {
+        Kind::Map(members) => members.as_slice(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => &[],
+    };
+    members.iter().filter(|member| node.span.contains(member.span))
+}
+
+/// Returns the bytes of an element and of one comma beside it.
+fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
+    let element = &elements[at];
+    match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
+        (Some(before), _) => before.end..element.end,
+        (None, Some(next)) => element.start..next.start,
+        (None, None) => element.clone(),
+    }
+}
+
+/// Puts a value into a tree, or takes it out.
+fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
+    let Some((part, rest)) = parts.split_first() else {
+        if let Some(value) = value {
+            node.kind = value.kind;
+        }
+        return;
+    };
+    if node.kind == Kind::Null {
+        node.kind = Kind::Map(Vec::new());
+    }
+    match &mut node.kind {
+        Kind::Map(members) => {
+            let at = members.iter().position(|member| member.key == *part);
+            match (at, rest.is_empty(), value) {
+                (Some(at), true, None) => _ = members.remove(at),
+                (Some(at), _, value) => put(&mut members[at].value, rest, value),
+                (None, _, Some(value)) => {
+                    let mut inner = Node::of(&Value::Null);
+                    put(&mut inner, rest, Some(value));
+                    let (place, span) = (Place::default(), super::Span::default());
+                    members.push(Member { key: part.clone(), place, span, value: inner });
+                }
+                (None, _, None) => {}
+            }
+        }
+        Kind::List(items) => {
+            let Ok(at) = part.parse::<usize>() else { return };
+            match (at < items.len(), rest.is_empty(), value) {
+                (true, true, None) => _ = items.remove(at),
+                (true, _, value) => put(&mut items[at], rest, value),
+                (false, true, Some(value)) => items.push(value),
+                (false, _, _) => {}
+            }
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+    }
+}
+
+/// Tells whether two trees say the same; the order of keys says nothing.
+fn is_same(one: &Node, other: &Node) -> bool {
+    match (&one.kind, &other.kind) {
+        (Kind::Map(one), Kind::Map(other)) => {
+            let other: BTreeMap<&str, &Node> =
+                other.iter().map(|member| (member.key.as_str(), &member.value)).collect();
+            let same =
+                |member: &Member| other.get(member.key.as_str()).is_some_and(|value| is_same(&member.value, value));
+            one.len() == other.len() && one.iter().all(same)
+        }
+        (Kind::List(one), Kind::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! The log of a resume: what was decided, and why that was safe.
+
+use serde::Serialize;
+
+use super::change::Desk;
+use super::world::World;
+use crate::engine::Planned;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Mode;
+use crate::model::Run;
+use crate::model::Severity;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::human_age;
+use crate::store;
+
+/// Is the line that `log.jsonl` gets.
+#[derive(Serialize)]
+struct Line<'a> {
+    at: Timestamp,
+    decision: &'static str,
+    run: &'a str,
+    workflow: &'a str,
+    mode: &'static str,
+    state_source: Option<&'a str>,
+    resume_point: Option<&'a StepId>,
+    agent: Option<&'a str>,
+    interruption_seconds: Option<i64>,
+    validation: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'a str>,
+    why: String,
+    /// The same in the words of the run's own system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<&'a str>,
+}
+
+/// Notes durably that a run goes on: in Piton's own log, and in autopilot in the log of the run's own system as well. The resume
+/// is recorded already, so a log that cannot be written is a finding.
+pub(super) fn note(world: &World, desk: &Desk<'_>, run: &Run, planned: &Planned, agreed: bool) -> Option<Finding> {
+    let plan = &planned.plan;
+    let at = world.clock.now;
+    let block = desk.opened.dialect.log(run, plan, &planned.findings, at);
+    let next = plan.next.first();
+    let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);
+    let warnings: Vec<&str> = warnings.map(|finding| finding.message.as_str()).collect();
+    let line = Line {
+        at,
+        decision: "resumed",
+        run: run.id.as_str(),
+        workflow: &run.workflow,
+        mode: plan.mode.as_str(),
+        state_source: run.state_files.first().map(|path| path.as_str()),
+        resume_point: next.map(|next| &next.step),
+        agent: next.and_then(|next| next.agent.as_deref()),
+        interruption_seconds: plan.age.seconds,
+        validation: if warnings.is_empty() { "clean" } else { "warnings" },
+        warnings,
+        why: why(planned, agreed),
+        said: block.as_ref().map(|block| block.text.as_str()),
+    };
+    let limit = world.project.config.limits.log_bytes;
+    let written = store::journal::log_durably(desk.lock(), &line, limit).and_then(|()| {
+        let file = block.as_ref().and_then(|block| Some((block.file.as_ref()?, &block.text)));
+        match file.filter(|_| plan.mode == Mode::Autopilot) {
+            Some((file, text)) => store::journal::append_block(&desk.opened.files.root, file, text),
+            None => Ok(()),
+        }
+    });
+    let error = written.err()?;
+    let message = format!("the run goes on, and the log of it could not be written: {error}");
+    Some(Finding::new(FindingCode::LogUnwritten, message).fix("piton doctor"))
+}
+
+fn why(planned: &Planned, agreed: bool) -> String {
+    let age =
+        planned.plan.age.seconds.map_or_else(|| "of unknown age".to_owned(), |age| format!("{} old", human_age(age)));
+    match (agreed, planned.unattended) {
+        (true, _) => format!("somebody agreed; the state is {age}"),
+        (false, true) => format!("nothing blocks, no gate waits, and the state is {age}"),
+        (false, false) => format!("the caller asked for it, nothing needs a person, and the state is {age}"),
+    }
+}

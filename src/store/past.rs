@@ -1,0 +1,65 @@
+//! What git held of some files when a state was saved: one process, first parents only, no further back than it takes.
+
+use camino::Utf8Path;
+
+use super::git;
+use super::git::Objects;
+use crate::model::Past;
+use crate::model::PastFile;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::WantedPast;
+
+const COMMITS: usize = 2_000;
+const FILES: usize = 500;
+
+/// Is a state as it is on disk.
+pub(super) struct Saved<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) bytes: Option<&'a [u8]>,
+}
+
+/// Compares with the commit in which the state became what it is, else with the last one from before its stamp.
+pub(super) fn look(root: &Utf8Path, wanted: &WantedPast, saved: &Saved<'_>) -> Option<Past> {
+    if wanted.files.is_empty() {
+        return None;
+    }
+    let (wanted, path, bytes) = (wanted.clone(), saved.path.clone(), saved.bytes.map(<[u8]>::to_vec));
+    git::with_objects(root, move |objects| {
+        let head = objects.commit("HEAD")??.sha;
+        let base = base(objects, wanted.since, &path, bytes.as_deref())?;
+        let mut past = Past { commit: base.clone(), ..Past::default() };
+        for path in wanted.files.into_iter().take(FILES) {
+            let content = objects.file(&base, &path)?;
+            let is_committed_since = head != base && objects.file(&head, &path)? != content;
+            past.files.insert(path, PastFile { content: content.map(Into::into), is_committed_since });
+        }
+        Some(past)
+    })
+}
+
+fn base(objects: &mut Objects, since: Timestamp, path: &RelPath, bytes: Option<&[u8]>) -> Option<String> {
+    let mut name = "HEAD".to_owned();
+    let mut with_state: Option<String> = None;
+    for _ in 0..COMMITS {
+        // A shallow clone ends before its history does.
+        let Some(commit) = objects.commit(&name)? else { return with_state };
+        let has_state = bytes.is_some() && objects.file(&commit.sha, path)?.as_deref() == bytes;
+        match (has_state, &with_state) {
+            // Further back the state was another one.
+            (false, Some(_)) => return with_state,
+            (false, None) if commit.time <= since.unix_seconds() => return Some(commit.sha),
+            (false, None) => {}
+            (true, _) => with_state = Some(commit.sha),
+        }
+        match commit.parents.into_iter().next() {
+            Some(parent) => name = parent,
+            None => return with_state,
+        }
+    }
+    with_state
+}
+
+#[cfg(test)]
+#[path = "past_tests.rs"]
+mod tests;

@@ -1,0 +1,170 @@
+//! Runs of which nothing is saved: what stories and the artifacts of spec pipelines imply, and what beats it.
+
+use serde_json::Value;
+
+use crate::support::Output;
+use crate::support::Sandbox;
+
+fn story(sandbox: &Sandbox, path: &str, id: &str, status: &str, tasks: &str) {
+    sandbox.file(path, &format!("# Story {id}: Log in\n\n## Status\n\n{status}\n\n## Tasks / Subtasks\n\n{tasks}\n"));
+}
+
+fn ids(list: &Output) -> Vec<String> {
+    let runs = list.at("/data/runs");
+    let ids = runs.as_array().into_iter().flatten().map(|run| run["id"].as_str().unwrap_or_default().to_owned());
+    ids.collect()
+}
+
+#[test]
+fn a_story_implies_a_cycle_only_while_somebody_works_on_it() {
+    for (status, tasks, expected) in [
+        ("InProgress", "- [x] a\n- [ ] b\n", Some(("3_implement", "dev"))),
+        ("InProgress", "- [x] a\n- [x] b\n", Some(("4_qa", "qa"))),
+        ("InReview", "- [x] a\n", Some(("4_qa", "qa"))),
+        ("Ready for Review", "- [x] a\n", Some(("4_qa", "qa"))),
+        ("Em progresso", "- [ ] a\n", Some(("3_implement", "dev"))),
+        ("Draft", "", None),
+        ("Ready", "", None),
+        ("Done", "", None),
+        ("Blocked", "", None),
+        ("Superseded", "", None),
+        ("REVISADO", "", None),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", status, tasks);
+        let plan = sandbox.piton(["plan"]).run();
+        match expected {
+            Some((step, agent)) => {
+                assert_eq!(plan.at("/data/run/id"), "sdc-4.2", "{status}: {plan}");
+                assert_eq!(plan.at("/data/run/title"), "SDC for story 4.2", "{status}: {plan}");
+                assert_eq!(plan.at("/data/next/0/step"), step, "{status}: {plan}");
+                assert_eq!(plan.at("/data/next/0/agent"), agent, "{status}: {plan}");
+            }
+            None => drop(plan.expect_code(3)),
+        }
+    }
+}
+
+#[test]
+fn a_failed_gate_sends_a_story_in_review_back_to_its_fixes() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InReview", "- [x] a\n");
+    sandbox.file("docs/qa/gates/4.2-log-in.yml", "schema: 1\nstory: '4.2'\ngate: FAIL\nstatus_reason: no tests\n");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/next/0/agent"), "dev", "{plan}");
+    sandbox.file("docs/qa/gates/4.2-log-in.yml", "schema: 1\nstory: '4.20'\ngate: FAIL\n");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/next/0/agent"), "qa", "{plan}");
+}
+
+#[test]
+fn a_spec_pipeline_goes_on_with_the_first_artifact_that_is_missing() {
+    let aios = "docs/stories/5.1/spec";
+    let nexos = "docs/stories/login/spec";
+    let requirements = "{\"title\": \"x\"}\n";
+    for (files, expected) in [
+        (vec![(format!("{aios}/requirements.json"), requirements)], Some(("spec-5.1", "2_assess", "architect"))),
+        (
+            vec![
+                (format!("{aios}/requirements.json"), requirements),
+                (format!("{aios}/complexity.json"), "{\"result\": \"SIMPLE\"}"),
+            ],
+            Some(("spec-5.1", "4_write", "pm")),
+        ),
+        (
+            vec![
+                (format!("{aios}/requirements.json"), requirements),
+                (format!("{aios}/complexity.json"), "{\"result\": \"STANDARD\"}"),
+            ],
+            Some(("spec-5.1", "3_research", "analyst")),
+        ),
+        (vec![(format!("{nexos}/requirements.yml"), "title: x\n")], Some(("spec-login", "2_assess", "architect"))),
+        (
+            vec![
+                (format!("{nexos}/requirements.yml"), "title: x\n"),
+                (format!("{nexos}/complexity.yml"), "class: SIMPLE\n"),
+                (format!("{nexos}/spec.md"), "# Spec\n"),
+            ],
+            Some(("spec-login", "5_critique", "qa")),
+        ),
+        (
+            vec![("docs/specs/login/requirements.json".to_owned(), requirements)],
+            Some(("spec-login", "2_assess", "architect")),
+        ),
+        (
+            vec![(format!("{nexos}/spec.md"), "# Spec\n"), (format!("{nexos}/critique.yml"), "verdict: APPROVED\n")],
+            None,
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        for (path, text) in &files {
+            sandbox.file(path, text);
+        }
+        let plan = sandbox.piton(["plan"]).run();
+        match expected {
+            Some((run, step, agent)) => {
+                assert_eq!(plan.at("/data/run/id"), run, "{files:?}: {plan}");
+                assert_eq!(plan.at("/data/next/0/step"), step, "{files:?}: {plan}");
+                assert_eq!(plan.at("/data/next/0/agent"), agent, "{files:?}: {plan}");
+            }
+            None => drop(plan.expect_code(3)),
+        }
+    }
+}
+
+const LOOP: &str = "{\"storyId\":\"2.1\",\"currentIteration\":3,\"maxIterations\":5,\"status\":\"in_progress\",\
+                    \"updatedAt\":\"2026-01-30T12:00:00Z\",\"history\":[]}";
+
+#[test]
+fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+    sandbox.file("docs/stories/5.1/spec/requirements.json", "{}\n").file("qa/2.1/loop-status.json", LOOP);
+    let mut found = ids(&sandbox.piton(["list"]).run().expect_code(0));
+    found.sort();
+    assert_eq!(found, ["qa-2.1", "sdc-4.2", "spec-5.1"]);
+    for mode in ["interactive", "autopilot", "preflight"] {
+        let plan = sandbox.piton(["--mode", mode, "plan"]).run();
+        assert_eq!(plan.at("/data/run/id"), "qa-2.1", "{mode}: {plan}");
+    }
+    // Whoever names it gets it.
+    assert_eq!(sandbox.piton(["plan", "sdc-4.2"]).run().at("/data/run/id"), "sdc-4.2");
+}
+
+#[test]
+fn a_saved_state_beats_what_the_story_of_the_same_subject_implies() {
+    let cycle = "workflowId: development-cycle\ncurrentPhase: 1_validation\ncurrentStory: /home/x/docs/stories/2.1.story.md\n\
+                 lastUpdated: 2026-01-31T11:00:00Z\nphaseResults: { 1_validation: { status: completed } }\n";
+    let build = "{\"storyId\":\"2.1\",\"status\":\"paused\",\"checkpoints\":[],\"completedSubtasks\":[]}";
+    for (path, text, run) in [
+        ("qa/2.1/loop-status.json", LOOP, "qa-2.1"),
+        (".aiox/workflow-state/2.1-state.yaml", cycle, "dev-2.1"),
+        ("plan/build-state.json", build, "build-2.1"),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/2.1.story.md", "2.1", "InProgress", "- [ ] a\n");
+        story(&sandbox, "docs/stories/2.10.story.md", "2.10", "InProgress", "- [ ] a\n");
+        sandbox.file(path, text);
+        let mut found = ids(&sandbox.piton(["list"]).run().expect_code(0));
+        found.sort();
+        let mut expected = [run, "sdc-2.10"];
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{path}");
+    }
+}
+
+#[test]
+fn different_subjects_come_newest_first_and_autopilot_takes_the_first() {
+    let sandbox = Sandbox::new();
+    for (story, stamp) in
+        [("2.1", "2026-01-29T12:00:00Z"), ("3.1", "2026-01-31T10:00:00Z"), ("4.1", "2026-01-30T12:00:00Z")]
+    {
+        let text = LOOP.replace("2.1", story).replace("2026-01-30T12:00:00Z", stamp);
+        sandbox.file(&format!("qa/{story}/loop-status.json"), &text);
+    }
+    assert_eq!(ids(&sandbox.piton(["list"]).run().expect_code(0)), ["qa-3.1", "qa-4.1", "qa-2.1"]);
+    let plan = sandbox.piton(["--mode", "autopilot", "plan"]).run();
+    assert_eq!(plan.at("/data/run/id"), "qa-3.1", "{plan}");
+    let asked = sandbox.piton(["plan"]).run().expect_code(8);
+    assert_eq!(asked.at("/data"), Value::Null, "{asked}");
+}
