@@ -38,8 +38,8 @@ const FILE_LIMIT: u64 = 64 << 20;
 /// Some file systems keep times in steps of two seconds.
 const TIME_STEP: i64 = 2;
 
-/// Looks at everything a run wants looked at. Starts git at most once: for commits that HEAD alone does not settle, else for
-/// uncommitted changes where a workspace is wanted.
+/// Looks at everything a run wants looked at. Starts git at most once: for what files held when the state was saved, for commits
+/// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
     let root = Root::open(&files.root).ok();
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());

@@ -123,6 +123,11 @@ fn lineage() -> Vec<(Process, String)> {
     Vec::new()
 }
 
+/// Tells whether no process of this machine has the number.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    is_alive(Process { pid, start: None }) == Some(false)
+}
+
 /// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only
 /// the number is known, and some process has it.
 #[cfg(target_os = "linux")]

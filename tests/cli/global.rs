@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 24] = [
     "list",
     "plan",
     "context",
@@ -23,7 +23,10 @@ const VERBS: [&str; 21] = [
     "resume",
     "history",
     "restore",
+    "repair",
     "archive",
+    "setup",
+    "statusline",
     "doctor",
     "demo",
     "completions",

@@ -57,7 +57,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => {
             return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
         }
-        ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
     }
     writer.sheet.touch(UPDATED)?;
     Ok(writer.sheet.into_edits())
