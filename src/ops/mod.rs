@@ -42,6 +42,7 @@ pub(crate) use error::hints;
 pub(crate) use error::said;
 pub(crate) use exit::Exit;
 pub(crate) use history::history;
+pub(crate) use list::glance;
 pub(crate) use list::list;
 pub(crate) use list::waiting;
 pub(crate) use patch::patch;

@@ -48,7 +48,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let owner = lease::heed(owner, &wanted.drivers, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, files))
+            let run = session::driven(project, &files.root, &files.own, &files.state);
+            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };
