@@ -25,6 +25,7 @@ fn main() {
     plans(&scratch, &tools, &mut rows);
     lists(&scratch, &tools, &mut rows);
     runs(&scratch, &tools, &mut rows);
+    hooks(&scratch, &tools, &mut rows);
     println!("{}", contest::table(&rows));
 }
 
@@ -209,4 +210,47 @@ fn runs(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
         );
         rows.extend(contest::compared(results, 0, &["", "≤ 1.5 ×"]));
     }
+}
+
+/// Events of the client in a project with 20 runs; each is a process that somebody waits for.
+fn hooks(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
+    let forest = scratch.forest("hooks", 20, 1_000);
+    let tree = forest.as_path();
+    let empty = || Command::new(&tools.empty);
+    let hook = |words: &'static [&'static str], session: &'static str| {
+        move || {
+            let mut command = tools.piton(tree, words);
+            command.env("CLAUDE_CODE_SESSION_ID", session);
+            command
+        }
+    };
+    let input = scratch.event(tree, "known", "startup");
+    let unknown = scratch.event(tree, "unknown", "startup");
+    let first = hook(&["hook", "session-start"], "known");
+    run(first().stdin(std::fs::File::open(&input).unwrap()).stdout(std::process::Stdio::null()));
+    run(hook(&["begin", "1:3", "--run", "run-7", "--quiet"], "known")().stdout(std::process::Stdio::null()));
+    let launched = || {
+        let mut command = Command::new("sh");
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/bin/piton")).args(["hook", "prompt"]).current_dir(tree);
+        command.env("PITON_BIN", &tools.piton).env("CLAUDE_CODE_SESSION_ID", "unknown");
+        command
+    };
+    let start = hook(&["hook", "session-start"], "known");
+    let stranger = hook(&["hook", "prompt"], "unknown");
+    let prompt = hook(&["hook", "prompt"], "known");
+    let agent = hook(&["hook", "subagent-start"], "known");
+    let line = hook(&["statusline"], "known");
+    let results = contest::hold(
+        30,
+        &mut [
+            Contender::new("empty Rust process".to_owned(), &empty),
+            Contender::new("hook: a session begins, 20 runs".to_owned(), &start).reads(&input),
+            Contender::new("hook: a prompt, session without runs".to_owned(), &stranger).reads(&unknown),
+            Contender::new("the same through `sh bin/piton`".to_owned(), &launched).reads(&unknown),
+            Contender::new("hook: a prompt, session that drives a run".to_owned(), &prompt).reads(&input),
+            Contender::new("hook: a subagent starts".to_owned(), &agent).reads(&input),
+            Contender::new("statusline, session that drives a run".to_owned(), &line).reads(&input),
+        ],
+    );
+    rows.extend(contest::compared(results, 0, &["", "≤ 10 ms", "≤ 10 ms", "≤ 20 ms", "≤ 10 ms", "≤ 10 ms", ""]));
 }

@@ -121,6 +121,8 @@ pub(super) enum Verb {
     History(History),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
+    /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
+    Repair(Repair),
     /// Put the state of a finished or declined run away
     Archive(Archive),
     /// Say which program runs, and let the client run it without asking
@@ -197,6 +199,9 @@ pub(super) struct PlanFlags {
 pub(super) struct Plan {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// Print edits of stories and check lists that lag behind, as a patch for `git apply`; nothing is written (exit 1: none)
+    #[arg(long)]
+    pub(super) patch: bool,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
 }
@@ -456,10 +461,28 @@ pub(super) struct Restore {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Repair {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Rebuild it from stories, artifacts, gates, summaries and commits, and say where each value comes from
+    #[arg(long)]
+    pub(super) from_evidence: bool,
+    /// Write what is proposed without asking; what it replaces is kept
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Archive {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Even though steps are open
+    /// Instead, every run that is over and what was left behind: temporary files, dead locks, copies without an original
+    #[arg(long, conflicts_with = "run")]
+    pub(super) all: bool,
+    /// With --all, only what nobody touched for so long
+    #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "all", value_parser = clap::value_parser!(u32).range(0..=36_500))]
+    pub(super) after: u32,
+    /// Even though steps are open; with --all, do it instead of listing what would be done
     #[arg(short, long)]
     pub(super) yes: bool,
 }

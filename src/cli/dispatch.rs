@@ -17,9 +17,11 @@ use super::script;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
+use crate::ops::Consent;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::PlanRequest;
+use crate::ops::RepairRequest;
 use crate::ops::Report;
 use crate::ops::Request;
 use crate::ops::ResumeRequest;
@@ -106,6 +108,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
     let world = |run: Option<&String>| World::open(&request(global, run));
     let report = match &cli.verb {
         Verb::List(list) => ops::list(&world(None)?, list.all)?,
+        Verb::Plan(plan) if plan.patch => ops::patch(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Plan(plan) => ops::plan(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Context(context) => {
             ops::context(&world(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
@@ -129,6 +132,8 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
+        Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
+        Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
         Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
@@ -255,6 +260,23 @@ impl From<Report> for Outcome {
     fn from(report: Report) -> Self {
         Self::Report(Box::new(report))
     }
+}
+
+/// Proposes, and asks where a person is there to be asked. End of input is never consent.
+fn repair_run(world: &World, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
+    let consent = if repair.yes { Consent::Any } else { Consent::None };
+    let mut request = RepairRequest { from_evidence: repair.from_evidence, consent };
+    let report = ops::repair(world, &request)?;
+    let Some((question, digest)) = ops::to_ask(&report).filter(|_| output::can_ask() && format == Format::Text) else {
+        return Ok(report);
+    };
+    output::say(&render::text(&report, false, false))?;
+    let answer = output::ask(&question)?.map(|answer| answer.to_lowercase());
+    if !matches!(answer.as_deref(), Some("y" | "yes")) {
+        return Ok(report);
+    }
+    request.consent = Consent::To(digest);
+    Ok(ops::repair(world, &request)?)
 }
 
 fn completion_script(shell: clap_complete::Shell) -> Report {

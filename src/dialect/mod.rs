@@ -10,6 +10,7 @@ mod dotagent;
 mod fields;
 mod json;
 mod nine_step;
+mod salvage;
 pub(crate) mod script;
 mod yaml;
 
@@ -32,6 +33,7 @@ use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -40,10 +42,13 @@ use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 use crate::model::Wanted;
 
 /// Says why a text is no YAML; `None` when it is.
@@ -74,6 +79,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Finds what looks like runs of this dialect. Names and a first look are all it has.
     fn probe(&self, listing: &Listing) -> Probed;
+
+    /// Finds the files that were left behind and that no run needs.
+    fn leftovers(&self, _listing: &Listing) -> Vec<Leftover> {
+        Vec::new()
+    }
 
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
@@ -113,6 +123,16 @@ pub(crate) trait Dialect: Sync {
     /// When there is no such checkpoint, or nothing can be written.
     fn go_back(&self, files: &FileSet, _checkpoint: &str) -> Result<Vec<Edit>, EditError> {
         Err(EditError::Unsupported(format!("{} keeps no history of its own", files.name)))
+    }
+
+    /// Rebuilds a state that cannot be read from what else there is: documents, artifacts, traces. What [`Dialect::edit`] writes
+    /// for such a change is exactly this. Of voices that disagree the lowest counts.
+    ///
+    /// # Errors
+    ///
+    /// When nothing tells enough, with what is missing.
+    fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
     }
 
     /// Returns the published schema that a state file has to satisfy.
@@ -184,6 +204,12 @@ pub(crate) trait Dialect: Sync {
     /// Returns what the system's own messages say about the situation.
     fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
         Vec::new()
+    }
+
+    /// Suggests edits of files that Piton never writes, or of which its own writes keep only the parts that a change is about.
+    /// `done` are the steps that were proved to be done.
+    fn suggest(&self, _files: &FileSet, _run: &Run, _done: &[StepId]) -> Suggestions {
+        Suggestions::none("every file that says where such a run stands is state, which the verbs of piton write")
     }
 
     /// Returns what the system's own log gets when a run goes on, and the file of that log where it keeps one for such a run;
@@ -267,7 +293,18 @@ pub(crate) enum Moved {
 #[derive(Debug, Default)]
 pub(crate) struct Probed {
     pub(crate) candidates: Vec<Candidate>,
+    /// States of runs that are over, where those are evidence and no runs: meant only when somebody names them.
+    pub(crate) ended: Vec<Candidate>,
     pub(crate) findings: Vec<Finding>,
+}
+
+/// Is a file that was left behind and that no run needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    pub(crate) file: RelPath,
+    pub(crate) why: &'static str,
+    /// The process that needs it for as long as it lives.
+    pub(crate) holder: Option<u32>,
 }
 
 /// Is what could be read of a run.
@@ -302,6 +339,21 @@ pub(crate) enum EditError {
     /// A file that the change has to touch is missing.
     #[error("{file} is missing")]
     Missing { file: String },
+}
+
+/// Why a run is not rebuilt of which only its state speaks.
+const NO_OTHER_VOICE: &str = "nothing but its state says where such a run stands";
+
+/// Returns the edits that put a rebuilt state in the place of what is there.
+fn edits_of(files: &FileSet, rebuilt: Reconstruction) -> Vec<Edit> {
+    let edit = |(path, after): (RelPath, Vec<u8>)| {
+        let kind = match files.files.get(&path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path, kind }
+    };
+    rebuilt.files.into_iter().map(edit).collect()
 }
 
 impl std::fmt::Debug for dyn Dialect {

@@ -12,6 +12,7 @@ use super::ReviewVerdict;
 use super::Status;
 use super::StepId;
 use super::Timestamp;
+use super::Traces;
 
 /// Is a transition that somebody wants, and when.
 ///
@@ -73,6 +74,8 @@ pub(crate) enum ChangeKind {
     },
     /// The run as a whole is over.
     Complete { note: Option<String> },
+    /// A state that cannot be read is rebuilt from evidence, after a person agreed.
+    Repair(Box<Traces>),
     /// A new run.
     Start(Box<StartSpec>),
 }
@@ -238,6 +241,7 @@ impl ChangeKind {
             Self::Abort { .. } => "abort",
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
+            Self::Repair(_) => "repair",
             Self::Start(_) => "start",
         }
     }
@@ -247,9 +251,12 @@ impl ChangeKind {
         match self {
             Self::Begin { step, .. } | Self::Approve { step, .. } | Self::Skip { step, .. } => Some(step),
             Self::Finish(outcome) => Some(&outcome.step),
-            Self::Pause { .. } | Self::Abort { .. } | Self::Resume { .. } | Self::Complete { .. } | Self::Start(_) => {
-                None
-            }
+            Self::Pause { .. }
+            | Self::Abort { .. }
+            | Self::Resume { .. }
+            | Self::Complete { .. }
+            | Self::Repair(_)
+            | Self::Start(_) => None,
         }
     }
 }

@@ -340,7 +340,10 @@ impl<'a> Desk<'a> {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
         };
-        self.move_files(&state, &folder)?;
+        // A copy that stays behind would be taken for a state that lost its original.
+        let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
+        self.move_files(&files, &folder)?;
         Ok(folder)
     }
 
@@ -384,7 +387,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
     /// guests.
-    fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
+    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
         let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
         let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
@@ -407,7 +410,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
-    fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+    pub(super) fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
         let limit = self.world.project.config.limits.log_bytes;
         let (kind, step) = (change.kind.as_str(), change.kind.step());
         let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
@@ -450,7 +453,7 @@ struct LogLine<'a> {
 }
 
 /// Holds an admitted change against its own published schema before anything is written.
-fn check_change(change: &Change) -> Result<(), OpError> {
+pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
     let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
     let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
     schema::validate(schema::Subject::Change, &value)
@@ -494,6 +497,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -539,6 +543,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
+        ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }

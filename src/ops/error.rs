@@ -38,6 +38,9 @@ pub(crate) enum OpError {
     /// The state says nothing that could be changed or planned.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
+    /// Nothing brings a state back that cannot be read.
+    #[error("{message}")]
+    Irreparable { message: String, hints: Vec<String>, findings: Vec<Finding> },
     /// The run has no such step.
     #[error("run {run} has no step `{wanted}`")]
     UnknownStep { run: String, wanted: String, known: Vec<String> },
@@ -91,6 +94,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } => Exit::Ambiguous,
         OpError::Unreadable { .. }
+        | OpError::Irreparable { .. }
         | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
             Exit::Unreadable
         }
@@ -196,9 +200,10 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one(format!("correct {} or move it away, then: piton archive", quoted(file)))
         }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
-        OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {
-            hints.clone()
-        }
+        OpError::Usage { hints, .. }
+        | OpError::InTheWay { hints, .. }
+        | OpError::Irreparable { hints, .. }
+        | OpError::NeedsConsent { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }

@@ -23,12 +23,42 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::store;
 
 /// Is one version that could come back.
-struct Version {
-    name: String,
-    files: Vec<(crate::model::RelPath, Vec<u8>)>,
+pub(super) struct Version {
+    pub(super) name: String,
+    pub(super) files: Vec<(crate::model::RelPath, Vec<u8>)>,
+}
+
+/// Is one version that is known of.
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) at: Option<Timestamp>,
+    /// What it is, for people.
+    pub(super) what: String,
+    /// `None` when it cannot be read from the history any more.
+    pub(super) version: Option<Version>,
+}
+
+/// Lists every earlier version, newest first, and then the copy beside the state.
+pub(super) fn known(opened: &Opened) -> Vec<Known> {
+    let past = past(opened);
+    let entries = past.entries().unwrap_or_default().into_iter();
+    let mut known: Vec<Known> = entries
+        .map(|entry| Known {
+            version: past.read(&entry.id).ok().map(|files| Version { name: entry.id.clone(), files }),
+            at: Some(entry.at),
+            what: format!("before {}", entry.change),
+            name: entry.id,
+        })
+        .collect();
+    if let (Some(version), Some(path)) = (backup(opened), opened.dialect.backup_of(&opened.files.state)) {
+        let at = opened.files.files.get(&path).and_then(|entry| entry.modified);
+        known.push(Known { name: version.name.clone(), at, what: path.to_string(), version: Some(version) });
+    }
+    known
 }
 
 /// Brings a checkpoint back: the named one, else the newest that can be read.
@@ -126,7 +156,7 @@ fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
 /// Names the copy that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
-fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
+pub(super) fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
     let past = past(opened);
     for entry in past.entries()? {
         let Ok(files) = past.read(&entry.id) else { continue };
@@ -173,7 +203,7 @@ fn past(opened: &Opened) -> Past<'_> {
     Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 
-fn is_sound(opened: &Opened) -> bool {
+pub(super) fn is_sound(opened: &Opened) -> bool {
     opened.loaded.run.as_ref().is_some_and(|run| !run.degraded)
 }
 
@@ -184,7 +214,7 @@ fn backup(opened: &Opened) -> Option<Version> {
 }
 
 /// Reads the run as it would be with these files.
-fn with_files(opened: &Opened, version: &Version) -> Opened {
+pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
         let entry = FileEntry { content: Content::Bytes(Arc::from(bytes.as_slice())), modified: None };
@@ -195,7 +225,7 @@ fn with_files(opened: &Opened, version: &Version) -> Opened {
 
 /// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
 /// steps were done.
-fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
+pub(super) fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
     let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
         let evidence = world.evidence(opened, false);
         let standings = engine::standings(run, &evidence, &opened.loaded.findings);

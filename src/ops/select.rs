@@ -23,6 +23,26 @@ pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
 
 /// Finds the run that a request means without holding on to what was read.
 pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
+    match open_spot(world) {
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(world).ok_or(error),
+        found => found,
+    }
+}
+
+/// Finds a run that is over and that somebody names, by its id or its state file.
+fn ended(world: &World) -> Option<Spot> {
+    let is_named = |spot: &Spot| match (&world.run_path, &world.run) {
+        (Some(path), _) => spot.candidate.state.under(&spot.root) == *path,
+        (None, Some(name)) => spot.candidate.name == *name,
+        (None, None) => false,
+    };
+    if world.run_path.is_none() && world.run.is_none() {
+        return None;
+    }
+    world.remains().ended.into_iter().find(is_named)
+}
+
+fn open_spot(world: &World) -> Result<Spot, OpError> {
     let close_by = close_by(world);
     if !close_by.is_empty() {
         return only(world, close_by);

@@ -9,6 +9,7 @@ use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Ground;
+use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
 use crate::dialect::script::candidate;
@@ -96,6 +97,15 @@ impl Spot {
     }
 }
 
+/// Is what is left of runs that are over.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// States that are evidence and no runs.
+    pub(crate) ended: Vec<Spot>,
+    /// Files that no run needs, each with the root that it lies below.
+    pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
+}
+
 /// Is a run with everything that was read of it.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -165,14 +175,33 @@ impl World {
         if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
     }
 
-    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+    /// Returns what is left of runs that are over, besides [`World::spots`].
+    pub(crate) fn remains(&self) -> Remains {
+        let mut remains = Remains::default();
+        for listing in self.listings(Scope::Whole) {
+            let spot = |candidate| Spot { root: listing.root.clone(), candidate };
+            remains.ended.extend(on(Ground::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+            let leftovers = on(Ground::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
+        }
+        remains
+    }
+
+    /// Walks over the project, looking into every file that a dialect marks.
+    fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
         let marks = |path: &str| on(Ground::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
-        let mut spots = Vec::new();
-        let mut findings = Vec::new();
         for listing in &mut listings {
             let further: Vec<RelPath> = on(Ground::Project).flat_map(|dialect| dialect.further(listing)).collect();
             store::look_further(listing, &further);
+        }
+        listings
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
+        let mut spots = Vec::new();
+        let mut findings = Vec::new();
+        for listing in &self.listings(scope) {
             probe(Ground::Project, listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
         }
@@ -326,6 +355,9 @@ impl Opened {
                 .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
             if let Some(path) = path {
                 finding.fix = Some(open_up(&path.under(&files.root)));
+            }
+            if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
+                finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
             }
         }
         Self { dialect, candidate, files, loaded }

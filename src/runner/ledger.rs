@@ -137,9 +137,11 @@ impl Ledger {
     fn around(&self, kind: &ChangeKind) -> Run {
         let steps = match kind {
             ChangeKind::Complete { .. } => self.run.steps.clone(),
-            ChangeKind::Start(_) | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } | ChangeKind::Resume { .. } => {
-                Vec::new()
-            }
+            ChangeKind::Start(_)
+            | ChangeKind::Pause { .. }
+            | ChangeKind::Abort { .. }
+            | ChangeKind::Resume { .. }
+            | ChangeKind::Repair(_) => Vec::new(),
             ChangeKind::Begin { .. } | ChangeKind::Finish(_) | ChangeKind::Skip { .. } | ChangeKind::Approve { .. } => {
                 let at = kind.step().and_then(|step| self.positions.get(step.as_str()));
                 at.map_or_else(Vec::new, |at| self.run.steps[at.saturating_sub(1)..=*at].to_vec())

@@ -55,7 +55,9 @@ published! {
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
+    "repair" "What can be done about a state that cannot be read, and what was." answer::<crate::ops::RepairReport>(1);
     "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
+    "cleanup" "What is put away of runs that are over." answer::<crate::ops::CleanupReport>(1);
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
     "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);

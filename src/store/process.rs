@@ -169,6 +169,11 @@ pub(super) fn start_of(_pid: u32) -> Option<u64> {
     None
 }
 
+/// Tells whether no process of this machine has the number.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    is_alive(Process { pid, start: None }) == Some(false)
+}
+
 /// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only
 /// the number is known, and some process has it.
 #[cfg(target_os = "linux")]

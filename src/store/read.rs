@@ -111,9 +111,14 @@ fn set_of(
 
 /// Reads one file below a root.
 pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
+    read_one(root, path).content
+}
+
+/// Does the same and says when the file was changed last.
+pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {
-        Ok(root) => read_entry(&root, path, FILE_LIMIT).content,
-        Err(error) => Content::Problem(ReadProblem::Other(error.to_string())),
+        Ok(root) => read_entry(&root, path, FILE_LIMIT),
+        Err(error) => FileEntry { content: Content::Problem(ReadProblem::Other(error.to_string())), modified: None },
     }
 }
 

@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 26] = [
     "list",
     "plan",
     "context",
@@ -25,6 +25,7 @@ const VERBS: [&str; 25] = [
     "sessions",
     "history",
     "restore",
+    "repair",
     "archive",
     "setup",
     "statusline",

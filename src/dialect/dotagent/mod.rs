@@ -16,6 +16,7 @@ pub(super) mod own;
 mod place;
 mod probe;
 mod read;
+mod rebuild;
 mod rules;
 mod start;
 mod state;
@@ -27,6 +28,7 @@ use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::NO_OTHER_VOICE;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
@@ -40,9 +42,11 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the two state files of the dotagent workflow.
 pub(crate) struct Dotagent;
@@ -73,6 +77,14 @@ impl Dialect for Dotagent {
             ChangeKind::Start(spec) if spec.definition.is_some() => own::start(spec, change.at),
             _ if own::is_own(files) => own::edit(files, change),
             _ => write::edit(files, change),
+        }
+    }
+
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        if own::is_own(files) {
+            Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+        } else {
+            rebuild::reconstruct(files, at)
         }
     }
 

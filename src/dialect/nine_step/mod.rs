@@ -9,6 +9,7 @@ mod native;
 mod probe;
 mod raw;
 mod read;
+mod rebuild;
 mod rules;
 mod sent_back;
 mod stand;
@@ -33,8 +34,11 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the state file of the nine-step workflow plugin.
 pub(crate) struct NineStep;
@@ -66,6 +70,10 @@ impl Dialect for NineStep {
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
+    }
+
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces, at)
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {

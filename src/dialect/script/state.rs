@@ -210,6 +210,8 @@ impl State {
                     self.step(step).status = *status;
                 }
             }
+            // A session is gone back in, never rebuilt: no record of ours says so.
+            ChangeKind::Repair(_) => {}
             ChangeKind::Start(_) => {
                 // The first record of a session, or of one that a person begins from its first step again.
                 *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };

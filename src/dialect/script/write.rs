@@ -14,8 +14,20 @@ use crate::model::Status;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let session = Session::of(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
-    if let ChangeKind::Start(_) = &change.kind {
-        return Err(EditError::Unsupported("a session begins with `piton run FILE`".to_owned()));
+    let refusal = match &change.kind {
+        ChangeKind::Start(_) => Some("a session begins with `piton run FILE`"),
+        ChangeKind::Repair(_) => Some("a session is not rebuilt: `piton restore SESSION` goes back in its journal"),
+        ChangeKind::Begin { .. }
+        | ChangeKind::Finish(_)
+        | ChangeKind::Approve { .. }
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Resume { .. } => None,
+    };
+    if let Some(refusal) = refusal {
+        return Err(EditError::Unsupported(refusal.to_owned()));
     }
     let (edit, _) = session.append(Event::Change(change.clone()), facts(files, change))?;
     Ok(vec![edit])

@@ -81,7 +81,7 @@ pub(in super::super) fn probe(listing: &Listing) -> Probed {
         let message = format!("{} is a MapReduce job of Prodigy, which is recognised and not resumed", entry.path);
         Finding::new(FindingCode::JobNotResumed, message).at(&entry.path)
     });
-    Probed { candidates: candidates.collect(), findings: findings.collect() }
+    Probed { candidates: candidates.collect(), findings: findings.collect(), ..Probed::default() }
 }
 
 /// `state/<repository>/mapreduce/jobs/<job>`.
