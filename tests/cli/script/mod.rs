@@ -5,6 +5,8 @@ mod behaviour;
 mod conformance;
 mod dialect;
 mod kills;
+mod probe;
 mod prodigy;
 mod sessions;
 mod support;
+mod terminal;
