@@ -312,14 +312,18 @@ fn dependencies(
     findings: &mut Vec<Finding>,
 ) -> (Vec<StepId>, Vec<String>) {
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+    let find = |text: &str| {
+        let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
+        book.index.find_leading(text).or_else(owner)
+    };
     for dependency in task::dependencies(book.tasks[at].value()) {
-        let owner = || kinship.owners.get(&dependency.text.to_ascii_lowercase()).copied();
-        let found = book.index.find_leading(&dependency.text).or_else(owner);
-        match found.map(|found| book.tasks[found].id.clone()) {
-            Some(id) if depends_on.contains(&id) => {}
-            Some(id) => depends_on.push(id),
-            None if dependency.is_vague && !ids::is_task_shaped(&dependency.text) => ignored.push(dependency.text),
-            None => dangling.push(dependency.text),
+        for text in apart(&dependency.text, |text| book.index.find(text).is_some(), |text| find(text).is_some()) {
+            match find(&text).map(|found| book.tasks[found].id.clone()) {
+                Some(id) if depends_on.contains(&id) => {}
+                Some(id) => depends_on.push(id),
+                None if dependency.is_vague && !ids::is_task_shaped(&text) => ignored.push(text),
+                None => dangling.push(text),
+            }
         }
     }
     if !ignored.is_empty() {
@@ -329,6 +333,13 @@ fn dependencies(
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
     (depends_on, dangling)
+}
+
+/// Takes `IMPL-1 and IMPL-2` apart where every piece names a task, so that none of them is passed over.
+fn apart(text: &str, is_name: impl Fn(&str) -> bool, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+    let pieces = if is_name(text) { Vec::new() } else { ids::pieces(text) };
+    let names_one = |piece: &String| is_known(piece) || ids::is_task_shaped(ids::leading_token(piece));
+    if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }
 
 /// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.
@@ -343,6 +354,13 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             line: Some(mention.number),
         });
     }
+    let record = task::record_of_success(book.tasks[at].value());
+    witnesses.extend(record.map(|source| Witness {
+        source: source.to_owned(),
+        done: true,
+        file: book.tasks[at].place.path().cloned(),
+        line: None,
+    }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
         source: "summary".to_owned(),
@@ -433,6 +451,14 @@ fn report_session(
 ) {
     let path = &book.layout.session;
     let stale = |message: String| Finding::new(FindingCode::SessionStatusStale, message).at(path).pointer("/status");
+    if steps.is_empty() {
+        let message = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
+    }
+    if let Some(id) = book.session.unsafe_id() {
+        let message = format!("`{id}` cannot be used as the id of a session; the name of its folder is used");
+        findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/session_id"));
+    }
     if let Some(word) = unknown {
         findings.push(stale(format!("the session's status `{word}` is none that CCW knows; it counts as active")));
     }
@@ -456,10 +482,6 @@ fn report_session(
         let message = "the session has neither IMPL_PLAN.md nor plan.json";
         findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.plan));
     }
-    if steps.is_empty() {
-        let message = "the session has no tasks: no file in .task and none in a checklist";
-        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
-    }
     if work().count() > TASK_LIMIT {
         let message = format!("the session has {} tasks; CCW plans at most {TASK_LIMIT}", work().count());
         findings.push(Finding::new(FindingCode::TooManySteps, message).at(&book.layout.tasks));
@@ -468,7 +490,9 @@ fn report_session(
 
 fn state_files(book: &Book<'_>) -> Vec<RelPath> {
     let own = [&book.layout.session, &book.layout.todo];
-    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| *path != &book.layout.session);
+    // Several tasks may stand in one file.
+    let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
+    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| told.insert(path));
     own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }
 
