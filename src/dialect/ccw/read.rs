@@ -66,6 +66,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         book.tasks[at].tape = Tape::null();
     }
     report_lost_summaries(&steps, &mut findings);
+    report_groups(&steps, &mut findings);
     let (status, unknown) = book.session.status();
     // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
     let put_away = book.layout.is_archived() && book.session.is_stamped_archived();
@@ -184,6 +185,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
     let kind = if is_container { StepKind::Container } else { StepKind::Work };
     let mut report = |code, message: String| {
         let finding = Finding::new(code, message).on(&task.id);
+        let finding = if code == FindingCode::StatusUnknown { finding.fix(rules::CORRECT_WORD) } else { finding };
         findings.push(match &task.place {
             Place::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
             Place::Unreadable { path } => finding.at(path),
@@ -437,6 +439,23 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }
+        }
+    }
+}
+
+/// Reports groups that say completed over open tasks; the tasks decide (ccw.md B4, hierarchy rules).
+fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let groups = steps.iter().filter(|step| step.kind == StepKind::Container && step.status == Status::Completed);
+    for group in groups.filter(|group| !group.children.is_empty()) {
+        let name = Some(group.id.as_str());
+        let below = steps.iter().filter(|step| step.group.as_deref() == name && !is_over(step));
+        let open: Vec<&str> = below.map(|step| step.id.as_str()).collect();
+        if !open.is_empty() {
+            let message =
+                format!("{} says completed and its subtasks do not; they decide: {}", group.id, some_of(&open));
+            let finding = Finding::new(FindingCode::StatusOptimistic, message).on(&group.id);
+            findings.push(group.file.iter().fold(finding, |finding, file| finding.at(file)));
         }
     }
 }

@@ -21,6 +21,10 @@ pub(super) enum Word {
     Unknown(String),
 }
 
+/// What to do about a status that nobody knows.
+pub(super) const CORRECT_WORD: &str =
+    "correct the word in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
+
 /// Reads the status of a task or subtask.
 pub(super) fn word(task: Json<'_>) -> Word {
     let Some(said) = task.get("status") else { return Word::Missing };

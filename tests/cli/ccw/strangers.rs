@@ -196,3 +196,14 @@ fn work_that_its_own_record_calls_done_is_looked_at_first() {
     session.task("IMPL-1", &json!({"status": "pending", "status_history": reset}));
     assert_eq!(next(&session.plan("").expect_code(0)), ["run IMPL-1"]);
 }
+
+#[test]
+fn a_group_that_says_completed_does_not_close_its_subtasks_unseen() {
+    let session = Session::new();
+    session.task("IMPL-1", &json!({"status": "completed", "subtasks": ["IMPL-1.1", "IMPL-1.2"]}));
+    session.tasks(&[("IMPL-1.1", "completed", &[]), ("IMPL-1.2", "pending", &[]), ("IMPL-2", "pending", &["IMPL-1"])]);
+    let plan = session.plan("").expect_code(0);
+    assert_eq!(next(&plan), ["run IMPL-1.2"]);
+    let message = "IMPL-1: IMPL-1 says completed and its subtasks do not; they decide: IMPL-1.2";
+    assert_eq!(told(&plan, "status-optimistic"), [message]);
+}
