@@ -123,7 +123,7 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
 /// When it is not there.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
-    let ground = Ground { root: &root, worktrees: &[], scope: Scope::Whole };
+    let ground = Ground { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
     Ok(Listing { root: root.clone(), ..listing(ground, marks, Scope::Whole.limits()) })
 }
 
