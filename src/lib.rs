@@ -8,6 +8,7 @@
 //! - `schema`: the embedded JSON Schemas; what they object to as findings.
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
 //! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
+//! - `runner`: runs a workflow file, step by step.
 //! - `hook`: what the client tells of itself: events in, notes and a few words out. Never fails.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
@@ -17,5 +18,6 @@ mod engine;
 mod hook;
 mod model;
 mod ops;
+mod runner;
 mod schema;
 mod store;

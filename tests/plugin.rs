@@ -51,8 +51,8 @@ const VERBS: &[(&str, &[&[&str]])] = &[
     ("history", &[]),
     ("rollback", &[&["--to"]]),
     ("restore", &[&["--to", "--yes"]]),
-    ("repair", &[]),
-    ("archive", &[&["--yes"]]),
+    ("repair", &[&["--from-evidence", "--yes"]]),
+    ("archive", &[&["--all", "--after", "--yes"]]),
     ("hook", &[]),
     ("statusline", &[]),
     ("setup", &[&["--permissions", "--statusline", "--scope", "--rebuild", "--yes"]]),
@@ -144,6 +144,60 @@ fn one_version_everywhere() {
     assert_eq!(marketplace["plugins"][0]["version"], version);
     assert_eq!(marketplace["plugins"][0]["name"], json(".claude-plugin/plugin.json")["name"]);
     assert_eq!(marketplace["plugins"][0]["source"], "./");
+    let lock = support::read(&support::repository().join("Cargo.lock"));
+    assert!(lock.contains(&format!("name = \"piton\"\nversion = \"{version}\"\n")), "Cargo.lock is of another version");
+}
+
+#[test]
+fn a_release_is_of_the_systems_that_the_launcher_looks_for() {
+    let repository = support::repository();
+    let release = support::read(&repository.join(".github/workflows/release.yml"));
+    let built: Vec<&str> = release
+        .split("triple: ")
+        .skip(1)
+        .filter_map(|rest| rest.split([',', ' ']).next())
+        .filter(|it| it.contains('-'))
+        .collect();
+    let expected = [
+        "x86_64-unknown-linux-musl",
+        "aarch64-unknown-linux-musl",
+        "x86_64-apple-darwin",
+        "aarch64-apple-darwin",
+        "x86_64-pc-windows-msvc",
+    ];
+    assert_eq!(built, expected);
+    let launcher = support::read(&repository.join("bin/piton"));
+    for triple in built {
+        let (_, system) = triple.split_once('-').expect("machine and system");
+        assert!(launcher.contains(&format!("$machine-{system}/piton")), "{triple}");
+    }
+}
+
+#[test]
+fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
+    let sandbox = support::Sandbox::new();
+    let repository = support::repository();
+    if !repository.join(".git").exists() {
+        eprintln!("left out: the tree is made of what git has");
+        return;
+    }
+    sandbox.file("artifacts/x86_64-unknown-linux-musl/piton", "#!/bin/sh\nprintf 'prebuilt <%s>' \"$@\"\n");
+    let dist = repository.join(".github/dist");
+    let layout = sandbox.tool("sh", [dist.as_str(), "tree", "artifacts"]).env("PATH", "/usr/bin:/bin").run();
+    assert_eq!(layout.code, 0, "{layout}");
+    for path in
+        ["tree/.claude-plugin/plugin.json", "tree/bin/piton", "tree/Cargo.lock", "tree/skills/checkpoint/SKILL.md"]
+    {
+        assert!(sandbox.exists(path), "{path}");
+    }
+    assert!(!sandbox.exists("tree/tests"), "what nobody installs is left out");
+    let sums = sandbox.read("tree/SHA256SUMS");
+    assert!(sums.ends_with("  bin/prebuilt/x86_64-unknown-linux-musl/piton\n") && sums.lines().count() == 1, "{sums}");
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        let launcher = sandbox.root().join("tree/bin/piton");
+        let ran = sandbox.tool("sh", [launcher.as_str(), "list"]).env("PATH", "/usr/bin:/bin").run();
+        assert_eq!(ran.stdout, "prebuilt <list>", "{ran}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs programs in turns and says how long each took.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
@@ -14,11 +15,13 @@ pub(crate) struct Contender<'a> {
     before: Option<&'a dyn Fn()>,
     /// Exit code 9 is an answer, too.
     may_ask: bool,
+    /// What it reads from its standard input.
+    input: Option<&'a Path>,
 }
 
 impl<'a> Contender<'a> {
     pub(crate) fn new(name: String, command: &'a dyn Fn() -> Command) -> Self {
-        Self { name, command, before: None, may_ask: false }
+        Self { name, command, before: None, may_ask: false, input: None }
     }
 
     /// Does something before each run that is not measured.
@@ -32,12 +35,21 @@ impl<'a> Contender<'a> {
         self
     }
 
+    pub(crate) fn reads(mut self, file: &'a Path) -> Self {
+        self.input = Some(file);
+        self
+    }
+
+    fn stdin(&self) -> Stdio {
+        self.input.map_or_else(Stdio::null, |file| File::open(file).unwrap().into())
+    }
+
     fn run_once(&self) -> Duration {
         if let Some(before) = self.before {
             before();
         }
         let mut command = (self.command)();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(self.stdin()).stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
         let status = command.status();
         let took = start.elapsed();
@@ -59,7 +71,7 @@ impl<'a> Contender<'a> {
         let mut command = Command::new(time);
         command.args(["-f", "%M"]).arg(inner.get_program()).args(inner.get_args());
         command.current_dir(inner.get_current_dir().unwrap_or(Path::new(".")));
-        let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output().ok()?;
+        let output = command.stdin(self.stdin()).stdout(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stderr).lines().last()?.trim().parse().ok()
     }
 }

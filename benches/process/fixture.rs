@@ -103,6 +103,17 @@ impl Scratch {
         project
     }
 
+    /// Writes an event as the client sends it to a hook.
+    pub(crate) fn event(&self, project: &Path, session: &str, source: &str) -> PathBuf {
+        let file = self.top().join(format!("{session}.json"));
+        let cwd = project.display();
+        let text = format!(
+            r#"{{"session_id":"{session}","cwd":"{cwd}","source":"{source}","agent_id":"a","agent_type":"developer","prompt":"go on"}}"#
+        );
+        put(&file, text.as_bytes());
+        file
+    }
+
     fn project(&self, name: &str) -> PathBuf {
         let project = self.top().join(name);
         // Without it the project would be the repository around the scratch folder.

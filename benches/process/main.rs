@@ -24,6 +24,8 @@ fn main() {
     writes(&scratch, &tools, &mut rows);
     plans(&scratch, &tools, &mut rows);
     lists(&scratch, &tools, &mut rows);
+    runs(&scratch, &tools, &mut rows);
+    hooks(&scratch, &tools, &mut rows);
     println!("{}", contest::table(&rows));
 }
 
@@ -34,19 +36,24 @@ struct Tools {
     empty: PathBuf,
     /// A C program that replaces files durably and does nothing else.
     floor: PathBuf,
+    /// A C program that runs shell commands, with two durable records for each, and does nothing else.
+    steps: PathBuf,
 }
 
 impl Tools {
     fn build(into: &Path) -> Self {
-        let (empty, floor) = (into.join("empty"), into.join("floor"));
+        let (empty, floor, steps) = (into.join("empty"), into.join("floor"), into.join("steps"));
         let source = into.join("empty.rs");
         std::fs::write(&source, "fn main() {}\n").unwrap();
         let rustc = ["-C", "opt-level=3", "-C", "strip=symbols", "--edition=2024", "-o"];
         run(Command::new("rustc").args(rustc).arg(&empty).arg(&source));
-        let c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.c");
-        run(Command::new("cc").args(["-O2", "-o"]).arg(&floor).arg(c));
+        let floor_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.c");
+        let steps_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/steps.c");
+        for (program, source) in [(&floor, floor_c), (&steps, steps_c)] {
+            run(Command::new("cc").args(["-O2", "-o"]).arg(program).arg(source));
+        }
         let piton = std::env::var_os("PITON_BIN").map_or_else(|| env!("CARGO_BIN_EXE_piton").into(), PathBuf::from);
-        Self { piton, empty, floor }
+        Self { piton, empty, floor, steps }
     }
 
     fn piton(&self, project: &Path, arguments: &[&str]) -> Command {
@@ -175,4 +182,75 @@ fn lists(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
         ],
     );
     rows.extend(contest::compared(results, 0, &["", "≤ 300 ms"]));
+}
+
+/// Workflows of steps that do nothing: what is left is what the runner costs.
+fn runs(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
+    for (steps, rounds) in [(100, 15), (1_000, 3)] {
+        let folder = scratch.top().join(format!("run-{steps}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("w.yml"), "- shell: 'true'\n".repeat(steps)).unwrap();
+        let (count, records) = (steps.to_string(), folder.join("records"));
+        let floor = || {
+            let mut command = Command::new(&tools.steps);
+            command.arg(&count).arg(&records);
+            command
+        };
+        let piton = || {
+            let mut command = tools.piton(&folder, &["run", "w.yml"]);
+            command.env("PITON_HOME", folder.join("home"));
+            command
+        };
+        let results = contest::hold(
+            rounds,
+            &mut [
+                Contender::new(format!("C floor, {steps} shell steps"), &floor),
+                Contender::new(format!("run, {steps} shell steps"), &piton),
+            ],
+        );
+        rows.extend(contest::compared(results, 0, &["", "≤ 1.5 ×"]));
+    }
+}
+
+/// Events of the client in a project with 20 runs; each is a process that somebody waits for.
+fn hooks(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
+    let forest = scratch.forest("hooks", 20, 1_000);
+    let tree = forest.as_path();
+    let empty = || Command::new(&tools.empty);
+    let hook = |words: &'static [&'static str], session: &'static str| {
+        move || {
+            let mut command = tools.piton(tree, words);
+            command.env("CLAUDE_CODE_SESSION_ID", session);
+            command
+        }
+    };
+    let input = scratch.event(tree, "known", "startup");
+    let unknown = scratch.event(tree, "unknown", "startup");
+    let first = hook(&["hook", "session-start"], "known");
+    run(first().stdin(std::fs::File::open(&input).unwrap()).stdout(std::process::Stdio::null()));
+    run(hook(&["begin", "1:3", "--run", "run-7", "--quiet"], "known")().stdout(std::process::Stdio::null()));
+    let launched = || {
+        let mut command = Command::new("sh");
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/bin/piton")).args(["hook", "prompt"]).current_dir(tree);
+        command.env("PITON_BIN", &tools.piton).env("CLAUDE_CODE_SESSION_ID", "unknown");
+        command
+    };
+    let start = hook(&["hook", "session-start"], "known");
+    let stranger = hook(&["hook", "prompt"], "unknown");
+    let prompt = hook(&["hook", "prompt"], "known");
+    let agent = hook(&["hook", "subagent-start"], "known");
+    let line = hook(&["statusline"], "known");
+    let results = contest::hold(
+        30,
+        &mut [
+            Contender::new("empty Rust process".to_owned(), &empty),
+            Contender::new("hook: a session begins, 20 runs".to_owned(), &start).reads(&input),
+            Contender::new("hook: a prompt, session without runs".to_owned(), &stranger).reads(&unknown),
+            Contender::new("the same through `sh bin/piton`".to_owned(), &launched).reads(&unknown),
+            Contender::new("hook: a prompt, session that drives a run".to_owned(), &prompt).reads(&input),
+            Contender::new("hook: a subagent starts".to_owned(), &agent).reads(&input),
+            Contender::new("statusline, session that drives a run".to_owned(), &line).reads(&input),
+        ],
+    );
+    rows.extend(contest::compared(results, 0, &["", "≤ 10 ms", "≤ 10 ms", "≤ 20 ms", "≤ 10 ms", "≤ 10 ms", ""]));
 }

@@ -49,6 +49,9 @@ pub(super) struct Global {
     /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
     #[arg(long, global = true, value_name = "RFC3339")]
     pub(super) now: Option<String>,
+    /// Also look at the sessions of Prodigy in this folder (usually ~/.prodigy); they are read, never written
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) prodigy_home: Option<String>,
     /// Print results only, no hints
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
@@ -108,12 +111,18 @@ pub(super) enum Verb {
     Abort(Rest),
     /// Record that the whole run is over
     Complete(Complete),
-    /// Take an interrupted run up again and print the context of its next step
+    /// Take an interrupted run up again: print the context of its next step, or, for a session of `run`, go on running it
     Resume(Resume),
+    /// Run a workflow file, unattended, in a worktree of its own
+    Run(Run),
+    /// List the sessions of `piton run`, show one, put away those that are over
+    Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
+    /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
+    Repair(Repair),
     /// Put the state of a finished or declined run away
     Archive(Archive),
     /// Say which program runs, and let the client run it without asking
@@ -190,6 +199,9 @@ pub(super) struct PlanFlags {
 pub(super) struct Plan {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// Print edits of stories and check lists that lag behind, as a patch for `git apply`; nothing is written (exit 1: none)
+    #[arg(long)]
+    pub(super) patch: bool,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
 }
@@ -397,6 +409,37 @@ pub(super) struct Resume {
     /// Leave out the least important parts of the context beyond this size
     #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
     pub(super) budget: usize,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// For a session of `run`: do finished steps again whose definition was changed
+    #[arg(long)]
+    pub(super) accept_edits: bool,
+    /// For a session of `run`: print what happens as JSON lines
+    #[arg(long)]
+    pub(super) events: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// The workflow file, YAML or JSON (schema: `piton schema script`)
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// What `${ARG}` stands for
+    #[arg(long, value_name = "VALUE", num_args = 1.., allow_hyphen_values = true)]
+    pub(super) args: Vec<String>,
+    /// Let the steps work in the project itself instead of a worktree
+    #[arg(long)]
+    pub(super) no_worktree: bool,
+    /// Merge at the end without asking, and remove the worktree when nothing in it is uncommitted
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Print what happens as JSON lines
+    #[arg(long)]
+    pub(super) events: bool,
+    /// Check the file and say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
@@ -418,10 +461,28 @@ pub(super) struct Restore {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Repair {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// Rebuild it from stories, artifacts, gates, summaries and commits, and say where each value comes from
+    #[arg(long)]
+    pub(super) from_evidence: bool,
+    /// Write what is proposed without asking; what it replaces is kept
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Archive {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Even though steps are open
+    /// Instead, every run that is over and what was left behind: temporary files, dead locks, copies without an original
+    #[arg(long, conflicts_with = "run")]
+    pub(super) all: bool,
+    /// With --all, only what nobody touched for so long
+    #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "all", value_parser = clap::value_parser!(u32).range(0..=36_500))]
+    pub(super) after: u32,
+    /// Even though steps are open; with --all, do it instead of listing what would be done
     #[arg(short, long)]
     pub(super) yes: bool,
 }

@@ -13,24 +13,36 @@ use super::error;
 use super::error::CliError;
 use super::output;
 use super::render;
+use super::script;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
+use crate::ops::Consent;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::PlanRequest;
+use crate::ops::RepairRequest;
 use crate::ops::Report;
 use crate::ops::Request;
 use crate::ops::ResumeRequest;
+use crate::ops::Spot;
 use crate::ops::Taken;
 use crate::ops::World;
+
+/// Is what comes of a verb.
+enum Outcome {
+    Report(Box<Report>),
+    /// It said everything while it was at work.
+    Ran(Exit),
+}
 
 /// Runs a verb, prints its one document, and returns the exit code.
 pub(super) fn run(cli: &Cli) -> Exit {
     let format = format_of(&cli.global, &cli.verb);
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
     match outcome {
-        Ok((report, format)) => {
+        Ok((Outcome::Ran(exit), _)) => exit,
+        Ok((Outcome::Report(report), format)) => {
             let exit = match print(&report, format, cli) {
                 Ok(()) => report.exit,
                 Err(error) => error::report(&CliError::unprinted(error), Format::Text),
@@ -91,11 +103,12 @@ fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
     }
 }
 
-fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
+fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
     let global = &cli.global;
     let world = |run: Option<&String>| World::open(&request(global, run));
     let report = match &cli.verb {
         Verb::List(list) => ops::list(&world(None)?, list.all)?,
+        Verb::Plan(plan) if plan.patch => ops::patch(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Plan(plan) => ops::plan(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Context(context) => {
             ops::context(&world(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
@@ -114,9 +127,13 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
             let (run, change) = changes::of_run(&cli.verb);
             ops::change(&world(run.as_ref())?, change)?
         }
-        Verb::Resume(resume) => resume_run(&world(resume.run.run.as_ref())?, resume, format)?,
+        Verb::Resume(resume) => return resume_run(&world(resume.run.run.as_ref())?, global, resume, format),
+        Verb::Run(run) => return Ok(Outcome::Ran(script::run(global, run))),
+        Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
+        Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
+        Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
         Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
@@ -126,7 +143,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Report, CliError> {
         // Answered before, in the client's own form.
         Verb::Hook(_) | Verb::Statusline => Report::ok(ops::Body::Document(String::new())),
     };
-    Ok(report)
+    Ok(report.into())
 }
 
 pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
@@ -139,6 +156,7 @@ pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
             ModeArg::Preflight => Mode::Preflight,
         }),
         run: run.cloned(),
+        prodigy_home: global.prodigy_home.clone(),
     }
 }
 
@@ -189,11 +207,33 @@ fn start_spec(start: &args::Start) -> StartSpec {
     }
 }
 
-/// Resumes, and asks where a person has to agree. End of input is never consent.
-fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
+/// Resumes: a session of the runner goes on at once, any other run is handed over.
+fn resume_run(world: &World, global: &Global, resume: &args::Resume, format: Format) -> Result<Outcome, CliError> {
+    let spot = match ops::spot(world) {
+        Ok(spot) => spot,
+        Err(OpError::UnknownRun { wanted, known, .. }) if wanted.starts_with("session-") => {
+            return Ok(Outcome::Ran(script::unknown(global, &wanted, &known)));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(session) = spot.session() {
+        return Ok(Outcome::Ran(script::resume(global, resume, session)));
+    }
+    if resume.accept_edits || resume.events {
+        let flag = if resume.events { "--events" } else { "--accept-edits" };
+        return Err(CliError::usage(format!("{flag} is for a session of `piton run`")));
+    }
+    if resume.dry_run {
+        return Ok(ops::plan(world, &plan_request(&resume.flags))?.into());
+    }
+    hand_over(world, &spot, resume, format).map(Outcome::from)
+}
+
+/// Takes a run up, and asks where a person has to agree. End of input is never consent.
+fn hand_over(world: &World, spot: &Spot, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
     let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
     let can_ask = output::can_ask() && format == Format::Text;
-    match ops::resume(world, &request, can_ask)? {
+    match ops::resume(world, spot, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
         Taken::Ask(report, question, mode) => {
             let reads_answer = can_ask || mode == Mode::Preflight;
@@ -208,12 +248,35 @@ fn resume_run(world: &World, resume: &args::Resume, format: Format) -> Result<Re
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
             }
             request.yes = true;
-            match ops::resume(world, &request, false)? {
+            match ops::resume(world, spot, &request, false)? {
                 Taken::Report(report) => Ok(*report),
                 Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
         }
     }
+}
+
+impl From<Report> for Outcome {
+    fn from(report: Report) -> Self {
+        Self::Report(Box::new(report))
+    }
+}
+
+/// Proposes, and asks where a person is there to be asked. End of input is never consent.
+fn repair_run(world: &World, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
+    let consent = if repair.yes { Consent::Any } else { Consent::None };
+    let mut request = RepairRequest { from_evidence: repair.from_evidence, consent };
+    let report = ops::repair(world, &request)?;
+    let Some((question, digest)) = ops::to_ask(&report).filter(|_| output::can_ask() && format == Format::Text) else {
+        return Ok(report);
+    };
+    output::say(&render::text(&report, false, false))?;
+    let answer = output::ask(&question)?.map(|answer| answer.to_lowercase());
+    if !matches!(answer.as_deref(), Some("y" | "yes")) {
+        return Ok(report);
+    }
+    request.consent = Consent::To(digest);
+    Ok(ops::repair(world, &request)?)
 }
 
 fn completion_script(shell: clap_complete::Shell) -> Report {

@@ -11,6 +11,8 @@ use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
+use crate::runner::ProblemKind;
+use crate::runner::RunError;
 
 /// Is an error with everything a person or a program wants to know about it.
 #[derive(Debug)]
@@ -43,6 +45,39 @@ impl CliError {
         Self::from(anyhow::Error::msg("piton stopped in the middle of its work; no state file is half written"))
     }
 
+    /// Says what the runner says.
+    pub(super) fn of_run(error: RunError) -> Self {
+        match error {
+            RunError::Store(error) => Self::of(OpError::Store(error)),
+            RunError::Refused(refusal) => Self::of(OpError::Refused(refusal)),
+            RunError::Problem(problem) => {
+                let exit = match problem.kind {
+                    ProblemKind::No => Exit::No,
+                    ProblemKind::Usage => Exit::Usage,
+                    ProblemKind::NotFound => Exit::NotFound,
+                    ProblemKind::Unreadable => Exit::Unreadable,
+                    ProblemKind::Newer => Exit::Newer,
+                    ProblemKind::Conflict => Exit::Conflict,
+                    ProblemKind::Person => Exit::Person,
+                };
+                let error = anyhow::Error::msg(problem.message);
+                Self { exit, error, hints: problem.hints, findings: problem.findings, said: Vec::new() }
+            }
+        }
+    }
+
+    /// Says that there is no session of that name.
+    pub(super) fn no_session(id: &str, known: &[String]) -> Self {
+        let error = anyhow::Error::msg(format!("No checkpoint found for session {id}"));
+        let mut hints = vec!["The workflow may have completed or checkpoint was not saved".to_owned()];
+        let sessions: Vec<&str> = known.iter().map(String::as_str).filter(|id| id.starts_with("session-")).collect();
+        if !sessions.is_empty() {
+            hints.push(format!("there are {}", sessions.join(", ")));
+        }
+        hints.push("piton list --all".to_owned());
+        Self { exit: Exit::NotFound, error, hints, findings: Vec::new(), said: Vec::new() }
+    }
+
     /// Says that the work is done and only its result could not be printed.
     pub(super) fn unprinted(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("the result could not be printed");
@@ -55,6 +90,7 @@ impl CliError {
         let said = ops::said(&error);
         let findings = match &error {
             OpError::NoRun { findings, .. }
+            | OpError::NoSession { findings, .. }
             | OpError::Unreadable { findings, .. }
             | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
             _ => Vec::new(),
@@ -110,7 +146,13 @@ pub(super) fn report(error: &CliError, format: Format) -> Exit {
 fn text(error: &CliError, message: &str) -> Text {
     let mut text = Text::default();
     let (mark, tone) = match error.exit {
-        Exit::No | Exit::Person | Exit::Ambiguous | Exit::Conflict => ("⚠️  ", Tone::Warn),
+        Exit::No
+        | Exit::Person
+        | Exit::Ambiguous
+        | Exit::Conflict
+        | Exit::StepFailed
+        | Exit::Interrupted
+        | Exit::Terminated => ("⚠️  ", Tone::Warn),
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
     if error.said.is_empty() {

@@ -6,7 +6,10 @@ mod dispatch;
 mod error;
 mod hook;
 mod output;
+mod progress;
 mod render;
+mod script;
+mod sessions;
 
 use std::panic;
 use std::process::ExitCode;

@@ -25,12 +25,14 @@ pub(super) enum Tone {
     Good,
     Warn,
     Bad,
+    /// To be taken byte for byte by another program; only a terminal sees it cleaned.
+    Exact,
 }
 
 impl Tone {
     const fn style(self) -> Style {
         match self {
-            Self::Plain => Style::new(),
+            Self::Plain | Self::Exact => Style::new(),
             Self::Bold => Style::new().bold(),
             Self::Dim => Style::new().dimmed(),
             Self::Good => Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))),
@@ -42,7 +44,8 @@ impl Tone {
 
 impl Text {
     pub(super) fn put(&mut self, tone: Tone, text: impl AsRef<str>) -> &mut Self {
-        self.spans.push((tone, clean(text.as_ref()).into_owned()));
+        let text = if tone == Tone::Exact { text.as_ref().to_owned() } else { clean(text.as_ref()).into_owned() };
+        self.spans.push((tone, text));
         self
     }
 
@@ -69,7 +72,9 @@ impl Text {
 
     fn styled(&self) -> String {
         self.spans.iter().fold(String::new(), |mut out, (tone, text)| {
-            if *tone == Tone::Plain || text == "\n" {
+            if *tone == Tone::Exact {
+                out.push_str(&clean(text));
+            } else if *tone == Tone::Plain || text == "\n" {
                 out.push_str(text);
             } else {
                 let style = tone.style();
@@ -81,13 +86,22 @@ impl Text {
 
     /// Returns the text without any colour.
     pub(super) fn into_plain(self) -> String {
-        self.spans.into_iter().map(|(_, text)| text).collect()
+        self.plain_text()
+    }
+
+    fn plain_text(&self) -> String {
+        self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 }
 
 /// Tells whether a person is likely to read stdout.
 pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Tells whether a person is likely to read stderr.
+pub(super) fn is_stderr_terminal() -> bool {
+    io::stderr().is_terminal()
 }
 
 /// Tells whether a person can answer.
@@ -97,6 +111,9 @@ pub(super) fn can_ask() -> bool {
 
 /// Prints a result for people, in colour where stdout is a terminal that wants it.
 pub(super) fn print_text(text: &Text) -> io::Result<()> {
+    if !is_terminal() && text.spans.iter().any(|(tone, _)| *tone == Tone::Exact) {
+        return print_raw(&text.plain_text());
+    }
     quiet_pipe(anstream::stdout().lock().write_all(text.styled().as_bytes()))
 }
 
@@ -118,6 +135,14 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
 }
 
+/// Prints one line of JSON, whoever reads it.
+pub(super) fn print_line(value: &serde_json::Value) -> io::Result<()> {
+    let mut line = escaped(&value.to_string());
+    line.push('\n');
+    let mut out = io::stdout().lock();
+    quiet_pipe(out.write_all(line.as_bytes()).and_then(|()| out.flush()))
+}
+
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -128,6 +153,17 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+/// Passes on what a step printed, as it is.
+pub(super) fn pass_on(bytes: &[u8], is_result: bool) {
+    // A reader that went away must not end a run.
+    let _ = if is_result {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    } else {
+        io::stderr().lock().write_all(bytes)
+    };
 }
 
 /// Says something beside the result.

@@ -7,8 +7,11 @@ mod aios;
 mod ccw;
 mod client_settings;
 mod dotagent;
+mod fields;
 mod json;
 mod nine_step;
+mod salvage;
+pub(crate) mod script;
 mod yaml;
 
 pub(crate) use client_settings::Setting;
@@ -16,8 +19,10 @@ pub(crate) use client_settings::with as with_setting;
 pub(crate) use dotagent::own::BUILT_IN;
 pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;
+pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 
+use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::model::Brief;
@@ -28,6 +33,7 @@ use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -36,14 +42,28 @@ use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 use crate::model::Wanted;
+
+/// Says why a text is no YAML; `None` when it is.
+pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
+    yaml::parse(bytes).err().map(|error| error.message)
+}
 
 /// Translates between one system's files and the model.
 pub(crate) trait Dialect: Sync {
     fn id(&self) -> DialectId;
+
+    /// Says where its runs are.
+    fn ground(&self) -> Ground {
+        Ground::Project
+    }
 
     /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
     /// content. `path` is relative to the root.
@@ -60,6 +80,11 @@ pub(crate) trait Dialect: Sync {
     /// Finds what looks like runs of this dialect. Names and a first look are all it has.
     fn probe(&self, listing: &Listing) -> Probed;
 
+    /// Finds the files that were left behind and that no run needs.
+    fn leftovers(&self, _listing: &Listing) -> Vec<Leftover> {
+        Vec::new()
+    }
+
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
 
@@ -74,6 +99,41 @@ pub(crate) trait Dialect: Sync {
     ///
     /// When the format cannot express the change, or a file it has to touch cannot be edited safely.
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
+
+    /// Returns the command that takes a run over which is another program's: read and planned here, never written.
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
+        None
+    }
+
+    /// Returns a file that only grows and whose end was cut off in the middle of a write, with how many bytes of it are sound:
+    /// the rest is set aside before anything is added.
+    fn torn(&self, _files: &FileSet) -> Option<(RelPath, u64)> {
+        None
+    }
+
+    /// Lists the checkpoints of a run whose own state keeps every one of them, oldest first; `None` where only copies do.
+    fn past(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+        None
+    }
+
+    /// Computes what brings one of [`Dialect::past`] back.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such checkpoint, or nothing can be written.
+    fn go_back(&self, files: &FileSet, _checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported(format!("{} keeps no history of its own", files.name)))
+    }
+
+    /// Rebuilds a state that cannot be read from what else there is: documents, artifacts, traces. What [`Dialect::edit`] writes
+    /// for such a change is exactly this. Of voices that disagree the lowest counts.
+    ///
+    /// # Errors
+    ///
+    /// When nothing tells enough, with what is missing.
+    fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+    }
 
     /// Returns the published schema that a state file has to satisfy.
     fn schema_of(&self, path: &RelPath) -> Option<&'static str>;
@@ -123,7 +183,7 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Returns the plan in the system's own words.
-    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
+    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
 
     /// Says in the system's own words where a run goes on and since when it rests, for a list to choose from; `None` leaves the
     /// list's own words.
@@ -146,6 +206,12 @@ pub(crate) trait Dialect: Sync {
         Vec::new()
     }
 
+    /// Suggests edits of files that Piton never writes, or of which its own writes keep only the parts that a change is about.
+    /// `done` are the steps that were proved to be done.
+    fn suggest(&self, _files: &FileSet, _run: &Run, _done: &[StepId]) -> Suggestions {
+        Suggestions::none("every file that says where such a run stands is state, which the verbs of piton write")
+    }
+
     /// Returns what the system's own log gets when a run goes on, and the file of that log where it keeps one for such a run;
     /// `None` where it has no words for it.
     fn log(&self, _run: &Run, _plan: &Plan, _findings: &[Finding], _at: Timestamp) -> Option<LogBlock> {
@@ -154,6 +220,26 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns the hand-over to an agent in the system's own words.
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief;
+}
+
+/// Says where the runs of a dialect are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// In the project that they are about.
+    Project,
+    /// In the folder for state of this user: what a project ships is none of them.
+    Home,
+}
+
+/// Is how a run stood before a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PastCheckpoint {
+    pub(crate) id: String,
+    pub(crate) at: Option<Timestamp>,
+    /// The word for the change.
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    pub(crate) file: RelPath,
 }
 
 /// Is one entry of the log that a system keeps of its orchestrations.
@@ -207,7 +293,18 @@ pub(crate) enum Moved {
 #[derive(Debug, Default)]
 pub(crate) struct Probed {
     pub(crate) candidates: Vec<Candidate>,
+    /// States of runs that are over, where those are evidence and no runs: meant only when somebody names them.
+    pub(crate) ended: Vec<Candidate>,
     pub(crate) findings: Vec<Finding>,
+}
+
+/// Is a file that was left behind and that no run needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    pub(crate) file: RelPath,
+    pub(crate) why: &'static str,
+    /// The process that needs it for as long as it lives.
+    pub(crate) holder: Option<u32>,
 }
 
 /// Is what could be read of a run.
@@ -244,6 +341,21 @@ pub(crate) enum EditError {
     Missing { file: String },
 }
 
+/// Why a run is not rebuilt of which only its state speaks.
+const NO_OTHER_VOICE: &str = "nothing but its state says where such a run stands";
+
+/// Returns the edits that put a rebuilt state in the place of what is there.
+fn edits_of(files: &FileSet, rebuilt: Reconstruction) -> Vec<Edit> {
+    let edit = |(path, after): (RelPath, Vec<u8>)| {
+        let kind = match files.files.get(&path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path, kind }
+    };
+    rebuilt.files.into_iter().map(edit).collect()
+}
+
 impl std::fmt::Debug for dyn Dialect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.id())
@@ -251,7 +363,8 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// Lists every dialect, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] = &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios];
+pub(crate) static DIALECTS: &[&dyn Dialect] =
+    &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios, &script::Script];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

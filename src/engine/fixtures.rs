@@ -11,15 +11,12 @@ use crate::model::RelPath;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Witness;
-use crate::model::WorkspaceRecord;
 use crate::model::testing::header_of;
 
 /// Builds a run of pending steps, each given with what it depends on.
@@ -34,28 +31,9 @@ pub(crate) fn run_of(steps: &[(&str, &[&str])]) -> Run {
 
 /// Builds a run of these steps.
 pub(crate) fn run_with(steps: Vec<Step>) -> Run {
-    Run {
-        id: RunId::new("R"),
-        // Any will do: the engine knows none.
-        dialect: serde_json::from_value("ccw".into()).unwrap(),
-        title: "A run".to_owned(),
-        workflow: "test".to_owned(),
-        status: RunStatus::Active,
-        state_files: vec![path("state.json")],
-        steps,
-        position: None,
-        done_elsewhere: 0,
-        goal: None,
-        started_at: None,
-        stamp: None,
-        workspace: WorkspaceRecord::default(),
-        after: None,
-        interruption: None,
-        mode: None,
-        resumes: 0,
-        writable: true,
-        degraded: false,
-    }
+    // Any dialect will do: the engine knows none.
+    let dialect = serde_json::from_value("ccw".into()).unwrap();
+    Run { steps, ..Run::new("R", dialect, "A run".to_owned(), "test", vec![path("state.json")]) }
 }
 
 /// Builds a run in which every step waits for the one before it.

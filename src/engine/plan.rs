@@ -116,6 +116,7 @@ impl World<'_> {
             commands: planner.commands(verdict, &next, &chosen),
             next,
             degraded: run.degraded,
+            patch: None,
             native: Value::Null,
         };
         let live_owner = matches!(evidence.owner, Owner::Live { .. });

@@ -98,6 +98,7 @@ pub(crate) fn admit(
         ChangeKind::Abort { .. } => judge.rest(kind, RunStatus::Aborted, "was given up already"),
         ChangeKind::Resume { ref settled, .. } => judge.resume(settled).map(|()| Verdict::Admit(kind)),
         ChangeKind::Complete { note } => judge.complete(note),
+        ChangeKind::Repair(_) => judge.repair().map(|()| Verdict::Admit(kind)),
         ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
     };
     Ok(match verdict? {
@@ -419,6 +420,16 @@ impl Judge<'_> {
                 let message = format!("the evidence does not say that {id} is {status}");
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
             }
+        }
+        Ok(())
+    }
+
+    /// What is judged here is the run as it would be after it.
+    fn repair(&self) -> Result<(), Refusal> {
+        let run = self.ground.run;
+        if run.degraded {
+            let message = format!("{} could not be read after it either", run.id);
+            return Err(refuse(RefusalKind::No, message, ["piton restore".to_owned()]));
         }
         Ok(())
     }

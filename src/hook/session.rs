@@ -9,11 +9,8 @@ use super::input::Input;
 use crate::model::DrivenRun;
 use crate::model::SessionEvent;
 use crate::model::SessionLine;
-use crate::model::StepId;
 use crate::model::clean_line;
 use crate::ops;
-use crate::ops::Body;
-use crate::ops::PlanRequest;
 use crate::ops::Request;
 use crate::ops::World;
 use crate::store;
@@ -70,7 +67,8 @@ impl Session {
     pub(super) fn world_of(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<World> {
         let state = run.state.under(root).into_string();
         let now = Some(self.world.clock.now.to_string());
-        let request = Request { project: Some(root.as_str().to_owned()), run: Some(state), now, mode: None };
+        let request =
+            Request { project: Some(root.as_str().to_owned()), run: Some(state), now, mode: None, prodigy_home: None };
         let mut world = World::open(&request).ok()?;
         world.environment.session = Some(self.id.clone());
         world.environment.is_agent = true;
@@ -97,18 +95,11 @@ impl Session {
 
     /// Takes down where the driven runs stand, for whoever has to tell afterwards what the conversation was about.
     pub(super) fn is_compacted(&self, input: &Input) -> Option<Answer> {
-        let events = self.log.events();
-        let steps = self.held(&events).iter().flat_map(|(root, run)| self.steps_in_progress(root, run)).collect();
+        let held = self.held(&self.log.events());
+        let seen = held.iter().filter_map(|(root, run)| ops::glance(&self.world_of(root, run)?).ok());
+        let steps = seen.flat_map(|glance| glance.in_progress).collect();
         self.note(SessionEvent::Compact { trigger: clean_line(&input.trigger, WORD_CHARS), steps });
         None
-    }
-
-    fn steps_in_progress(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Vec<StepId> {
-        let report = self.world_of(root, run).and_then(|world| ops::plan(&world, &PlanRequest::default()).ok());
-        match report.map(|report| report.body) {
-            Some(Body::Plan(plan)) => plan.plan.steps.in_progress,
-            Some(_) | None => Vec::new(),
-        }
     }
 
     pub(super) fn ends(&self, input: &Input) -> Option<Answer> {

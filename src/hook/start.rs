@@ -27,11 +27,15 @@ pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
         }
         return after_compaction(session);
     }
-    let (runs, found) = ops::waiting(&session.world).ok()?;
-    if found == 0 && !session.log.exists() {
-        return None;
+    // That another process takes the session up says something about the runs it drove: note it before they are judged.
+    let is_known = session.log.exists();
+    if is_known {
+        session.begin(&input.source);
     }
-    session.begin(&input.source);
+    let (runs, found) = ops::waiting(&session.world).ok()?;
+    if found > 0 && !is_known {
+        session.begin(&input.source);
+    }
     let (stale, recent): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| run.age_band == Some(AgeBand::Stale));
     if recent.is_empty() && stale.is_empty() {
         return None;

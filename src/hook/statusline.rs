@@ -6,12 +6,10 @@ use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::ops;
-use crate::ops::Body;
 use crate::ops::ListedRun;
-use crate::ops::PlanRequest;
 use crate::ops::Request;
 
-const NAME_CHARS: usize = 24;
+const NAME_CHARS: usize = 32;
 
 /// Returns the line for what the client wrote to the standard input; `None` where there is nothing to say.
 pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
@@ -22,19 +20,15 @@ pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
 fn driven(session: &Session) -> Option<String> {
     let held = session.held(&session.log.events());
     let (root, run) = held.last()?;
-    let report = ops::plan(&session.world_of(root, run)?, &PlanRequest::default()).ok()?;
-    let Body::Plan(plan) = report.body else { return None };
-    let plan = &plan.plan;
-    let name = shown(&plan.run.title);
-    let progress = format!("{}/{}", plan.progress.done, plan.progress.total);
-    Some(match (plan.verdict, plan.next.first()) {
+    let glance = ops::glance(&session.world_of(root, run)?).ok()?;
+    let row = &glance.row;
+    let name = shown(&row.title);
+    let progress = format!("{}/{}", row.progress.done, row.progress.total);
+    Some(match (row.verdict, glance.in_progress.first()) {
         (Verdict::Complete, _) => format!("piton {name} {progress} done"),
         // The session itself is at it: nothing was cut off.
-        (_, Some(next)) if plan.steps.in_progress.contains(&next.step) => {
-            format!("piton {name} {progress} at {}", shown(next.step.as_str()))
-        }
-        (_, Some(next)) => format!("piton {name} {progress} {} {}", next.action.as_str(), shown(next.step.as_str())),
-        (_, None) => format!("piton {name} {progress} {}", plan.verdict.as_str()),
+        (_, Some(step)) => format!("piton {name} {progress} at {}", shown(step.as_str())),
+        (_, None) => format!("piton {name} {progress} {}", shown(&row.position)),
     })
 }
 

@@ -12,6 +12,7 @@ use super::ReviewVerdict;
 use super::Status;
 use super::StepId;
 use super::Timestamp;
+use super::Traces;
 
 /// Is a transition that somebody wants, and when.
 ///
@@ -73,6 +74,8 @@ pub(crate) enum ChangeKind {
     },
     /// The run as a whole is over.
     Complete { note: Option<String> },
+    /// A state that cannot be read is rebuilt from evidence, after a person agreed.
+    Repair(Box<Traces>),
     /// A new run.
     Start(Box<StartSpec>),
 }
@@ -117,6 +120,28 @@ pub(crate) struct Outcome {
 
 const fn completed() -> Status {
     Status::Completed
+}
+
+impl Outcome {
+    /// Returns the success of a step with nothing else to say about it.
+    pub(crate) fn completed(step: StepId) -> Self {
+        Self {
+            step,
+            part: None,
+            status: Status::Completed,
+            agent: None,
+            verdict: None,
+            conditions: Vec::new(),
+            summary: None,
+            error: None,
+            outputs: Vec::new(),
+            commit: None,
+            set: BTreeMap::new(),
+            attempt: 0,
+            failures: 0,
+            from: None,
+        }
+    }
 }
 
 /// Addresses a part of a step.
@@ -216,6 +241,7 @@ impl ChangeKind {
             Self::Abort { .. } => "abort",
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
+            Self::Repair(_) => "repair",
             Self::Start(_) => "start",
         }
     }
@@ -225,9 +251,12 @@ impl ChangeKind {
         match self {
             Self::Begin { step, .. } | Self::Approve { step, .. } | Self::Skip { step, .. } => Some(step),
             Self::Finish(outcome) => Some(&outcome.step),
-            Self::Pause { .. } | Self::Abort { .. } | Self::Resume { .. } | Self::Complete { .. } | Self::Start(_) => {
-                None
-            }
+            Self::Pause { .. }
+            | Self::Abort { .. }
+            | Self::Resume { .. }
+            | Self::Complete { .. }
+            | Self::Repair(_)
+            | Self::Start(_) => None,
         }
     }
 }

@@ -173,6 +173,8 @@ pub(crate) enum ReadSpec {
     Tree { dir: RelPath, suffix: &'static str },
     /// The names of the files directly in a folder, without content.
     Names { dir: RelPath },
+    /// One file below another root, which the set has under a path of its own: read, never written.
+    Elsewhere { root: Utf8PathBuf, file: RelPath, shown: RelPath },
 }
 
 /// Is something that looks like a run of one dialect.
@@ -349,14 +351,17 @@ pub(crate) enum EditKind {
     Replace { before: Arc<[u8]>, after: Vec<u8> },
     /// Refused unless the file still has these bytes. The version stays in the history.
     Remove { before: Arc<[u8]> },
+    /// Adds to the end of a file that only grows. Refused unless it still has this length; goes alone, without a history, since
+    /// what was there before stays there.
+    Append { before_len: u64, bytes: Vec<u8> },
 }
 
 impl Edit {
-    /// Returns the bytes the file will have; `None` when it goes.
+    /// Returns the bytes the file will have; `None` when it goes, or when it only grows.
     pub(crate) fn after(&self) -> Option<&[u8]> {
         match &self.kind {
             EditKind::Create { after } | EditKind::Replace { after, .. } => Some(after),
-            EditKind::Remove { .. } => None,
+            EditKind::Remove { .. } | EditKind::Append { .. } => None,
         }
     }
 }

@@ -139,6 +139,8 @@ finding_codes! {
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
     FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
+    SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, since what a session says is run.";
+    JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises and does not resume.";
     LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
     PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";
     FileUnclassified "file-unclassified" Info false "A file where states lie is of no kind that is known, or cannot be parsed; it is not read.";

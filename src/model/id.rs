@@ -15,6 +15,7 @@ pub(crate) enum DialectId {
     Ccw,
     Dotagent,
     Aios,
+    Script,
 }
 
 impl DialectId {
@@ -25,6 +26,7 @@ impl DialectId {
             Self::Ccw => "ccw",
             Self::Dotagent => "dotagent",
             Self::Aios => "aios",
+            Self::Script => "script",
         }
     }
 }

@@ -6,13 +6,16 @@
 mod change;
 mod config;
 mod context;
+mod diff;
 mod document;
 mod evidence;
 mod files;
 mod finding;
 mod id;
 mod options;
+mod patch;
 mod plan;
+mod repair;
 mod run;
 mod session;
 mod status;
@@ -24,6 +27,7 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use diff::unified_diff;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,
@@ -36,10 +40,12 @@ pub(crate) use files::{
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use options::{Mode, Options};
+pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
     Question, RunHeader, StepGroups, Strategy, Verdict,
 };
+pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };

@@ -8,6 +8,7 @@ use super::Cause;
 use super::DialectId;
 use super::InterruptionKind;
 use super::Mode;
+use super::Patch;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
@@ -32,6 +33,9 @@ pub(crate) struct Plan {
     pub(crate) commands: Commands,
     /// Part of the state could not be read; the rest was planned all the same.
     pub(crate) degraded: bool,
+    /// What a person could change in files that Piton never writes; only with `--patch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<Patch>,
     /// The same answer in the words of the run's own system.
     pub(crate) native: Value,
 }

@@ -49,6 +49,7 @@ pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
         question: None,
         commands: Commands::default(),
         degraded: false,
+        patch: None,
         native: serde_json::Value::Null,
     }
 }

@@ -1,13 +1,13 @@
 //! Points in time. The only place that knows chrono.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::DateTime;
 use chrono::FixedOffset;
 use chrono::NaiveDate;
 use chrono::NaiveDateTime;
 use chrono::SecondsFormat;
-#[cfg(test)]
 use chrono::TimeDelta;
 use chrono::TimeZone as _;
 use chrono::Utc;
@@ -76,6 +76,16 @@ impl Timestamp {
     #[cfg(test)]
     pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
         TimeDelta::try_seconds(seconds).and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
+    }
+
+    /// Returns the point in time that long after this.
+    pub(crate) fn plus(self, time: Duration) -> Self {
+        TimeDelta::from_std(time).ok().and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
+    }
+
+    /// Returns how long it is from `now` to this; nothing when it is over.
+    pub(crate) fn time_left(self, now: Self) -> Duration {
+        (self.0 - now.0).to_std().unwrap_or_default()
     }
 
     /// Returns `20260131T120000Z`, fit for a file name and in the order of time.

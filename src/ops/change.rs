@@ -13,6 +13,8 @@ use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use super::world::located;
+use crate::dialect::Ground;
+use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -170,8 +172,14 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
+        spot.check_ours()?;
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-        let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        let mut files = read();
+        if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
+            store::set_tail_aside(&lock, &path, sound, world.clock.now)?;
+            files = read();
+        }
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
     }
 
@@ -332,7 +340,10 @@ impl<'a> Desk<'a> {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
         };
-        self.move_files(&state, &folder)?;
+        // A copy that stays behind would be taken for a state that lost its original.
+        let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
+        self.move_files(&files, &folder)?;
         Ok(folder)
     }
 
@@ -376,7 +387,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
     /// guests.
-    fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
+    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
         let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
         let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
@@ -390,7 +401,7 @@ impl<'a> Desk<'a> {
         }
         let before = match &edit.kind {
             EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
-            EditKind::Create { .. } | EditKind::Remove { .. } => Value::Null,
+            EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,
         };
         match schema::validate_edit(subject, &before, &after).into_iter().next() {
             None => Ok(()),
@@ -399,7 +410,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
-    fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
+    pub(super) fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
         let limit = self.world.project.config.limits.log_bytes;
         let (kind, step) = (change.kind.as_str(), change.kind.step());
         let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
@@ -442,7 +453,7 @@ struct LogLine<'a> {
 }
 
 /// Holds an admitted change against its own published schema before anything is written.
-fn check_change(change: &Change) -> Result<(), OpError> {
+pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
     let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
     let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
     schema::validate(schema::Subject::Change, &value)
@@ -486,6 +497,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -531,6 +543,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
+        ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }
@@ -568,5 +581,9 @@ fn next_command(world: &World, opened: &Opened, revision: &str, written: &Writte
     let header = opened.header_at(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    if opened.dialect.ground() == Ground::Home {
+        // Its steps are run by a resume.
+        return Some(planned.plan.commands.resume.unwrap_or_else(plan));
+    }
     Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

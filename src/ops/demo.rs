@@ -39,7 +39,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [Story; 3] = [
+const STORIES: [Story; 4] = [
     Story {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -113,6 +113,29 @@ const STORIES: [Story; 3] = [
             beat("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
             beat("And the lost task comes next.", &["status"]),
             beat("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
+        ],
+    },
+    Story {
+        dialect: DialectId::Aios,
+        folder: "aios",
+        worktree: None,
+        files: example!("aios":
+            "piton.toml",
+            ".aios/epic-7-state.yaml",
+            "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml",
+            "docs/stories/epics/checkout/7.1.story.md",
+            "docs/stories/epics/checkout/7.2.story.md",
+            "docs/stories/epics/checkout/7.10.story.md",
+            "docs/qa/gates/7.1-keep-a-cart.yml",
+        ),
+        beats: &[
+            beat("An epic of two waves stood still.", &["list"]),
+            beat("Which of its stories goes on, in the words of its own system?", &["plan"]),
+            beat("Take it up.", &["resume", "--yes"]),
+            beat("Record that the developer starts.", &["begin", "7.2", "--agent", "dev"]),
+            beat("The developer is killed. Take it up again.", &["resume", "--yes"]),
+            beat("This time it ends well.", &["finish", "7.2", "--summary", "quantities"]),
+            beat("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
         ],
     },
 ];

@@ -23,6 +23,9 @@ pub(crate) enum OpError {
     /// No run where one was looked for.
     #[error("No interrupted workflow found.")]
     NoRun { searched: String, findings: Vec<Finding> },
+    /// No session of the runner.
+    #[error("No sessions found.")]
+    NoSession { searched: String, findings: Vec<Finding> },
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}")]
     UnknownRun { wanted: String, searched: String, known: Vec<String> },
@@ -35,6 +38,9 @@ pub(crate) enum OpError {
     /// The state says nothing that could be changed or planned.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
+    /// Nothing brings a state back that cannot be read.
+    #[error("{message}")]
+    Irreparable { message: String, hints: Vec<String>, findings: Vec<Finding> },
     /// The run has no such step.
     #[error("run {run} has no step `{wanted}`")]
     UnknownStep { run: String, wanted: String, known: Vec<String> },
@@ -82,11 +88,13 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         // Where a folder of runs is closed, nobody knows that there is none.
         OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
+        | OpError::NoSession { .. }
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } => Exit::Ambiguous,
         OpError::Unreadable { .. }
+        | OpError::Irreparable { .. }
         | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
             Exit::Unreadable
         }
@@ -166,6 +174,9 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             "to look elsewhere: piton --project DIR list".to_owned(),
             "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
         ],
+        OpError::NoSession { searched, .. } => {
+            vec![format!("searched {searched}"), "to begin one: piton run FILE".to_owned()]
+        }
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
         OpError::UnknownRun { known, .. } => {
             vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()]
@@ -189,9 +200,10 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one(format!("correct {} or move it away, then: piton archive", quoted(file)))
         }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
-        OpError::Usage { hints, .. } | OpError::InTheWay { hints, .. } | OpError::NeedsConsent { hints, .. } => {
-            hints.clone()
-        }
+        OpError::Usage { hints, .. }
+        | OpError::InTheWay { hints, .. }
+        | OpError::Irreparable { hints, .. }
+        | OpError::NeedsConsent { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }

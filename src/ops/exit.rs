@@ -10,13 +10,16 @@ pub(crate) enum Exit {
     Unreadable = 4,
     Newer = 5,
     Conflict = 6,
+    StepFailed = 7,
     Ambiguous = 8,
     Person = 9,
     Bug = 70,
+    Interrupted = 130,
+    Terminated = 143,
 }
 
 impl Exit {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Ok,
         Self::No,
         Self::Usage,
@@ -24,9 +27,12 @@ impl Exit {
         Self::Unreadable,
         Self::Newer,
         Self::Conflict,
+        Self::StepFailed,
         Self::Ambiguous,
         Self::Person,
         Self::Bug,
+        Self::Interrupted,
+        Self::Terminated,
     ];
 
     pub(crate) const fn code(self) -> u8 {
@@ -43,9 +49,12 @@ impl Exit {
             Self::Unreadable => "unreadable",
             Self::Newer => "newer-format",
             Self::Conflict => "conflict",
+            Self::StepFailed => "step-failed",
             Self::Ambiguous => "ambiguous",
             Self::Person => "person-decides",
             Self::Bug => "bug",
+            Self::Interrupted => "interrupted",
+            Self::Terminated => "terminated",
         }
     }
 
@@ -59,9 +68,12 @@ impl Exit {
             Self::Unreadable => "unreadable or corrupt",
             Self::Newer => "written by a newer format version; read, never written",
             Self::Conflict => "conflict: locked, driven by a living process, or changed meanwhile",
+            Self::StepFailed => "a step of a workflow failed; the run can be resumed",
             Self::Ambiguous => "several runs: choose one",
             Self::Person => "a person must decide: gate, rejection, attempt limit, blocking finding",
             Self::Bug => "a bug in piton; please report it",
+            Self::Interrupted => "SIGINT stopped a run; it can be resumed",
+            Self::Terminated => "SIGTERM stopped a run; it can be resumed",
         }
     }
 }

@@ -6,6 +6,7 @@ use super::report::Body;
 use super::report::ListReport;
 use super::report::ListedRun;
 use super::report::Report;
+use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
@@ -17,6 +18,8 @@ use crate::model::Options;
 use crate::model::Progress;
 use crate::model::RunId;
 use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store::Scope;
 
@@ -42,6 +45,23 @@ pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+}
+
+/// Is a run at a glance: no process is started for it.
+#[derive(Debug)]
+pub(crate) struct Glance {
+    pub(crate) row: ListedRun,
+    /// What the state says is being worked on.
+    pub(crate) in_progress: Vec<StepId>,
+}
+
+/// Looks at the run that is meant.
+pub(crate) fn glance(world: &World) -> Result<Glance, OpError> {
+    let spot = select::spot(world)?;
+    let opened = world.read(&spot)?;
+    let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
+    let in_progress = steps.filter(|step| step.status == Status::InProgress).map(|step| step.id.clone()).collect();
+    Ok(Glance { row: entry(world, &spot, &opened).row, in_progress })
 }
 
 /// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take

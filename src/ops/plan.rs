@@ -10,6 +10,7 @@ use super::world::Opened;
 use super::world::World;
 use crate::engine;
 use crate::engine::Planned;
+use crate::model::Commands;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
@@ -51,11 +52,15 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
-    planned.plan.native = opened.dialect.native(run, &planned.plan, &planned.findings);
+    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
     {
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
+    }
+    if let Some(take_over) = opened.dialect.guest(&opened.files.root, &opened.candidate) {
+        let resume = planned.plan.commands.resume.take().map(|_| take_over);
+        planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }
     // The word that a preflight wants is the same everywhere.
     if options.mode != Mode::Preflight

@@ -5,6 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::exit::Exit;
+use super::sessions::CleanReport;
+use super::sessions::ImportReport;
+use super::sessions::SessionDetail;
+use super::sessions::SessionList;
 use crate::model::AgeBand;
 use crate::model::Cause;
 use crate::model::Context;
@@ -13,6 +17,7 @@ use crate::model::Finding;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Progress;
+use crate::model::RebuiltValue;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -43,10 +48,16 @@ pub(crate) enum Body {
     Resume(Box<ResumeReport>),
     History(HistoryReport),
     Restore(RestoreReport),
+    Repair(Box<RepairReport>),
     Archive(ArchiveReport),
+    Cleanup(CleanupReport),
     Doctor(DoctorReport),
     Setup(SetupReport),
     Demo(DemoReport),
+    Sessions(SessionList),
+    Session(Box<SessionDetail>),
+    Clean(CleanReport),
+    Import(ImportReport),
 }
 
 impl Report {
@@ -208,11 +219,87 @@ pub(crate) struct RestoreReport {
     pub(crate) kept: Vec<String>,
 }
 
+/// Is what can be done about a state that cannot be read (`repair/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RepairReport {
+    pub(crate) run: String,
+    pub(crate) state: RelPath,
+    /// What cannot be read, and where.
+    pub(crate) problems: Vec<String>,
+    /// Every earlier version that is known of, newest first.
+    pub(crate) versions: Vec<KnownVersion>,
+    pub(crate) proposal: Proposal,
+    /// False while nobody agreed: then nothing was written.
+    pub(crate) written: bool,
+    /// Where the bytes that were replaced are kept.
+    pub(crate) kept: Vec<String>,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// Is an earlier version of a state.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct KnownVersion {
+    /// What `restore --to` takes.
+    pub(crate) name: String,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) what: String,
+    pub(crate) readable: bool,
+}
+
+/// Is what would be written.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Proposal {
+    /// `evidence`, or the checkpoint it comes from.
+    pub(crate) source: String,
+    /// Changes with every byte of `files`.
+    pub(crate) digest: String,
+    pub(crate) files: Vec<ProposedFile>,
+    /// Which value comes from where; only for a state that is rebuilt.
+    pub(crate) values: Vec<RebuiltValue>,
+    /// What nothing tells, and what is written instead.
+    pub(crate) unknown: Vec<String>,
+    /// Steps that would be done again.
+    pub(crate) repeats: Vec<StepId>,
+}
+
+/// Is one file that would be written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProposedFile {
+    pub(crate) file: RelPath,
+    pub(crate) content: String,
+}
+
 /// Says where the state went (`archive/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ArchiveReport {
     pub(crate) run: RunId,
     pub(crate) to: RelPath,
+}
+
+/// Lists what is put away of runs that are over (`cleanup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupReport {
+    /// What is younger stays.
+    pub(crate) after_days: u32,
+    pub(crate) items: Vec<CleanupItem>,
+    /// False while nobody agreed: then nothing was moved.
+    pub(crate) written: bool,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// Is one state or file that is put away.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupItem {
+    /// Relative to the project; absolute when it lies elsewhere.
+    pub(crate) path: String,
+    pub(crate) why: String,
+    pub(crate) age_seconds: i64,
+    /// Where it was put; `null` while it is only proposed, and where that failed.
+    pub(crate) to: Option<RelPath>,
+    /// Why it stays.
+    pub(crate) problem: Option<String>,
 }
 
 /// Lists what was checked (`doctor/1`).
@@ -289,10 +376,16 @@ impl Body {
             Self::Resume(_) => "resume/1",
             Self::History(_) => "history/1",
             Self::Restore(_) => "restore/1",
+            Self::Repair(_) => "repair/1",
             Self::Archive(_) => "archive/1",
+            Self::Cleanup(_) => "cleanup/1",
             Self::Doctor(_) => "doctor/1",
             Self::Setup(_) => "setup/1",
             Self::Demo(_) => "demo/1",
+            Self::Sessions(_) => "sessions/1",
+            Self::Session(_) => "session/1",
+            Self::Clean(_) => "sessions-clean/1",
+            Self::Import(_) => "session-import/1",
         }
     }
 
@@ -310,10 +403,16 @@ impl Body {
             Self::Resume(report) => serde_json::to_value(report),
             Self::History(report) => serde_json::to_value(report),
             Self::Restore(report) => serde_json::to_value(report),
+            Self::Repair(report) => serde_json::to_value(report),
             Self::Archive(report) => serde_json::to_value(report),
+            Self::Cleanup(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),
             Self::Setup(report) => serde_json::to_value(report),
             Self::Demo(report) => serde_json::to_value(report),
+            Self::Sessions(report) => serde_json::to_value(report),
+            Self::Session(report) => serde_json::to_value(report),
+            Self::Clean(report) => serde_json::to_value(report),
+            Self::Import(report) => serde_json::to_value(report),
         };
         data.unwrap_or(Value::Null)
     }

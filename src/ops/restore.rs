@@ -23,12 +23,42 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::store;
 
 /// Is one version that could come back.
-struct Version {
-    name: String,
-    files: Vec<(crate::model::RelPath, Vec<u8>)>,
+pub(super) struct Version {
+    pub(super) name: String,
+    pub(super) files: Vec<(crate::model::RelPath, Vec<u8>)>,
+}
+
+/// Is one version that is known of.
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) at: Option<Timestamp>,
+    /// What it is, for people.
+    pub(super) what: String,
+    /// `None` when it cannot be read from the history any more.
+    pub(super) version: Option<Version>,
+}
+
+/// Lists every earlier version, newest first, and then the copy beside the state.
+pub(super) fn known(opened: &Opened) -> Vec<Known> {
+    let past = past(opened);
+    let entries = past.entries().unwrap_or_default().into_iter();
+    let mut known: Vec<Known> = entries
+        .map(|entry| Known {
+            version: past.read(&entry.id).ok().map(|files| Version { name: entry.id.clone(), files }),
+            at: Some(entry.at),
+            what: format!("before {}", entry.change),
+            name: entry.id,
+        })
+        .collect();
+    if let (Some(version), Some(path)) = (backup(opened), opened.dialect.backup_of(&opened.files.state)) {
+        let at = opened.files.files.get(&path).and_then(|entry| entry.modified);
+        known.push(Known { name: version.name.clone(), at, what: path.to_string(), version: Some(version) });
+    }
+    known
 }
 
 /// Brings a checkpoint back: the named one, else the newest that can be read.
@@ -37,20 +67,21 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     let desk = Desk::open(world, &spot)?;
     desk.drive_check()?;
     desk.check_readable(&spot.candidate.state)?;
+    if let Some(past) = desk.opened.dialect.past(&desk.opened.files) {
+        let id = to.unwrap_or_default();
+        if !past.iter().any(|one| one.id == id) {
+            let path = spot.candidate.state.under(&spot.root);
+            return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
+        }
+        return go_back(world, &desk, id, yes);
+    }
     let version = match to {
         Some(id) => named(&desk.opened, id)?,
         None => newest_readable(&desk.opened)?,
     };
     let restored = with_files(&desk.opened, &version);
     let repeats = repeats(world, &desk.opened, &restored);
-    if !yes && !repeats.is_empty() {
-        let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
-        let run = engine::quoted(&spot.candidate.name);
-        return Err(OpError::NeedsConsent {
-            message: format!("going back to {} means that {} are done again: {shown}", version.name, repeats.len()),
-            hints: vec![format!("piton restore {run} --to {} --yes", engine::quoted(&version.name))],
-        });
-    }
+    agreed(&spot.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(world, &desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
@@ -62,6 +93,36 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,
         kept,
+    })))
+}
+
+/// Refuses to let steps be done again that nobody agreed to.
+fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
+    if yes || repeats.is_empty() {
+        return Ok(());
+    }
+    let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
+    Err(OpError::NeedsConsent {
+        message: format!("going back to {version} means that {} are done again: {shown}", repeats.len()),
+        hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
+    })
+}
+
+/// Brings a checkpoint back that the state itself keeps.
+fn go_back(world: &World, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+    let opened = &desk.opened;
+    let edits = opened.dialect.go_back(&opened.files, id)?;
+    let mut files = opened.files.clone();
+    store::take_in(&mut files, &opened.candidate.reads, &edits);
+    let repeats = repeats(world, opened, &Opened::new(opened.candidate.clone(), files));
+    agreed(&opened.candidate.name, id, &repeats, yes)?;
+    desk.commit_as("restore", None, &edits)?;
+    Ok(Report::ok(Body::Restore(RestoreReport {
+        run: opened.candidate.name.clone(),
+        from: id.to_owned(),
+        files: edits.into_iter().map(|edit| edit.path).collect(),
+        repeats,
+        kept: Vec::new(),
     })))
 }
 
@@ -95,7 +156,7 @@ fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
 /// Names the copy that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
-fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
+pub(super) fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
     let past = past(opened);
     for entry in past.entries()? {
         let Ok(files) = past.read(&entry.id) else { continue };
@@ -142,7 +203,7 @@ fn past(opened: &Opened) -> Past<'_> {
     Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 
-fn is_sound(opened: &Opened) -> bool {
+pub(super) fn is_sound(opened: &Opened) -> bool {
     opened.loaded.run.as_ref().is_some_and(|run| !run.degraded)
 }
 
@@ -153,7 +214,7 @@ fn backup(opened: &Opened) -> Option<Version> {
 }
 
 /// Reads the run as it would be with these files.
-fn with_files(opened: &Opened, version: &Version) -> Opened {
+pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
         let entry = FileEntry { content: Content::Bytes(Arc::from(bytes.as_slice())), modified: None };
@@ -164,7 +225,7 @@ fn with_files(opened: &Opened, version: &Version) -> Opened {
 
 /// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
 /// steps were done.
-fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
+pub(super) fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
     let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
         let evidence = world.evidence(opened, false);
         let standings = engine::standings(run, &evidence, &opened.loaded.findings);

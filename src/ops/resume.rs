@@ -8,7 +8,6 @@ use super::plan::PlanRequest;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
-use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
@@ -42,10 +41,10 @@ pub(crate) enum Taken {
     Ask(Box<Report>, Question, Mode),
 }
 
-/// Resumes the run that is meant. `can_ask`: a person sits at the terminal.
-pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
-    let spot = select::spot(world)?;
-    let opened = world.read(&spot)?;
+/// Resumes a run. `can_ask`: a person sits at the terminal.
+pub(crate) fn resume(world: &World, spot: &Spot, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
+    spot.check_ours()?;
+    let opened = world.read(spot)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(world, &opened, run, &request.plan)?;
     match consent(&planned, request.yes, can_ask) {
@@ -56,7 +55,7 @@ pub(crate) fn resume(world: &World, request: &ResumeRequest, can_ask: bool) -> R
             return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
     }
-    let taken = take(world, &spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
+    let taken = take(world, spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(Taken::Report(Box::new(taken)))
 }
 

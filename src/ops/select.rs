@@ -1,5 +1,7 @@
 //! Which run is meant: by id, by number, by path, or the only one there is. Nothing is guessed.
 
+use camino::Utf8Path;
+
 use super::OpError;
 use super::error::is_closed;
 use super::list;
@@ -7,6 +9,8 @@ use super::report::ListedRun;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
+use crate::dialect::Ground;
+use crate::dialect::by_id;
 use crate::model::Mode;
 use crate::model::Verdict;
 use crate::store::Scope;
@@ -19,6 +23,26 @@ pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
 
 /// Finds the run that a request means without holding on to what was read.
 pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
+    match open_spot(world) {
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(world).ok_or(error),
+        found => found,
+    }
+}
+
+/// Finds a run that is over and that somebody names, by its id or its state file.
+fn ended(world: &World) -> Option<Spot> {
+    let is_named = |spot: &Spot| match (&world.run_path, &world.run) {
+        (Some(path), _) => spot.candidate.state.under(&spot.root) == *path,
+        (None, Some(name)) => spot.candidate.name == *name,
+        (None, None) => false,
+    };
+    if world.run_path.is_none() && world.run.is_none() {
+        return None;
+    }
+    world.remains().ended.into_iter().find(is_named)
+}
+
+fn open_spot(world: &World) -> Result<Spot, OpError> {
     let close_by = close_by(world);
     if !close_by.is_empty() {
         return only(world, close_by);
@@ -62,7 +86,14 @@ fn close_by(world: &World) -> Vec<Spot> {
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (nine-step.md A5.1).
 fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
-    let place = |spot: &Spot| spot.candidate.state.under(&spot.root);
+    let place = |spot: &Spot| {
+        let folder = spot.candidate.state.parent().filter(|_| is_session(spot));
+        folder.as_ref().unwrap_or(&spot.candidate.state).under(&spot.root)
+    };
+    let works_in = |spot: &Spot, path: &Utf8Path| {
+        let home = world.home.as_ref().filter(|_| is_session(spot));
+        home.is_some_and(|home| path.starts_with(home.worktree(&spot.candidate.name)))
+    };
     let these = |is_meant: &dyn Fn(&Spot) -> bool| -> Vec<Spot> {
         spots.iter().filter(|spot| is_meant(spot)).cloned().collect()
     };
@@ -71,15 +102,23 @@ fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
         if !exact.is_empty() {
             return exact;
         }
-        let around = these(&|spot| path.starts_with(place(spot)));
+        let around = these(&|spot| path.starts_with(place(spot)) || works_in(spot, path));
         return if around.is_empty() { these(&|spot| place(spot).starts_with(path)) } else { around };
     }
     let here = these(&|spot| {
+        if is_session(spot) {
+            return works_in(spot, &world.project.cwd);
+        }
         let place = place(spot);
         let folder = if owns_its_folder(spot) { Some(place.as_path()) } else { place.parent() };
         folder.is_some_and(|folder| folder != world.project.root && world.project.cwd.starts_with(folder))
     });
     if here.len() == 1 { here } else { Vec::new() }
+}
+
+/// Tells whether a run is a session of the runner, which lies outside of the project.
+fn is_session(spot: &Spot) -> bool {
+    by_id(spot.candidate.dialect).ground() == Ground::Home
 }
 
 /// Tells whether the state is a folder of its own: then its own data lies inside.

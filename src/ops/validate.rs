@@ -15,6 +15,7 @@ use super::world::Opened;
 use super::world::Request;
 use super::world::World;
 use crate::dialect;
+use crate::dialect::script::spec;
 use crate::engine;
 use crate::model::Content;
 use crate::model::Finding;
@@ -147,6 +148,10 @@ fn check_file(
     let mut schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
     let before = findings.len();
     match content {
+        Content::Bytes(bytes) if schema_name.is_none() && spec::looks_like_script(&name, &bytes) => {
+            schema_name = Some("script");
+            findings.extend(workflow::check_script(&shown, &bytes));
+        }
         Content::Bytes(bytes) if schema_name.is_none() && dialect::looks_like_definition(&name, &bytes) => {
             schema_name = Some("workflow");
             findings.extend(workflow::check(root, &shown, &bytes).1);

@@ -12,6 +12,7 @@ use super::world::World;
 use crate::dialect;
 use crate::dialect::BUILT_IN;
 use crate::dialect::Document;
+use crate::dialect::script::spec;
 use crate::engine::quoted;
 use crate::model::Content;
 use crate::model::Evidence;
@@ -155,6 +156,14 @@ pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Va
     }
     checked.findings.sort_by_key(|finding| (finding.line, finding.column));
     (checked.definition.filter(|_| checked.findings.is_empty()), checked.findings)
+}
+
+/// Checks a workflow file of the runner and the schemas it declares.
+pub(crate) fn check_script(file: &RelPath, bytes: &[u8]) -> Vec<Finding> {
+    let parsed = spec::parse(file, bytes);
+    let Some(workflow) = &parsed.workflow else { return parsed.findings };
+    let declared = workflow.expected_schemas().into_iter();
+    schema::not_schemas(file, declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column))))
 }
 
 fn schema_value(root: &Utf8Path, schema: &OutputSchema) -> Result<Value, String> {

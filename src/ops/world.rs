@@ -8,12 +8,19 @@ use super::restore;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
+use crate::dialect::Ground;
+use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::by_id;
+use crate::dialect::script::candidate;
+use crate::dialect::script::prodigy;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
@@ -31,6 +38,7 @@ use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::Scope;
+use crate::store::SessionHome;
 
 /// Is what the command line says about every verb.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +48,8 @@ pub(crate) struct Request {
     pub(crate) mode: Option<Mode>,
     /// RUN: id, number, or path.
     pub(crate) run: Option<String>,
+    /// Where Prodigy keeps sessions that are to be seen too.
+    pub(crate) prodigy_home: Option<String>,
 }
 
 /// Is the project, the clock and the settings.
@@ -47,6 +57,8 @@ pub(crate) struct Request {
 pub(crate) struct World {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
+    /// Where the sessions of this repository are; `None` where the environment names no place for state.
+    pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
     /// What the caller asked for, by flag or environment.
     asked_mode: Option<Mode>,
@@ -54,6 +66,8 @@ pub(crate) struct World {
     pub(crate) run: Option<String>,
     /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
     pub(crate) run_path: Option<Utf8PathBuf>,
+    /// What Prodigy keeps, when it is to be seen.
+    prodigy: Option<Listing>,
 }
 
 /// Is a run found but not read.
@@ -61,6 +75,35 @@ pub(crate) struct World {
 pub(crate) struct Spot {
     pub(crate) root: Utf8PathBuf,
     pub(crate) candidate: Candidate,
+}
+
+impl Spot {
+    /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
+    pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
+        let is_ours = self.candidate.dialect == DialectId::Script && self.take_over().is_none();
+        is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
+    }
+
+    /// Returns the command that takes the run over when it is another program's.
+    pub(crate) fn take_over(&self) -> Option<String> {
+        by_id(self.candidate.dialect).guest(&self.root, &self.candidate)
+    }
+
+    /// Refuses to go on with, or to write, what is another program's.
+    pub(crate) fn check_ours(&self) -> Result<(), OpError> {
+        let Some(take_over) = self.take_over() else { return Ok(()) };
+        let message = format!("{} is another program's: it is read here, never written", self.candidate.name);
+        Err(OpError::InTheWay { message, hints: vec![take_over] })
+    }
+}
+
+/// Is what is left of runs that are over.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// States that are evidence and no runs.
+    pub(crate) ended: Vec<Spot>,
+    /// Files that no run needs, each with the root that it lies below.
+    pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
 }
 
 /// Is a run with everything that was read of it.
@@ -83,13 +126,30 @@ impl World {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
-        let project = Project::open(run_path.as_deref().unwrap_or(&start), &environment)?;
+        let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
+        // The records of a session lie in no project, and it may have lost its worktree.
+        let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
+        let marks = |path: &str| on(Ground::Home).any(|dialect| dialect.marks(path));
+        let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
+        let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
+        let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
+        let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
+        let home = match session {
+            Some((home, _)) => Some(home),
+            None => SessionHome::of(&project, &environment),
+        };
+        home.iter().for_each(|home| project.leave_out(home));
         let asked_mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, clock, asked_mode, run, run_path })
+        Ok(Self { project, environment, home, clock, asked_mode, run, run_path, prodigy })
+    }
+
+    /// Returns the home of Prodigy that is looked into.
+    pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
+        self.prodigy.as_ref().map(|listing| listing.root.as_path())
     }
 
     /// Returns the mode where no run is spoken of.
@@ -115,16 +175,43 @@ impl World {
         if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
     }
 
-    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let marks = |path: &str| DIALECTS.iter().any(|dialect| dialect.marks(path));
+    /// Returns what is left of runs that are over, besides [`World::spots`].
+    pub(crate) fn remains(&self) -> Remains {
+        let mut remains = Remains::default();
+        for listing in self.listings(Scope::Whole) {
+            let spot = |candidate| Spot { root: listing.root.clone(), candidate };
+            remains.ended.extend(on(Ground::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+            let leftovers = on(Ground::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
+        }
+        remains
+    }
+
+    /// Walks over the project, looking into every file that a dialect marks.
+    fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
+        let marks = |path: &str| on(Ground::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
+        for listing in &mut listings {
+            let further: Vec<RelPath> = on(Ground::Project).flat_map(|dialect| dialect.further(listing)).collect();
+            store::look_further(listing, &further);
+        }
+        listings
+    }
+
+    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let mut spots = Vec::new();
         let mut findings = Vec::new();
-        for listing in &mut listings {
-            let further: Vec<RelPath> = DIALECTS.iter().flat_map(|dialect| dialect.further(listing)).collect();
-            store::look_further(listing, &further);
-            probe(listing, &mut spots, &mut findings);
+        for listing in &self.listings(scope) {
+            probe(Ground::Project, listing, &mut spots, &mut findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+        }
+        if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
+            let sessions = home.listing(&self.project.config);
+            probe(Ground::Home, &sessions.listing, &mut spots, &mut findings);
+            findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
+        }
+        if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
+            probe(Ground::Home, listing, &mut spots, &mut findings);
         }
         (spots, findings)
     }
@@ -199,13 +286,44 @@ impl World {
     }
 }
 
+fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
+    store::tree(folder, marks).map_err(|error| OpError::Usage {
+        message: format!("--prodigy-home: {error}"),
+        hints: vec!["name the folder that holds `state/` and `sessions/`: usually ~/.prodigy".to_owned()],
+    })
+}
+
+/// Returns the folder that a session was started in, when it says so and is still there.
+fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
+    let header = candidate(id, None)?.own.join(HEADER).ok()?;
+    let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
+    let header: Header = serde_json::from_slice(&bytes).ok()?;
+    store::existing_path(&header.root, ".")
+}
+
+/// Returns where Prodigy keeps its sessions when nobody says where.
+pub(crate) fn usual_prodigy_home() -> Option<String> {
+    Environment::read().prodigy_home.map(Utf8PathBuf::into_string)
+}
+
 /// Returns the format that the environment asks for.
 pub(crate) fn wanted_format() -> Option<String> {
     Environment::read().format
 }
 
-fn probe(listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
-    for dialect in DIALECTS {
+/// Returns the dialects whose runs are there.
+fn on(ground: Ground) -> impl Iterator<Item = &'static dyn Dialect> {
+    DIALECTS.iter().copied().filter(move |dialect| dialect.ground() == ground)
+}
+
+fn foreign(folder: &Utf8Path) -> Finding {
+    let message = format!("{folder} belongs to another user, or is a link: no session in it is read");
+    let fix = format!("look whose it is: ls -ld {}", engine::quoted(folder.as_str()));
+    Finding::new(FindingCode::SessionForeign, message).fix(fix)
+}
+
+fn probe(ground: Ground, listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
+    for dialect in on(ground) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);
         let found = probed.candidates.into_iter();
@@ -237,6 +355,9 @@ impl Opened {
                 .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
             if let Some(path) = path {
                 finding.fix = Some(open_up(&path.under(&files.root)));
+            }
+            if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
+                finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
             }
         }
         Self { dialect, candidate, files, loaded }

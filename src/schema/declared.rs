@@ -5,11 +5,31 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::message;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::StepId;
 use crate::model::clean_line;
 
 /// Says why a value is no JSON Schema; `None` when it is one.
 pub(crate) fn problem_of_schema(schema: &Value) -> Option<String> {
     compile(schema).err()
+}
+
+/// Says of a workflow file which of the schemas that it declares are none. Each is given with its step, line and column.
+pub(crate) fn not_schemas<'a>(
+    file: &RelPath,
+    declared: impl IntoIterator<Item = (&'a StepId, &'a Value, (u32, u32))>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (step, schema, (line, column)) in declared {
+        if let Some(problem) = problem_of_schema(schema) {
+            let message = format!("the `expected_schema` of {step} is no JSON Schema: {problem}");
+            let finding = Finding::new(FindingCode::DefinitionInvalid, message).on(step).at(file);
+            findings.push(finding.line(line, Some(column)).fix("correct the schema"));
+        }
+    }
+    findings
 }
 
 /// Says what a declared schema objects to first in a value, with the JSON pointer; `None` when nothing.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::model::Finding;
 use crate::model::FindingCode;
 
+pub(crate) use declared::not_schemas;
 pub(crate) use declared::problem_of_schema;
 pub(crate) use declared::violation;
 pub(crate) use published::PUBLISHED;

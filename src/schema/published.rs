@@ -55,9 +55,15 @@ published! {
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
+    "repair" "What can be done about a state that cannot be read, and what was." answer::<crate::ops::RepairReport>(1);
     "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
+    "cleanup" "What is put away of runs that are over." answer::<crate::ops::CleanupReport>(1);
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
+    "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
+    "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
+    "sessions-clean" "Which sessions were put away, and which stay." answer::<crate::ops::CleanReport>(1);
+    "session-import" "What a session of Prodigy became." answer::<crate::ops::ImportReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
     "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();
@@ -66,6 +72,7 @@ published! {
     "nine-step-state" "State file of a nine-step run." ByHand;
     "ccw-session" "Session file of Claude-Code-Workflow." ByHand;
     "workflow" "A workflow file of your own (workflow/1), as `piton start FILE.yaml` takes it." ByHand;
+    "script" "A workflow file of shell and Claude steps (script/1), as `piton run FILE` takes it." ByHand;
     "ccw-task" "Task file of Claude-Code-Workflow." ByHand;
     "dotagent-phase" "Phase checkpoint of a dotagent workflow." ByHand;
     "dotagent-execution" "Task progress of a dotagent workflow." ByHand;

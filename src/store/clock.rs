@@ -1,5 +1,6 @@
 //! The clock. Everything else is handed the time.
 
+use std::time::Instant;
 use std::time::SystemTime;
 use std::time::UNIX_EPOCH;
 
@@ -24,6 +25,34 @@ pub(crate) fn now(override_rfc3339: Option<&str>) -> Result<Clock, TimestampErro
     let offset =
         Local.timestamp_opt(now.unix_seconds(), 0).single().map_or(0, |time| time.offset().fix().local_minus_utc());
     Ok(Clock { now, utc_offset_seconds: offset })
+}
+
+/// Tells the time again and again, for work that lasts. A pretended time goes on from where it was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticker {
+    pretended: Option<(Timestamp, Instant)>,
+    utc_offset_seconds: i32,
+}
+
+impl Ticker {
+    /// Begins with what [`now`] says.
+    ///
+    /// # Errors
+    ///
+    /// When the caller's text is no time.
+    pub(crate) fn new(override_rfc3339: Option<&str>) -> Result<Self, TimestampError> {
+        let clock = now(override_rfc3339)?;
+        let pretended = override_rfc3339.map(|_| (clock.now, Instant::now()));
+        Ok(Self { pretended, utc_offset_seconds: clock.utc_offset_seconds })
+    }
+
+    pub(crate) fn now(&self) -> Clock {
+        let now = match self.pretended {
+            Some((begin, since)) => begin.plus(since.elapsed()),
+            None => from_system(SystemTime::now()).unwrap_or_else(epoch),
+        };
+        Clock { now, utc_offset_seconds: self.utc_offset_seconds }
+    }
 }
 
 /// Converts the stamp of a file.

@@ -10,6 +10,7 @@ use std::io;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::append;
 use super::error::StoreError;
 use super::history::Keeper;
 use super::history::Label;
@@ -85,6 +86,10 @@ type Hook<'a> = &'a mut dyn FnMut(Stage) -> Result<(), Fault>;
 /// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
 /// refuses. The old state is then intact and no temporary file is left.
 pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
+    if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
+        append::append(lock, path, *before_len, bytes)?;
+        return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
+    }
     commit_with(lock, edits, meta, &mut |_| Ok(()))
 }
 
@@ -156,6 +161,12 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
         let before: Option<&[u8]> = match &edit.kind {
             EditKind::Create { .. } => None,
             EditKind::Replace { before, .. } | EditKind::Remove { before } => Some(before),
+            EditKind::Append { .. } => {
+                return Err(StoreError::UnsafePath {
+                    path: real,
+                    problem: "a journal grows alone, with no other edit",
+                });
+            }
         };
         let conflict = match (before, &metadata) {
             (None, None) => None,

@@ -17,7 +17,9 @@ use crate::store::RunLock;
 use crate::store::StoreError;
 use crate::store::file_set;
 use crate::store::history;
+use crate::store::set_tail_aside;
 use crate::store::testing::Scratch;
+use crate::store::testing::append;
 use crate::store::testing::candidate;
 use crate::store::testing::clock;
 use crate::store::testing::create;
@@ -281,4 +283,35 @@ fn no_checkpoint_of_many_writers_is_lost() {
     });
     assert_eq!(scratch.text("run/count").as_deref(), Some("400"));
     assert_eq!(history::list(&scratch.root, &own()).unwrap().len(), 20);
+}
+
+#[test]
+fn a_journal_grows_by_exactly_what_is_added() {
+    let scratch = Scratch::new();
+    scratch.write("run/journal.jsonl", "one\n");
+    let lock = scratch.lock();
+    commit(&lock, &[append("run/journal.jsonl", 4, "two\n")], &meta()).unwrap();
+    assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\ntwo\n"));
+    for (path, len, what) in [
+        ("run/journal.jsonl", 4, "was written by somebody else"),
+        ("run/journal.jsonl", 9, "was written by somebody else"),
+        ("run/other.jsonl", 0, "was removed"),
+    ] {
+        let refused = commit(&lock, &[append(path, len, "three\n")], &meta());
+        assert!(matches!(refused, Err(StoreError::Conflict { what: why, .. }) if why == what), "{path} {len}");
+    }
+    assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\ntwo\n"));
+    assert_eq!(scratch.files("run"), ["journal.jsonl"]);
+    let mixed = [append("run/journal.jsonl", 8, "x"), create("run/a.json", "{}")];
+    assert!(matches!(commit(&lock, &mixed, &meta()), Err(StoreError::UnsafePath { .. })));
+}
+
+#[test]
+fn a_torn_tail_is_cut_off_and_kept() {
+    let scratch = Scratch::new();
+    scratch.write("run/journal.jsonl", "one\n{\"tor");
+    let lock = scratch.lock();
+    let kept = set_tail_aside(&lock, &rel("run/journal.jsonl"), 4, clock().now).unwrap();
+    assert_eq!(fs::read_to_string(kept).unwrap(), "{\"tor");
+    assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\n"));
 }

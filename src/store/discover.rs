@@ -10,9 +10,11 @@ use camino::Utf8PathBuf;
 use walkdir::DirEntry;
 use walkdir::WalkDir;
 
+use super::error::StoreError;
 use super::path::Root;
 use super::project::Project;
 use super::repository;
+use super::sessions::SessionHome;
 use super::stage;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -63,6 +65,14 @@ pub(crate) enum Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Tells whether a session of a home can be meant.
+    pub(crate) fn may_mean(self, home: &SessionHome) -> bool {
+        match self {
+            Self::Whole | Self::Quick => true,
+            Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
+        }
+    }
+
     const fn limits(self) -> Limits {
         match self {
             Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT },
@@ -104,6 +114,17 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
             )
         })
         .collect()
+}
+
+/// Lists a folder that is no project, on its own.
+///
+/// # Errors
+///
+/// When it is not there.
+pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
+    let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
+    let ground = Ground { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
+    Ok(Listing { root: root.clone(), ..listing(ground, marks, Scope::Whole.limits()) })
 }
 
 /// Takes a first look into more files of a listing.
@@ -234,7 +255,7 @@ fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 
-fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
+pub(super) fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
     let (file, metadata) = root.open_file(path).ok()?;
     if metadata.len() > LOOK_LIMIT {
         return None;

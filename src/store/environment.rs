@@ -20,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) now: Option<String>,
     /// `PITON_HOME`, else the folder for state of this user.
     pub(crate) state_home: Option<Utf8PathBuf>,
+    /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
+    pub(crate) prodigy_home: Option<Utf8PathBuf>,
     /// Where the client keeps its own files: `CLAUDE_CONFIG_DIR`, else in the home.
     pub(crate) client_home: Option<Utf8PathBuf>,
     /// Where programs built for the plugin lie, as `bin/piton` finds them.
@@ -39,6 +41,7 @@ impl Default for Environment {
             mode: None,
             now: None,
             state_home: None,
+            prodigy_home: None,
             client_home: None,
             cache_home: None,
             lock_timeout: Duration::from_secs(5),
@@ -59,6 +62,7 @@ impl Environment {
         let mut environment = Self::default();
         let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
             (None, None, None, None, None);
+        let mut prodigy_home = None;
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -76,6 +80,7 @@ impl Environment {
                     }
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
+                "PRODIGY_HOME" => prodigy_home = Some(Utf8PathBuf::from(value)),
                 "HOME" => home = Some(Utf8PathBuf::from(value)),
                 "CLAUDE_CONFIG_DIR" => environment.client_home = Some(Utf8PathBuf::from(value)),
                 "PITON_CACHE" => environment.cache_home = Some(Utf8PathBuf::from(value)),
@@ -98,8 +103,19 @@ impl Environment {
             .or_else(|| in_home(".local/state/piton"));
         environment.client_home = environment.client_home.or_else(|| in_home(".claude"));
         environment.cache_home = environment.cache_home.or(xdg_cache).or_else(|| in_home(".cache/piton"));
+        environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
         environment
     }
+}
+
+/// Returns one variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns all that are text.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ const FILE_LIMIT: u64 = 64 << 20;
 /// Some file systems keep times in steps of two seconds.
 const TIME_STEP: i64 = 2;
 
-/// Looks at everything a run wants looked at. Starts git at most once: for commits that HEAD alone does not settle, else for
-/// uncommitted changes where a workspace is wanted.
+/// Looks at everything a run wants looked at. Starts git at most once: for what files held when the state was saved, for commits
+/// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
     let root = Root::open(&files.root).ok();
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
@@ -48,7 +48,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let owner = lease::heed(owner, &wanted.drivers, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, files))
+            let run = session::driven(project, &files.root, &files.own, &files.state);
+            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };

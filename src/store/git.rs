@@ -29,6 +29,7 @@ use super::platform;
 use super::stage;
 use super::txn;
 use crate::model::CommitFact;
+use crate::model::CommitTrace;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
@@ -40,7 +41,7 @@ const WALK_LIMIT: usize = 100_000;
 const CLOCK_SLOP: i64 = 7 * 86_400;
 
 /// What a hook or an alias of git sets would lead the questions astray.
-const REMOVED: [&str; 9] = [
+pub(super) const REMOVED: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -110,6 +111,28 @@ pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp>
     })?;
     let seconds = output.ok().filter(|_| is_success)?.trim().parse().ok()?;
     Timestamp::from_unix(seconds, 0)
+}
+
+/// Returns the newest commits of the branch that are on no main branch, newest first.
+pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
+    let mut command = command(worktree);
+    command.args(["log", "--max-count=500", "--format=%H%x09%ct%x09%s", "HEAD"]);
+    command.args(["--not", "--branches=main", "--branches=master"]);
+    let answer = command.spawn().ok().and_then(|child| {
+        ask(child, |_, stdout| {
+            let mut bytes = Vec::new();
+            stdout.take(1 << 20).read_to_end(&mut bytes).map(|_| bytes)
+        })
+    });
+    let Some((Ok(bytes), true)) = answer else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let commit = |line: &str| {
+        let mut fields = line.splitn(3, '\t');
+        let (sha, seconds, subject) = (fields.next()?, fields.next()?, fields.next()?);
+        let at = seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0));
+        is_sha(sha).then(|| CommitTrace { sha: sha.to_owned(), subject: subject.to_owned(), at })
+    };
+    text.lines().filter_map(commit).collect()
 }
 
 /// Counts the files with uncommitted changes, those git does not know included.

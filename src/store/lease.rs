@@ -41,6 +41,9 @@ struct Lease {
     process_start: Option<u64>,
     boot_id: Option<String>,
     host: String,
+    /// The holder is one process and nobody else: not what it starts, and no other call of the same session.
+    #[serde(default)]
+    strict: bool,
     /// The verb that took it, for people.
     command: String,
     taken_at: Timestamp,
@@ -92,11 +95,20 @@ pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environ
     inspect_in(lock.own_dir(), clock, environment)
 }
 
+/// Does the same for a caller who drives runs by itself.
+pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
+    seen_by(lock.own_dir(), clock, || caller.clone())
+}
+
 pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
+    seen_by(own_dir, clock, || Caller::find(environment))
+}
+
+fn seen_by(own_dir: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
     match read(own_dir) {
         Found::Nothing => Owner::None,
         Found::Torn => Owner::Dead { since: None, session: None },
-        Found::Lease(lease) => judge(&lease, clock, &Caller::find(environment)),
+        Found::Lease(lease) => judge(&lease, clock, &caller()),
     }
 }
 
@@ -104,13 +116,20 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
     let descends = is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder);
-    if lease.session.is_some() && lease.session == caller.session && (descends || !is_other_client(lease, caller)) {
+    if lease.strict {
+        if caller.strict && is_this_machine && holder == caller.owner {
+            return Owner::Ours;
+        }
+    } else if lease.session.is_some()
+        && lease.session == caller.session
+        && (descends || !is_other_client(lease, caller))
+    {
         return Owner::Ours;
     }
     if lease.rests {
         return dead(lease);
     }
-    if descends {
+    if descends && !lease.strict {
         return Owner::Ours;
     }
     let age = clock.now.seconds_since(lease.heartbeat);
@@ -123,8 +142,12 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         process::is_alive(holder).unwrap_or(is_fresh)
     };
     if is_alive {
-        let place =
-            if lease.host == caller.host { String::new() } else { format!(" on host {}", clean_line(&lease.host, 64)) };
+        let is_elsewhere = lease.host != caller.host;
+        let place = if is_elsewhere || lease.strict {
+            format!(" on host {}", clean_line(&lease.host, 64))
+        } else {
+            String::new()
+        };
         let command = clean_line(&lease.command, 80);
         let description = format!("process {}{place} (`{command}`), last heard of at {}", lease.pid, lease.heartbeat);
         Owner::Live { description }
@@ -177,11 +200,12 @@ pub(crate) fn rest(lock: &RunLock, session: &str) -> Result<(), StoreError> {
 /// When the lease cannot be written.
 pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str) -> Result<(), StoreError> {
     let lease = Lease {
-        session: caller.session.as_deref().map(|id| clean_line(id, 128)),
+        session: caller.session.as_deref().filter(|_| !caller.strict).map(|id| clean_line(id, 128)),
         pid: caller.owner.pid,
         process_start: caller.owner.start,
         boot_id: caller.boot_id.clone(),
         host: caller.host.clone(),
+        strict: caller.strict,
         command: clean_line(command, 80),
         taken_at: clock.now,
         heartbeat: clock.now,

@@ -3,6 +3,7 @@ use std::fs;
 use super::Lease;
 use super::heed;
 use super::inspect;
+use super::inspect_by;
 use super::judge;
 use super::refresh;
 use super::release;
@@ -30,6 +31,7 @@ fn foreign(caller: &Caller) -> Lease {
         process_start: crate::store::process::start_of(1),
         boot_id: caller.boot_id.clone(),
         host: caller.host.clone(),
+        strict: false,
         command: "piton begin 2:4".to_owned(),
         taken_at: time("2026-01-31T11:00:00Z"),
         heartbeat: time("2026-01-31T11:50:00Z"),
@@ -104,6 +106,27 @@ fn an_ancestor_is_ours_even_without_a_session() {
     let Process { pid, start } = me.owner;
     (lease.pid, lease.process_start) = (pid, start);
     assert_eq!(judge(&lease, clock(), &me), Owner::Ours);
+}
+
+#[test]
+fn a_strict_lease_is_that_of_one_process_only() {
+    let environment = Environment { session: Some("mine".to_owned()), ..Environment::default() };
+    let me = Caller::itself(&environment);
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    take(&lock, clock(), &me, "run").unwrap();
+    let look = || inspect(&scratch.root, &own(), clock(), &environment);
+    let Owner::Live { description } = look() else { panic!("{:?}", look()) };
+    assert!(description.starts_with(&format!("process {} on host {}", std::process::id(), me.host)), "{description}");
+    assert_eq!(inspect_by(&lock, clock(), &me), Owner::Ours);
+    // A call that a step makes descends from the holder, and drives nothing.
+    let mut child = Caller::find(&environment);
+    child.ancestors.insert(0, me.owner);
+    assert!(matches!(inspect_by(&lock, clock(), &child), Owner::Live { .. }));
+    release(&lock, clock(), &child).unwrap();
+    assert!(refresh(&lock, later(61), &me).unwrap());
+    release(&lock, clock(), &me).unwrap();
+    assert_eq!(look(), Owner::None);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
 
+mod append;
 pub(crate) mod archive;
 mod clock;
 mod commit;
@@ -29,12 +30,16 @@ mod read;
 mod repository;
 mod scratch;
 pub(crate) mod session;
+pub(crate) mod sessions;
 pub(crate) mod settings;
 mod stage;
 #[cfg(test)]
 mod testing;
 mod txn;
+pub(crate) mod worktree;
 
+pub(crate) use append::set_tail_aside;
+pub(crate) use clock::Ticker;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
@@ -42,7 +47,10 @@ pub(crate) use commit::move_folder;
 pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
 pub(crate) use discover::look_further;
+pub(crate) use discover::tree;
 pub(crate) use environment::Environment;
+pub(crate) use environment::variable;
+pub(crate) use environment::variables;
 pub(crate) use error::StoreError;
 pub(crate) use evidence::describe;
 pub(crate) use evidence::gather;
@@ -53,15 +61,20 @@ pub(crate) use lock::RunLock;
 pub(crate) use lock::try_lock;
 pub(crate) use platform::denied;
 pub(crate) use process::Caller;
+pub(crate) use process::is_gone;
+pub(crate) use process::marked;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;
 pub(crate) use read::finish_pending;
 pub(crate) use read::read_file;
+pub(crate) use read::read_one;
 pub(crate) use read::take_in;
 pub(crate) use read::text_input;
 pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;
 pub(crate) use scratch::existing_path;
+pub(crate) use scratch::is_folder;
 pub(crate) use session::SessionLog;
+pub(crate) use sessions::SessionHome;

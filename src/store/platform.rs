@@ -126,6 +126,17 @@ pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
     Ok(())
 }
 
+/// Tells whether a file or folder belongs to the user of this process.
+#[cfg(unix)]
+pub(super) fn is_ours(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_ours(_metadata: &Metadata) -> bool {
+    true
+}
+
 /// Tells whether only the owner may touch the file, as is so for all that Piton writes for itself.
 #[cfg(unix)]
 pub(super) fn is_private(metadata: &Metadata) -> bool {

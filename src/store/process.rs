@@ -34,6 +34,8 @@ pub(crate) struct Caller {
     pub(crate) ancestors: Vec<Process>,
     pub(crate) boot_id: Option<String>,
     pub(crate) host: String,
+    /// The owner is this very process, and the lease it takes is nobody else's.
+    pub(crate) strict: bool,
 }
 
 impl Caller {
@@ -50,8 +52,47 @@ impl Caller {
             ancestors: lineage.into_iter().map(|(process, _)| process).collect(),
             boot_id: boot_id(),
             host: host(),
+            strict: false,
         }
     }
+
+    /// Returns this process as one that drives a run by itself, from its first step to its last: a call that it starts, or another
+    /// one of the same session, does not.
+    pub(crate) fn itself(environment: &Environment) -> Self {
+        let pid = std::process::id();
+        Self { owner: identify(pid), strict: true, ..Self::find(environment) }
+    }
+}
+
+impl Process {
+    /// Tells whether exactly this process is at work.
+    pub(crate) fn is_at_work(self) -> bool {
+        is_alive(self) == Some(true)
+    }
+}
+
+/// Finds the processes of this user that were given one of these variables, each as `NAME=value`; the caller is none of them.
+/// Empty where the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let is_marked = |pid: &u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut given = environment.split(|byte| *byte == 0);
+        given.any(|variable| variables.iter().any(|wanted| wanted.as_bytes() == variable))
+    };
+    pids.filter(|pid| *pid != std::process::id()).filter(is_marked).map(identify).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn marked(_variables: &[String]) -> Vec<Process> {
+    Vec::new()
+}
+
+/// Returns which process has this number now.
+fn identify(pid: u32) -> Process {
+    Process { pid, start: start_of(pid) }
 }
 
 #[cfg(target_os = "linux")]
@@ -93,7 +134,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
 }
 
 /// Returns when a process started.
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     stat(pid).map(|found| found.start)
 }
@@ -121,6 +162,16 @@ fn lineage() -> Vec<(Process, String)> {
 fn lineage() -> Vec<(Process, String)> {
     const { assert!(ANCESTORS_LIMIT > 0) };
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn start_of(_pid: u32) -> Option<u64> {
+    None
+}
+
+/// Tells whether no process of this machine has the number.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    is_alive(Process { pid, start: None }) == Some(false)
 }
 
 /// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only

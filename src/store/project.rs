@@ -10,6 +10,7 @@ use super::config;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::repository::GitPaths;
+use super::sessions::SessionHome;
 use crate::model::Config;
 
 /// Marks the top of a project that is not in git.
@@ -59,6 +60,15 @@ impl Project {
         };
         let config = Arc::new(config::load(&root, &environment.overrides)?);
         Ok(Self { root, cwd, git, config, lock_timeout: environment.lock_timeout })
+    }
+
+    /// Leaves the worktrees of sessions out of what is looked at: what lies in them is the work of a session and no project. The one
+    /// that the caller stands in stays.
+    pub(crate) fn leave_out(&mut self, home: &SessionHome) {
+        let (folder, cwd) = (home.worktrees(), &self.cwd);
+        if let Some(git) = &mut self.git {
+            git.worktrees.retain(|worktree| !worktree.starts_with(&folder) || cwd.starts_with(worktree));
+        }
     }
 
     /// Tells whether anything says that this is a project, and not just any folder that somebody stands in.

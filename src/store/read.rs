@@ -25,6 +25,7 @@ use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
 use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::ReadProblem;
@@ -110,9 +111,14 @@ fn set_of(
 
 /// Reads one file below a root.
 pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
+    read_one(root, path).content
+}
+
+/// Does the same and says when the file was changed last.
+pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {
-        Ok(root) => read_entry(&root, path, FILE_LIMIT).content,
-        Err(error) => Content::Problem(ReadProblem::Other(error.to_string())),
+        Ok(root) => read_entry(&root, path, FILE_LIMIT),
+        Err(error) => FileEntry { content: Content::Problem(ReadProblem::Other(error.to_string())), modified: None },
     }
 }
 
@@ -180,6 +186,7 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
                     set.files.entry(path).or_insert(entry);
                 }
             }
+            ReadSpec::Elsewhere { root, file, shown } => set.read_elsewhere(root, file, shown),
         }
     }
     for file in pending.iter().flat_map(|record| &record.files) {
@@ -193,7 +200,12 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
 pub(crate) fn take_in(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
     let modified = Some(files.clock.now);
     for edit in edits {
-        lay_over(&mut files.files, reads, &edit.path, edit.after().map(|bytes| (bytes, modified)));
+        let grown = match &edit.kind {
+            EditKind::Append { bytes, .. } => files.bytes(&edit.path).map(|before| [before, bytes].concat()),
+            EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. } => None,
+        };
+        let after = grown.as_deref().or_else(|| edit.after());
+        lay_over(&mut files.files, reads, &edit.path, after.map(|bytes| (bytes, modified)));
     }
 }
 
@@ -231,6 +243,7 @@ fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
             (above.as_ref() == Some(dir)).then(|| path.name().ends_with(suffix))
         }
         ReadSpec::Names { dir } => (path.parent().as_ref() == Some(dir)).then_some(false),
+        ReadSpec::Elsewhere { .. } => None,
     }
 }
 
@@ -248,6 +261,18 @@ impl Reading<'_> {
             return;
         }
         let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
+        self.add(path, entry);
+    }
+
+    fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
+        // A root that is gone takes the file with it.
+        if let Ok(root) = Root::open(root) {
+            let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
+            self.add(shown, entry);
+        }
+    }
+
+    fn add(&mut self, path: &RelPath, entry: FileEntry) {
         match &entry.content {
             Content::Problem(ReadProblem::Missing) => return,
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),

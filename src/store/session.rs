@@ -19,7 +19,6 @@ use super::process::Caller;
 use super::process::Process;
 use super::project::Project;
 use crate::model::DrivenRun;
-use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::SessionEvent;
 use crate::model::SessionLine;
@@ -117,11 +116,10 @@ fn forget_old(folder: &Utf8Path) {
 }
 
 /// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
-pub(super) fn behind(project: &Project, own_dir: &Utf8Path, files: &FileSet) -> Option<Vec<SessionLine>> {
+pub(super) fn behind(project: &Project, own_dir: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
     let Holder { session, taken_at } = lease::holder_in(own_dir)?;
     let mut events = SessionLog::of(project, &session).events();
-    let run = driven(project, &files.root, &files.own, &files.state);
-    let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if *it == run));
+    let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
         Some(at) => drop(events.drain(..=at)),
         None => events.retain(|line| line.at >= taken_at),
@@ -183,3 +181,7 @@ pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> 
     }
     held
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

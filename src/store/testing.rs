@@ -112,6 +112,11 @@ pub(super) fn remove(path: &str, before: &str) -> Edit {
     Edit { path: rel(path), kind: EditKind::Remove { before: before.as_bytes().into() } }
 }
 
+pub(super) fn append(path: &str, before_len: usize, bytes: &str) -> Edit {
+    let kind = EditKind::Append { before_len: before_len as u64, bytes: bytes.into() };
+    Edit { path: rel(path), kind }
+}
+
 pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
     Candidate {
         dialect: DialectId::Ccw,

@@ -15,7 +15,7 @@ fn the_demonstration_is_short_and_leaves_nothing() {
         assert_eq!(scene["exit"], 0, "{scene}");
         assert!(!scene["output"].as_str().unwrap().contains('❌'), "{scene}");
     }
-    for dialect in ["nine-step", "ccw"] {
+    for dialect in ["nine-step", "ccw", "dotagent", "aios"] {
         assert!(scenes.iter().any(|scene| scene["dialect"] == dialect));
     }
     assert!(scenes.iter().any(|scene| scene["command"] == "piton resume --yes"), "{demo}");

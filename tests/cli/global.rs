@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 26] = [
     "list",
     "plan",
     "context",
@@ -21,8 +21,11 @@ const VERBS: [&str; 23] = [
     "abort",
     "complete",
     "resume",
+    "run",
+    "sessions",
     "history",
     "restore",
+    "repair",
     "archive",
     "setup",
     "statusline",

@@ -2,6 +2,7 @@
 
 mod aios;
 mod ccw;
+mod cleanup;
 mod demo;
 mod doctor;
 mod dotagent;
@@ -14,9 +15,12 @@ mod list;
 mod modes;
 mod nine_step;
 mod own_workflow;
+mod patch;
 mod permissions;
 pub(crate) mod projects;
+mod repair;
 mod schema;
+mod script;
 mod select;
 mod setup;
 mod status;

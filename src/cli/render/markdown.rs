@@ -7,6 +7,7 @@ use crate::model::Action;
 use crate::model::Next;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::clean;
 use crate::model::clean_line;
 use crate::ops::Body;
 use crate::ops::PlanReport;
@@ -15,9 +16,19 @@ use crate::ops::Report;
 /// Renders a plan as a check list; everything else as text in a code block.
 pub(in crate::cli) fn markdown(report: &Report) -> String {
     match &report.body {
-        Body::Plan(body) => plan(body),
+        Body::Plan(body) if body.plan.patch.is_none() => plan(body),
+        Body::Plan(_) => fenced("diff", report),
         _ => format!("```text\n{}```\n", super::text(report, false, true).into_plain()),
     }
+}
+
+/// Puts a text with lines of strangers into a block that none of them can end.
+fn fenced(language: &str, report: &Report) -> String {
+    let text = super::text(report, false, false).into_plain();
+    let text = clean(&text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{text}{fence}\n")
 }
 
 fn plan(report: &PlanReport) -> String {

@@ -1,7 +1,10 @@
 //! From reports to text: one function per report, no decisions.
 
 mod markdown;
+mod patch;
 mod plan;
+mod repair;
+mod sessions;
 mod text;
 mod yaml;
 

@@ -1,8 +1,11 @@
 //! Reports for people.
 
 use super::Page;
+use super::patch;
 use super::plan;
 use super::plural;
+use super::repair;
+use super::sessions;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
@@ -15,6 +18,7 @@ use crate::model::human_age;
 use crate::ops::ArchiveReport;
 use crate::ops::Body;
 use crate::ops::CheckpointReport;
+use crate::ops::CleanupReport;
 use crate::ops::DemoReport;
 use crate::ops::DoctorReport;
 use crate::ops::HistoryReport;
@@ -32,6 +36,10 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
     let mut tell = true;
     match &report.body {
         Body::List(list) => page.list(list),
+        Body::Plan(body) if body.plan.patch.is_some() => {
+            patch::patch(&mut page, &body.plan);
+            tell = false;
+        }
         Body::Plan(body) => {
             page.verbose |= body.plan.mode == Mode::Preflight;
             plan::plan(&mut page, body, &report.findings);
@@ -57,10 +65,16 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         }
         Body::History(history) => page.history(history),
         Body::Restore(restore) => page.restore(restore),
+        Body::Repair(repair) => repair::repair(&mut page, repair),
         Body::Archive(archive) => page.archive(archive),
+        Body::Cleanup(cleanup) => page.cleanup(cleanup),
         Body::Doctor(doctor) => page.doctor(doctor),
         Body::Setup(setup) => page.setup(setup),
         Body::Demo(demo) => page.demo(demo),
+        Body::Sessions(list) => sessions::list(&mut page, list),
+        Body::Session(detail) => sessions::show(&mut page, detail),
+        Body::Clean(report) => sessions::clean(&mut page, report),
+        Body::Import(report) => sessions::import(&mut page, report),
     }
     if tell && !report.findings.is_empty() {
         page.text.end();
@@ -182,6 +196,26 @@ impl Page {
 
     fn archive(&mut self, archive: &ArchiveReport) {
         self.text.put(Tone::Good, "✅ ").plain(format!("{} is archived in {}", archive.run, archive.to)).end();
+    }
+
+    fn cleanup(&mut self, cleanup: &CleanupReport) {
+        if cleanup.items.is_empty() {
+            self.text
+                .line(format!("Nothing that is over is older than {}.", plural(cleanup.after_days as usize, "day")));
+        }
+        for item in &cleanup.items {
+            let age = human_age(item.age_seconds);
+            match (&item.to, &item.problem) {
+                (Some(to), _) => self.text.put(Tone::Good, "✅ ").line(format!("{} is in {to}", item.path)),
+                (None, Some(problem)) => {
+                    self.text.put(Tone::Bad, "✗  ").line(format!("{} stays: {problem}", item.path))
+                }
+                (None, None) => self.text.plain("   ").line(format!("{}: {}, {age} old", item.path, item.why)),
+            };
+        }
+        if let Some(next) = cleanup.next.as_ref().filter(|_| !self.quiet) {
+            self.text.line(format!("→ {next}"));
+        }
     }
 
     fn doctor(&mut self, doctor: &DoctorReport) {

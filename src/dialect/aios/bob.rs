@@ -83,12 +83,18 @@ impl<'a> Session<'a> {
         for story in &done {
             add(&mut steps, story, Status::Completed);
         }
-        if let Some(current) = current.filter(|current| !done.contains(current)) {
-            self.cycle(&mut steps, &current);
+        let pending = self.stories("stories_pending");
+        let in_hand = current.filter(|current| !done.contains(current));
+        // A step keeps its id when its story begins, so the story that is next is laid out as it will be then.
+        let next = pending.iter().find(|story| !story.is_empty() && !done.contains(story));
+        if let Some(current) = &in_hand {
+            self.cycle(&mut steps, current);
+        } else if let Some(next) = next {
+            lay_out(&mut steps, next);
         }
-        for story in self.stories("stories_pending") {
-            let has_begun = steps.iter().any(|step| step.group.as_ref() == Some(&story));
-            if !has_begun {
+        for story in pending {
+            let is_laid_out = steps.iter().any(|step| step.group.as_ref() == Some(&story));
+            if !is_laid_out {
                 add(&mut steps, &story, Status::Pending);
             }
         }
@@ -120,13 +126,9 @@ impl<'a> Session<'a> {
         if let (Some(word), None) = (current.text(), position) {
             current.report_unknown(FindingCode::StatusUnknown, word, None);
         }
-        for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
-            let id = StepId::new(format!("{story}:{name}"));
-            let step = follow(steps, id, format!("{title} of story {story}"), Status::Pending);
-            step.short = Some(name.to_owned());
-            step.group = Some(story.to_owned());
-            step.agent = agent.map(str::to_owned);
-            step.idempotent = at != PUSH;
+        let first = steps.len();
+        lay_out(steps, story);
+        for (at, step) in steps[first..].iter_mut().enumerate() {
             step.status = self.status(at, position, &step.id);
             if step.status == Status::Failed {
                 let attempts = self.state.get("workflow").get("attempt_count").number().unwrap_or(1);
@@ -182,6 +184,18 @@ impl<'a> Session<'a> {
             let message = format!("the epic has {total} stories, and the session names {}", stories.len());
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
         }
+    }
+}
+
+/// Adds the phases of a story of which none was begun.
+fn lay_out(steps: &mut Vec<Step>, story: &str) {
+    for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
+        let id = StepId::new(format!("{story}:{name}"));
+        let step = follow(steps, id, format!("{title} of story {story}"), Status::Pending);
+        step.short = Some(name.to_owned());
+        step.group = Some(story.to_owned());
+        step.agent = agent.map(str::to_owned);
+        step.idempotent = at != PUSH;
     }
 }
 

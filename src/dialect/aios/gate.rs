@@ -55,6 +55,15 @@ pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) 
         .max_by(|left, right| (left.at, left.iteration, &left.file).cmp(&(right.at, right.iteration, &right.file)))
 }
 
+/// Returns every gate of a story that can be read, the oldest first.
+pub(super) fn all(files: &FileSet, story: &str) -> Vec<Gate> {
+    let paths = files.files.keys().filter(|path| is_gate(path));
+    let read = paths.filter_map(|path| read(files, path, files.bytes(path)?).ok()?);
+    let mut gates: Vec<Gate> = read.filter(|gate| same_id(&gate.story, story)).collect();
+    gates.sort_by(|left, right| (left.at, left.iteration, &left.file).cmp(&(right.at, right.iteration, &right.file)));
+    gates
+}
+
 /// Tells whether a path is that of a gate file: `docs/qa/gates/{epic}.{story}-{slug}.yml`.
 pub(super) fn is_gate(path: &RelPath) -> bool {
     let is_data = [".yml", ".yaml", ".json"].iter().any(|end| path.name().ends_with(end));

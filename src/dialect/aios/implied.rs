@@ -84,7 +84,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
 }
 
 /// Returns the gate files by the story they are about.
-fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
+pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
         if let Some(bytes) = &entry.look {

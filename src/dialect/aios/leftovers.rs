@@ -3,6 +3,10 @@
 
 use super::kind;
 use super::kind::Sort;
+use super::locks;
+use super::places;
+use super::places::Area;
+use crate::dialect::Leftover;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -13,6 +17,31 @@ use crate::model::quoted;
 const COPY: &str = ".bak";
 const MIGRATED: &str = ".migrated";
 const DISCARDED: &str = ".discarded";
+
+/// Returns the files that no run needs (cleanup of the seed, 6.3). What was migrated stays: its system reads it (C-30).
+pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
+    let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
+    let files = listing.entries.iter().filter(|entry| !entry.is_dir);
+    let found = files.filter_map(|entry| {
+        let (path, place) = (&entry.path, places::place(entry.path.as_str())?);
+        let name = path.name();
+        let leftover = |why: &'static str| Some(Leftover { file: path.clone(), why, holder: None });
+        let is_lock = place.area == Area::Locks || (place.area == Area::Runtime && name.ends_with(".lock"));
+        if is_lock {
+            let holder = entry.look.as_deref().and_then(locks::holder);
+            return Some(Leftover { holder, ..leftover("a lock whose process is gone")? });
+        }
+        if is_temporary(name) && place.area.holds_states() {
+            return leftover("a temporary file of a write that was cut off");
+        }
+        let original = original_of(path)?;
+        if name.ends_with(COPY) {
+            return if is_there(&original) { None } else { leftover("a copy of a state that is not there any more") };
+        }
+        if name.ends_with(MIGRATED) { None } else { leftover("a state that was discarded") }
+    });
+    found.collect()
+}
 
 /// Tells whether a name is that of a file that a writer left (C-26).
 pub(super) fn is_temporary(name: &str) -> bool {

@@ -63,6 +63,12 @@ fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<Driver, S
     Ok(Driver { pid, name: format!("{owner}, by the lock {path}"), since })
 }
 
+/// Returns the process that a lock names.
+pub(super) fn holder(bytes: &[u8]) -> Option<u32> {
+    let node = kind::parse(bytes).ok()?;
+    number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)
+}
+
 fn number(node: &Node, key: &str) -> Option<i64> {
     text(get(node, key)?)?.trim().parse().ok()
 }

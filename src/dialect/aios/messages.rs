@@ -48,7 +48,7 @@ impl Situation {
         match plan.verdict {
             Verdict::Complete | Verdict::Nothing => Self::Over,
             Verdict::Blocked if findings.iter().any(is_lost) => Self::Cannot,
-            Verdict::Resume | Verdict::Confirm | Verdict::Blocked if !plan.steps.invalid.is_empty() => Self::Partial,
+            Verdict::Resume | Verdict::Confirm if !plan.steps.invalid.is_empty() => Self::Partial,
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked => Self::Resume,
         }
     }

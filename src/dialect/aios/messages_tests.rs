@@ -233,7 +233,8 @@ fn the_situation_follows_from_verdict_and_findings() {
         (Verdict::Resume, vec![], false, Situation::Resume),
         (Verdict::Confirm, vec![found(FindingCode::StoryDrift, "x")], false, Situation::Resume),
         (Verdict::Confirm, vec![], true, Situation::Partial),
-        (Verdict::Blocked, blocking(FindingCode::LiveOwner), false, Situation::Resume),
+        // The conflict is told first.
+        (Verdict::Blocked, blocking(FindingCode::LiveOwner), true, Situation::Resume),
         (Verdict::Blocked, blocking(FindingCode::Rejected), false, Situation::Resume),
         (Verdict::Blocked, blocking(FindingCode::StoryMissing), true, Situation::Cannot),
         (Verdict::Blocked, blocking(FindingCode::PlanMissing), false, Situation::Cannot),

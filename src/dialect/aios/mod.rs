@@ -32,6 +32,7 @@ mod places;
 mod point;
 mod probe;
 mod qa_loop;
+mod rebuild;
 mod record;
 mod settings;
 mod shelf;
@@ -40,6 +41,7 @@ mod steps;
 mod story;
 mod story_cycle;
 mod subject;
+mod suggest;
 mod surgery;
 #[cfg(test)]
 mod testing;
@@ -48,12 +50,15 @@ mod write;
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::LogBlock;
 use crate::dialect::Probed;
 use crate::dialect::Weighed;
+use crate::dialect::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
+use crate::model::ChangeKind;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
@@ -65,9 +70,13 @@ use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 
 use kind::Kind;
 
@@ -95,6 +104,10 @@ impl Dialect for Aios {
         probe::probe(listing)
     }
 
+    fn leftovers(&self, listing: &Listing) -> Vec<Leftover> {
+        leftovers::leftovers(listing)
+    }
+
     fn load(&self, files: &FileSet) -> Loaded {
         match Kind::of(files) {
             Ok(kind) => {
@@ -113,12 +126,19 @@ impl Dialect for Aios {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        if let ChangeKind::Repair(_) = &change.kind {
+            return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
+        }
         match Kind::of(files) {
             Ok(kind) => write::edit(kind, files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
         }
+    }
+
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, at)
     }
 
     fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
@@ -133,7 +153,7 @@ impl Dialect for Aios {
         write::put_away(files).map(|()| None)
     }
 
-    fn native(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan, findings)
     }
 
@@ -159,6 +179,11 @@ impl Dialect for Aios {
 
     fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
         Some(messages::log(run, plan, findings, at))
+    }
+
+    fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {
+        Kind::of(files)
+            .map_or_else(|finding| Suggestions::none(finding.message), |kind| suggest::suggest(kind, files, run))
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

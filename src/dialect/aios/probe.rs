@@ -19,6 +19,7 @@ use super::messages;
 use super::places;
 use super::places::Area;
 use super::places::Place;
+use super::rebuild;
 use super::shelf::Located;
 use super::shelf::Shelf;
 use super::subject;
@@ -174,6 +175,12 @@ impl<'a> Prober<'a> {
             let state = backup.as_ref().and_then(|path| self.looked_at(path));
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
+            if state.is_none() {
+                reads.extend(rebuild::witnesses_of_epic(self.listing, base, path));
+            }
+        }
+        if kind == Kind::QaLoop {
+            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
         }
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }
@@ -184,7 +191,10 @@ impl<'a> Prober<'a> {
         if let Some(story) = identity.story {
             self.stories.insert((base.to_owned(), story.to_lowercase()));
         }
-        let reads = vec![ReadSpec::File(path.clone())];
+        let mut reads = vec![ReadSpec::File(path.clone())];
+        if kind == Kind::QaLoop {
+            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
+        }
         self.found.push(Found { path, base, kind, run: identity.run, stamp: identity.stamp, reads });
     }
 
@@ -206,6 +216,9 @@ impl<'a> Prober<'a> {
             let finding = Finding::new(FindingCode::StateLeftover, message).at(path);
             let fix = "bring the plan and the stories back from git, or remove the file";
             self.probed.findings.push(Finding { severity, ..finding.fix(fix) });
+            if state.is_ended() {
+                self.ended(path, base, &state);
+            }
         } else if state.is_ended() {
             let is_completed = state.status.as_deref() == Some("completed");
             if is_completed {
@@ -217,6 +230,7 @@ impl<'a> Prober<'a> {
             let finding =
                 if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
             self.probed.findings.push(finding);
+            self.ended(path, base, &state);
             // Nothing is left that a story could hold up.
             let drift = found
                 .drift
@@ -234,10 +248,20 @@ impl<'a> Prober<'a> {
         }
     }
 
+    /// Keeps the state of an epic that is over for whoever names it.
+    fn ended(&mut self, path: &RelPath, base: &str, state: &State) {
+        let mut reads = vec![ReadSpec::File(path.clone())];
+        reads.extend(places::backup_of(path).map(ReadSpec::File));
+        reads.extend(self.documents(base, state));
+        self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
+    }
+
     fn tell_of(&mut self, documents: &[ReadSpec]) {
         self.told.extend(documents.iter().filter_map(|spec| match spec {
             ReadSpec::File(path) => Some(path.clone()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
+                None
+            }
         }));
     }
 

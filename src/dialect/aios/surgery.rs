@@ -277,3 +277,7 @@ fn first_stamp(node: &Node) -> Option<&str> {
 fn is_stamp(text: &str) -> bool {
     text.as_bytes().get(10) == Some(&b'T') && Timestamp::parse(text, 0).is_ok()
 }
+
+#[cfg(test)]
+#[path = "surgery_tests.rs"]
+mod tests;

@@ -17,8 +17,10 @@ mod parts;
 mod probe;
 mod raw;
 mod read;
+mod rebuild;
 mod rules;
 mod session;
+mod suggest;
 mod task;
 mod todo;
 mod write;
@@ -44,9 +46,13 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
 use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the session folders of Claude-Code-Workflow.
 pub(crate) struct Ccw;
@@ -76,6 +82,10 @@ impl Dialect for Ccw {
         write::edit(files, change)
     }
 
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces)
+    }
+
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let in_tasks = path.parent().is_some_and(|parent| parent.name() == layout::TASK_DIR);
         match path.name() {
@@ -93,12 +103,16 @@ impl Dialect for Ccw {
         manifest::enter(register, file, to)
     }
 
-    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan)
     }
 
     fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
         notices::notices(run, plan, findings)
+    }
+
+    fn suggest(&self, files: &FileSet, _run: &Run, done: &[StepId]) -> Suggestions {
+        suggest::suggest(files, done)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {

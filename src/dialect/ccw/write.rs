@@ -9,11 +9,13 @@ use super::book::Book;
 use super::draft::Draft;
 use super::draft::TaskDraft;
 use super::raw;
+use super::rebuild;
 use super::rules;
 use super::rules::Word;
 use super::task;
 use super::task::Place;
 use crate::dialect::EditError;
+use crate::dialect::edits_of;
 use crate::dialect::json::Json;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -44,6 +46,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Approve { .. } => {
             return Err(EditError::Unsupported("CCW has no gates: there is nothing to approve".to_owned()));
         }
+        ChangeKind::Repair(traces) => return Ok(edits_of(files, rebuild::reconstruct(files, traces)?)),
         ChangeKind::Start(_) => {
             return Err(EditError::Unsupported("CCW sessions are started by /workflow:session:start".to_owned()));
         }

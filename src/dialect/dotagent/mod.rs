@@ -16,6 +16,7 @@ pub(super) mod own;
 mod place;
 mod probe;
 mod read;
+mod rebuild;
 mod rules;
 mod start;
 mod state;
@@ -27,6 +28,7 @@ use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::NO_OTHER_VOICE;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
@@ -40,9 +42,11 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the two state files of the dotagent workflow.
 pub(crate) struct Dotagent;
@@ -76,6 +80,14 @@ impl Dialect for Dotagent {
         }
     }
 
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        if own::is_own(files) {
+            Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+        } else {
+            rebuild::reconstruct(files, at)
+        }
+    }
+
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let path = path.as_str();
         if place::base_of(path, layout::PHASE_FILE).is_some() {
@@ -96,7 +108,7 @@ impl Dialect for Dotagent {
         archive::archive(files, at)
     }
 
-    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         if rules::is_built_in(run) { native::native(run, plan) } else { own::native(run, plan) }
     }
 

@@ -10,6 +10,7 @@ use super::execution::Presence;
 use super::output::Found;
 use super::read::Book;
 use super::read::is_rebuilt;
+use super::rebuild;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::rules::Word;
@@ -18,6 +19,7 @@ use super::steps;
 use super::tasks;
 use super::tasks::Left;
 use crate::dialect::EditError;
+use crate::dialect::edits_of;
 use crate::dialect::json::Document;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -41,6 +43,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(spec, change.at);
     }
+    if let ChangeKind::Repair(_) = &change.kind {
+        return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
+    }
     let mut writer = Writer::open(files, change.at)?;
     match &change.kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -62,7 +67,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
-        ChangeKind::Start(_) => {}
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {}
     }
     Ok(writer.into_edits())
 }

@@ -9,6 +9,7 @@ mod native;
 mod probe;
 mod raw;
 mod read;
+mod rebuild;
 mod rules;
 mod sent_back;
 mod stand;
@@ -33,8 +34,11 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Timestamp;
+use crate::model::Traces;
 
 /// Speaks the state file of the nine-step workflow plugin.
 pub(crate) struct NineStep;
@@ -68,6 +72,10 @@ impl Dialect for NineStep {
         write::edit(files, change)
     }
 
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces, at)
+    }
+
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         probe::is_marked(path.as_str()).then_some("nine-step-state")
     }
@@ -89,7 +97,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::plan(run, plan)
     }
 

@@ -4,6 +4,7 @@
 use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
+use super::workspace::plan_by_convention;
 use crate::dialect::Former;
 use crate::dialect::Probed;
 use crate::dialect::json::Json;
@@ -84,7 +85,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     let candidates = drop_left_behind(found, &mut findings);
-    Probed { candidates, findings }
+    Probed { candidates, findings, ..Probed::default() }
 }
 
 impl Prober<'_> {
@@ -154,10 +155,14 @@ impl Prober<'_> {
         };
         let own = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
         let backup = super::read::backup_of(&state);
+        let is_torn = name.is_none();
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
+        // Of a state that does not parse the plan may tell how many phases there are.
+        let plan = RelPath::parse(&plan_by_convention(&name, self.config)).ok().filter(|_| is_torn);
         Candidate {
             dialect: DialectId::NineStep,
-            name: name.filter(|name| !name.is_empty()).unwrap_or(fallback),
-            reads: std::iter::once(state.clone()).chain(backup).map(ReadSpec::File).collect(),
+            name,
+            reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
             state,
             own,
             rank: None,

@@ -41,7 +41,7 @@ fn path(files: &FileSet, feature: &str) -> Result<RelPath, EditError> {
     path.map_err(|error| EditError::Unsupported(format!("the configured folder cannot be used: {error}")))
 }
 
-fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
+pub(super) fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
     let config = &files.config.nine_step;
     let prefix = config.branch_prefixes.first().map_or("feature", String::as_str);
     let branch = spec.branch.clone().unwrap_or_else(|| format!("{prefix}/{}", spec.feature));

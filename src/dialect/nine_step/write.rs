@@ -15,6 +15,7 @@ use super::raw::Source;
 use super::raw::State;
 use super::read;
 use super::read::Opened;
+use super::rebuild;
 use super::rules::Place;
 use super::rules::StepNumber;
 use super::rules::Word;
@@ -22,6 +23,7 @@ use super::rules::approves;
 use super::start;
 use super::workspace;
 use crate::dialect::EditError;
+use crate::dialect::edits_of;
 use crate::dialect::json::Document;
 use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
@@ -72,6 +74,9 @@ const IMPORTED: [&str; 10] =
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(files, spec, change.at);
+    }
+    if let ChangeKind::Repair(traces) = &change.kind {
+        return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
     let opened = open(files)?;
     let before = Arc::clone(opened.bytes);
@@ -167,7 +172,9 @@ impl<'a> Writer<'a> {
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
-            ChangeKind::Start(_) => Err(EditError::Unsupported("the run has begun already".to_owned())),
+            ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+                Err(EditError::Unsupported("the run has begun already".to_owned()))
+            }
         }
     }
 

@@ -260,6 +260,8 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     /// What the tree says afterwards is held to what was asked for by the editor itself; here the bytes are.
     #[test]
     fn only_the_bytes_of_the_value_change(text in document(), value in value()) {

@@ -222,6 +222,18 @@ epic_state:\r
     }
 
     #[test]
+    fn a_state_that_moved_since_the_plan_is_not_written_over() {
+        let sandbox = sandbox(FLOW);
+        let plan = sandbox.piton(["plan"]).run();
+        let revision = plan.at("/data/run/revision").as_str().unwrap().to_owned();
+        let moved = FLOW.replace("name: Top", "name: Summit");
+        sandbox.file(STATE, &moved);
+        sandbox.piton(["begin", "5.1", "--if-revision", &revision]).run().expect_code(6);
+        assert_eq!(sandbox.read(STATE), moved);
+        assert!(!sandbox.exists(&format!("{STATE}.bak")));
+    }
+
+    #[test]
     fn what_cannot_be_edited_alone_is_refused_with_its_line() {
         let shared = FLOW
             .replace("5.1: { status: pending", "5.1: { status: &s pending")

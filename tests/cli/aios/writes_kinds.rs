@@ -150,7 +150,7 @@ fn a_session_of_bob_goes_through_the_phases_of_its_stories() {
             ("run 12.1:checkpoint", "resume --yes"),
             ("run 12.1:checkpoint", "finish 12.1:checkpoint --status waiting_approval"),
             ("approve 12.1:checkpoint", "approve 12.1:checkpoint"),
-            ("run 12.2", "begin 12.2"),
+            ("run 12.2:validation", "begin 12.2:validation"),
             ("retry 12.2:validation", "finish 12.2:validation --status failed --error unclear"),
             ("retry 12.2:validation", "begin 12.2:validation"),
         ],

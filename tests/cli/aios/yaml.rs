@@ -88,6 +88,7 @@ fn stamps_are_read_with_and_without_quotes_and_as_numbers() {
         );
         sandbox.file(".aiox/workflow-state/1.1-state.yaml", &text);
         sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** Draft\n");
+        sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** Draft\n");
         let plan = sandbox.piton(["plan"]).run().expect_code(0);
         assert_eq!(plan.at("/data/age/seconds"), 1_800, "{stamp}: {plan}");
     }

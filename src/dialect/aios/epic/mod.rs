@@ -8,6 +8,7 @@ mod steps;
 
 pub(super) use state::State;
 pub(super) use state::Wave;
+pub(super) use state::id_of;
 pub(super) use steps::FINAL;
 pub(super) use steps::status_of;
 

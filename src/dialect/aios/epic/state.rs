@@ -111,7 +111,7 @@ impl Wave {
 }
 
 /// Returns the id that the name of a file says.
-fn id_of(path: &RelPath) -> String {
+pub(in crate::dialect::aios) fn id_of(path: &RelPath) -> String {
     let name = path.name();
     let name = name.strip_prefix("epic-").unwrap_or(name);
     let stem = ["-state.yaml", "-pipeline.json"].iter().find_map(|end| name.strip_suffix(end));

@@ -56,6 +56,18 @@ pub(super) struct Seen {
     pub(super) counts: bool,
 }
 
+impl Seen {
+    /// Returns the word for another status in the manner of this one.
+    pub(super) fn word_for(&self, wanted: StoryStatus) -> String {
+        if self.status == wanted { self.raw.clone() } else { status::word_like(&self.raw, wanted) }
+    }
+}
+
+/// Reads a value as a status.
+pub(super) fn status_of(value: &str) -> StoryStatus {
+    status::meaning(status::core(value)).status
+}
+
 /// Is one checkbox of the tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {

@@ -112,6 +112,36 @@ pub(super) fn is_no_status(value: &str) -> bool {
     is_template || word.is_empty() || FALSE_FRIENDS.contains(&word.as_str())
 }
 
+/// Returns a status as a writer who wrote `like` would write it: in the same language, case and joint between words.
+pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
+    let word = fold(like);
+    let speaks = |words: &[(StoryStatus, &[&str])]| words.iter().any(|(_, words)| words.contains(&word.as_str()));
+    let words: &[&str] = match wanted {
+        StoryStatus::InProgress if speaks(&PORTUGUESE) => &["Em", "Progresso"],
+        StoryStatus::InProgress if speaks(&SPANISH) => &["En", "Progreso"],
+        StoryStatus::InProgress => &["In", "Progress"],
+        StoryStatus::InReview if speaks(&PORTUGUESE) => &["Em", "Revisão"],
+        StoryStatus::InReview if speaks(&SPANISH) => &["En", "Revisión"],
+        StoryStatus::InReview => &["In", "Review"],
+        StoryStatus::Done if speaks(&PORTUGUESE) => &["Concluído"],
+        StoryStatus::Done if speaks(&SPANISH) => &["Completado"],
+        StoryStatus::Done => &["Done"],
+        StoryStatus::Draft
+        | StoryStatus::Ready
+        | StoryStatus::TerminalOther
+        | StoryStatus::Blocked
+        | StoryStatus::Unknown => &[wanted.as_str()],
+    };
+    let joint = like.chars().find(|c| matches!(c, ' ' | '_' | '-')).map_or_else(String::new, String::from);
+    let joined = words.join(&joint);
+    let has = |is: fn(char) -> bool| like.chars().any(is);
+    match (has(char::is_lowercase), has(char::is_uppercase)) {
+        (true, false) => joined.to_lowercase(),
+        (false, true) => joined.to_uppercase(),
+        (true, true) | (false, false) => joined,
+    }
+}
+
 /// Returns the letters and digits in lower case and without accents.
 pub(super) fn fold(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(plain).collect()

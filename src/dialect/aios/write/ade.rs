@@ -54,7 +54,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 quoted(writer.run.id.as_str())
             ));
         }
-        ChangeKind::Start(_) => return no_word("a master orchestration is begun by its own command".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a master orchestration is begun by its own command".to_owned());
+        }
     }
     for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
         writer.sheet.touch(stamp)?;

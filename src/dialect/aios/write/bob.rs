@@ -57,7 +57,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => {
             return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
         }
-        ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
     }
     writer.sheet.touch(UPDATED)?;
     Ok(writer.sheet.into_edits())
@@ -90,21 +90,29 @@ impl Writer<'_> {
     }
 
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
-        match self.target(step)? {
-            Target::Phase(story, at) => {
-                self.forget(at)?;
-                self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
-                self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
-            }
-            Target::Story(story) => {
-                let written = self.as_written(&story);
-                self.sheet.set_text(&format!("{PROGRESS}/current_story"), &written)?;
-                self.forget(0)?;
-                self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[0].1)?;
-                self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
-                self.action("STORY_STARTED", Some(&written), Some(PHASES[0].1))
-            }
+        let (story, at) = match self.target(step)? {
+            Target::Phase(story, at) => (story, at),
+            Target::Story(story) => (story, 0),
+        };
+        let is_new = self.take_up(&story)?;
+        self.forget(at)?;
+        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
+        let word = if is_new { "STORY_STARTED" } else { "PHASE_CHANGE" };
+        let written = if is_new { self.as_written(&story) } else { story };
+        self.action(word, Some(&written), Some(PHASES[at].1))
+    }
+
+    /// Makes a story the one in hand. Tells whether it was not yet.
+    fn take_up(&mut self, story: &str) -> Result<bool, EditError> {
+        let current = format!("{PROGRESS}/current_story");
+        if self.sheet.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
+            return Ok(false);
         }
+        let written = self.as_written(story);
+        self.sheet.set_text(&current, &written)?;
+        self.forget(0)?;
+        self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
+        Ok(true)
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -112,6 +120,7 @@ impl Writer<'_> {
             let step = &outcome.step;
             return no_word(format!("a story goes through its phases: begin {step}, then finish them one by one"));
         };
+        self.take_up(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
             self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
             return self.action("CHECKPOINT_REACHED", Some(&story), Some(PHASES[at].1));
@@ -132,6 +141,7 @@ impl Writer<'_> {
     fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Phase(story, at) => {
+                self.take_up(&story)?;
                 self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }

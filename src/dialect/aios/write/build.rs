@@ -40,7 +40,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::Start(_) => return no_word("a build is begun by its own runner".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a build is begun by its own runner".to_owned());
+        }
     }
     if build::load(files).run.is_none() {
         return no_word(format!("{} says nothing about a build", files.state));

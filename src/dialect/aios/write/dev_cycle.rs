@@ -51,7 +51,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.complete()?,
-        ChangeKind::Start(_) => return no_word("a development cycle is begun by its own runner".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a development cycle is begun by its own runner".to_owned());
+        }
     }
     writer.sheet.touch("/lastUpdated")?;
     Ok(writer.sheet.into_edits())

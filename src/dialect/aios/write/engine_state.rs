@@ -30,7 +30,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                     .to_owned(),
             );
         }
-        ChangeKind::Start(_) => return no_word("a workflow engine is begun by its own command".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a workflow engine is begun by its own command".to_owned());
+        }
     };
     sheet.set_text("/engine_state/status", word)?;
     sheet.touch("/engine_state/updated_at")?;

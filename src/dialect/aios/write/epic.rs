@@ -49,7 +49,9 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { .. } => writer.status("active")?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::Start(_) => return no_word("an epic is begun by its own workflow".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("an epic is begun by its own workflow".to_owned());
+        }
     }
     let updated = writer.at("updated_at");
     writer.sheet.touch(&updated)?;

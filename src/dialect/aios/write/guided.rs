@@ -43,7 +43,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { settled, .. } => writer.resume(settled)?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::Start(_) => return no_word("a guided workflow is begun by its own command".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a guided workflow is begun by its own command".to_owned());
+        }
     }
     writer.sheet.touch("/updated_at")?;
     Ok(writer.sheet.into_edits())

@@ -78,6 +78,7 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => None,
     };
     match part {

@@ -56,7 +56,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
-        ChangeKind::Start(_) => return no_word("a development cycle is begun by its own runner".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a development cycle is begun by its own runner".to_owned());
+        }
     }
     Ok(writer.sheet.into_edits())
 }

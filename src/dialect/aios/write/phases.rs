@@ -47,7 +47,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
-        ChangeKind::Start(_) => return no_word("these phases are begun by their own command".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("these phases are begun by their own command".to_owned());
+        }
     }
     writer.sheet.touch("/updatedAt")?;
     Ok(writer.sheet.into_edits())

@@ -55,7 +55,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::Start(_) => return no_word("a QA loop is begun by its own workflow".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("a QA loop is begun by its own workflow".to_owned());
+        }
     }
     writer.sheet.touch("/updatedAt")?;
     Ok(writer.sheet.into_edits())

@@ -57,7 +57,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
-        ChangeKind::Start(_) => return no_word("an orchestration is begun by its own command".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
+            return no_word("an orchestration is begun by its own command".to_owned());
+        }
     }
     sheet.touch("/updated_at")?;
     Ok(sheet.into_edits())

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::definition::Definition;
-use super::definition::Text;
-use super::parse::Problems;
+use crate::dialect::fields::Problems;
+use crate::dialect::fields::Text;
 use crate::dialect::yaml::Place;
 
 /// Adds what is wrong with the steps taken together.

@@ -7,6 +7,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::dialect::fields::Text;
 use crate::dialect::yaml::Place;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
@@ -20,13 +21,6 @@ pub(super) struct Definition {
     pub(super) name: String,
     pub(super) description: Option<String>,
     pub(super) steps: Vec<StepDefinition>,
-}
-
-/// Is a text with its place in the file.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) place: Place,
 }
 
 /// Is one step of a workflow.

@@ -7,14 +7,17 @@ use super::definition::Output;
 use super::definition::PartDefinition;
 use super::definition::PhaseDefinition;
 use super::definition::StepDefinition;
-use super::definition::Text;
+use crate::dialect::fields::Fields;
+use crate::dialect::fields::Problems;
+use crate::dialect::fields::Text;
+use crate::dialect::fields::identifier;
+use crate::dialect::fields::items;
+use crate::dialect::fields::text_of;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Member;
 use crate::dialect::yaml::Node;
 use crate::dialect::yaml::Place;
 use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 use crate::model::RelPath;
@@ -50,16 +53,16 @@ pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
     match yaml::parse(bytes) {
         Ok(root) => tree(file, &root),
         Err(error) => {
-            let mut problems = Problems { file, findings: Vec::new() };
+            let mut problems = Problems::of(file);
             problems.add(error.place, error.message, "correct the syntax");
-            Parsed { definition: Definition::default(), findings: problems.findings }
+            Parsed { definition: Definition::default(), findings: problems.in_order() }
         }
     }
 }
 
 /// Reads a definition from a tree: of a file, or of the copy that a run stores.
 pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
-    let mut problems = Problems { file, findings: Vec::new() };
+    let mut problems = Problems::of(file);
     let mut definition = Definition::default();
     if let Some(mut map) = Fields::of(root, "a workflow", &WORKFLOW_KEYS, &mut problems) {
         let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
@@ -69,87 +72,7 @@ pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
         resolve_order(&mut definition.steps);
         check::check(&definition, &mut problems);
     }
-    problems.findings.sort_by_key(|finding| (finding.line, finding.column));
-    Parsed { definition, findings: problems.findings }
-}
-
-/// Collects what is wrong with a file.
-pub(super) struct Problems<'a> {
-    file: &'a RelPath,
-    findings: Vec<Finding>,
-}
-
-impl Problems<'_> {
-    pub(super) fn add(&mut self, place: Place, message: impl Into<String>, fix: impl Into<String>) {
-        let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
-        self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
-    }
-}
-
-/// Takes the keys of one mapping.
-struct Fields<'a> {
-    members: Vec<&'a Member>,
-    what: &'static str,
-}
-
-impl<'a> Fields<'a> {
-    /// Reports keys that do not exist, each with the nearest that does.
-    fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
-        let Kind::Map(members) = &node.kind else {
-            let message = format!("{what} is a mapping with the keys {}, not {}", keys.join(", "), node.what());
-            problems.add(node.place, message, format!("write it as a mapping with the keys {}", keys.join(", ")));
-            return None;
-        };
-        for member in members.iter().filter(|member| !keys.contains(&member.key.as_str())) {
-            let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
-            let fix = match nearest(&member.key, keys) {
-                Some(key) => format!("did you mean `{key}`?"),
-                None => format!("its keys are {}", keys.join(", ")),
-            };
-            problems.add(member.place, format!("{message}; {fix}"), fix);
-        }
-        Some(Self { members: members.iter().collect(), what })
-    }
-
-    /// Returns the value of a key; one without a value counts as left out.
-    fn take(&mut self, key: &str) -> Option<&'a Node> {
-        let at = self.members.iter().position(|member| member.key == key)?;
-        let member = self.members.remove(at);
-        (member.value.kind != Kind::Null).then_some(&member.value)
-    }
-
-    fn text(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
-        let node = self.take(key)?;
-        text_of(node, &format!("`{key}` of {}", self.what), problems)
-    }
-
-    fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
-        let node = self.take(key)?;
-        match &node.kind {
-            Kind::Bool(value) => Some(*value),
-            Kind::Null | Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {
-                let message = format!("`{key}` of {} is true or false, not {}", self.what, node.what());
-                problems.add(node.place, message, "write true or false");
-                None
-            }
-        }
-    }
-}
-
-fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
-    match &node.kind {
-        Kind::Text(text) | Kind::Number(text) if !text.trim().is_empty() => {
-            Some(Text { text: text.clone(), place: node.place })
-        }
-        Kind::Text(_) => {
-            problems.add(node.place, format!("{what} is empty"), "write a text, or leave the key out");
-            None
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
-            problems.add(node.place, format!("{what} is text, not {}", node.what()), "write a text");
-            None
-        }
-    }
+    Parsed { definition, findings: problems.in_order() }
 }
 
 fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
@@ -195,24 +118,6 @@ fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'
     steps(list, Some(&PhaseDefinition { id: id.text, title }), problems)
 }
 
-fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> &'a [Node] {
-    match &node.kind {
-        Kind::List(items) if !items.is_empty() => items,
-        Kind::List(_) => {
-            problems.add(node.place, format!("{what} is an empty list"), "add at least one");
-            &[]
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
-            problems.add(
-                node.place,
-                format!("{what} is a list, not {}", node.what()),
-                "write each with a leading `- `",
-            );
-            &[]
-        }
-    }
-}
-
 fn steps(node: &Node, phase: Option<&PhaseDefinition>, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
     let items = items(node, "`steps`", problems).iter();
     items.filter_map(|item| step(item, phase, problems)).collect()
@@ -243,19 +148,6 @@ fn step(node: &Node, phase: Option<&PhaseDefinition>, problems: &mut Problems<'_
         id: id?,
     };
     Some(read)
-}
-
-/// Ids end up in commands and in the names of files.
-fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
-    let id = text_of(node, what, problems)?;
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {
-        return Some(id);
-    }
-    let message = format!("`{}` is no id", clean_line(&id.text, 60));
-    let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
-    problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
-    None
 }
 
 fn depends_on(node: &Node, problems: &mut Problems<'_>) -> Vec<Text> {
@@ -416,26 +308,4 @@ fn resolve_order(steps: &mut [StepDefinition]) {
         step.depends_on = Some(before.take().into_iter().collect());
         before = Some(step.id.clone());
     }
-}
-
-/// Returns the key that was probably meant.
-fn nearest<'a>(key: &str, keys: &[&'a str]) -> Option<&'a str> {
-    let distances = keys.iter().map(|other| (distance(&key.to_lowercase(), other), *other));
-    let (distance, nearest) = distances.min()?;
-    (distance <= 3 && distance < nearest.len()).then_some(nearest)
-}
-
-/// Counts the letters that have to be changed, added or left out.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, left) in from.chars().take(100).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, right) in to.iter().enumerate() {
-            let change = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }

@@ -13,6 +13,7 @@ use super::state;
 use super::state::Opened;
 use super::state::word;
 use crate::dialect::EditError;
+use crate::dialect::NO_OTHER_VOICE;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
 use crate::model::Change;
@@ -169,6 +170,7 @@ impl Writer {
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
+            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned())),
             ChangeKind::Start(_) => Err(EditError::Unsupported("this run has begun already".to_owned())),
         }
     }

@@ -7,6 +7,7 @@ use super::files;
 use super::state;
 use crate::dialect::Dialect as _;
 use crate::dialect::nine_step::NineStep;
+use crate::dialect::nine_step::native::plan as in_own_words;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Next;
@@ -117,7 +118,7 @@ fn in_a_linked_worktree_the_plan_is_named_absolutely() {
 #[test]
 fn the_native_plan_is_the_resume_plan_of_the_plugin() {
     let run = super::run(&rejected_review());
-    let native = NineStep.native(&run, &plan(&run, next("2:3", Action::Return, Some("backend-developer"))), &[]);
+    let native = in_own_words(&run, &plan(&run, next("2:3", Action::Return, Some("backend-developer"))));
     assert_eq!(
         native["resume_plan"],
         json!({"next_phase": 2, "next_step": 3, "next_agent": "backend-developer", "reason": "Address code-reviewer feedback"})
@@ -130,15 +131,15 @@ fn the_native_plan_is_the_resume_plan_of_the_plugin() {
     assert_eq!(native["current_state"]["last_step"], json!(4));
     assert_eq!(native["prompt"], json!("Proceed with resume? [Y/n]"));
 
-    let gate = NineStep.native(&run, &plan(&run, next("2:2.5", Action::Approve, Some("user"))), &[]);
+    let gate = in_own_words(&run, &plan(&run, next("2:2.5", Action::Approve, Some("user"))));
     assert_eq!(gate["resume_plan"]["next_step"], json!(2.5));
     assert_eq!(gate["resume_plan"]["reason"], json!("User approval required"));
 
-    let merge = NineStep.native(&run, &plan(&run, next("3:9", Action::Merge, Some("git-worktree-manager"))), &[]);
+    let merge = in_own_words(&run, &plan(&run, next("3:9", Action::Merge, Some("git-worktree-manager"))));
     assert_eq!(merge["resume_plan"]["next_step"], Value::Null);
     assert_eq!(merge["resume_plan"]["next_agent"], json!("git-worktree-manager"));
 
     let closed = super::run(&state("{\"phase\": 1, \"step\": 9, \"status\": \"completed\"}", "\"total_phases\": 2"));
-    let native = NineStep.native(&closed, &plan(&closed, next("2:1", Action::Run, Some("project-planner"))), &[]);
+    let native = in_own_words(&closed, &plan(&closed, next("2:1", Action::Run, Some("project-planner"))));
     assert_eq!(native["resume_plan"]["reason"], json!("Phase 1 completed; phase 2 begins at step 1"));
 }

@@ -397,7 +397,11 @@ proptest! {
             }
             ChangeKind::Pause { .. } => prop_assert_eq!(run.status, crate::model::RunStatus::Paused),
             ChangeKind::Resume { .. } => prop_assert_eq!(run.resumes, 1),
-            ChangeKind::Approve { .. } | ChangeKind::Abort { .. } | ChangeKind::Complete { .. } | ChangeKind::Start(_) => {}
+            ChangeKind::Approve { .. }
+            | ChangeKind::Abort { .. }
+            | ChangeKind::Complete { .. }
+            | ChangeKind::Repair(_)
+            | ChangeKind::Start(_) => {}
         }
     }
 }

@@ -1,0 +1,36 @@
+//! A patch: the diff byte for byte, and around it comments that no program takes for a part of it.
+
+use super::Page;
+use crate::cli::output::Tone;
+use crate::model::Patch;
+use crate::model::Plan;
+use crate::model::RunId;
+use crate::model::clean_line;
+
+/// Writes the suggested edits of a plan.
+pub(super) fn patch(page: &mut Page, plan: &Plan) {
+    let Some(patch) = &plan.patch else { return };
+    head(page, &plan.run.id, patch);
+    for file in &patch.files {
+        file.reasons.iter().for_each(|reason| comment(page, reason));
+        page.text.put(Tone::Exact, &file.diff);
+    }
+    patch.notes.iter().for_each(|note| comment(page, &format!("Not suggested: {note}")));
+}
+
+fn head(page: &mut Page, run: &RunId, patch: &Patch) {
+    if patch.files.is_empty() {
+        comment(page, &format!("Nothing to suggest for {run}."));
+    } else {
+        comment(
+            page,
+            &format!("Suggested for {run}; nothing was written. In the root of the project: git apply, or patch -p1."),
+        );
+    }
+}
+
+fn comment(page: &mut Page, text: &str) {
+    if !page.quiet {
+        page.text.dim(format!("# {}", clean_line(text, 400))).end();
+    }
+}

@@ -1,0 +1,351 @@
+//! `run`, and `resume` of a session: what the runner says, for people on stderr or as JSON on stdout. The output of the steps is the
+//! result of a run, so it is what stands on stdout.
+
+use camino::Utf8Path;
+use serde_json::Value;
+use serde_json::json;
+
+use super::args::Format;
+use super::args::Global;
+use super::args::Resume;
+use super::args::Run;
+use super::error;
+use super::error::CliError;
+use super::output;
+use super::output::Text;
+use super::output::Tone;
+use super::progress::Progress;
+use crate::model::Document;
+use crate::ops;
+use crate::ops::Exit;
+use crate::runner;
+use crate::runner::Asked;
+use crate::runner::Console;
+use crate::runner::End;
+use crate::runner::Ended;
+use crate::runner::Event;
+use crate::runner::Left;
+use crate::runner::RunError;
+use crate::runner::Start;
+use crate::runner::Stop;
+use crate::runner::Stream;
+
+/// Says what stdout is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stdout {
+    /// What the steps print, as they print it.
+    Steps,
+    /// One document at the end; what the steps print goes to stderr.
+    Document,
+    /// One line of JSON for each thing that happens, what the steps print among them.
+    Events,
+}
+
+/// Is where a run is shown.
+struct Screen {
+    stdout: Stdout,
+    is_quiet: bool,
+    progress: Option<Progress>,
+}
+
+/// Runs a workflow file.
+pub(super) fn run(global: &Global, run: &Run) -> Exit {
+    let screen = Screen::of(global, run.events);
+    let start = Start {
+        project: global.project.clone(),
+        now: global.now.clone(),
+        file: run.file.clone(),
+        args: run.args.clone(),
+        in_place: run.no_worktree,
+        yes: run.yes,
+        dry_run: run.dry_run,
+    };
+    screen.end(runner::run(&start, &screen))
+}
+
+/// Goes on with a session.
+pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Path, &str)) -> Exit {
+    let screen = Screen::of(global, resume.events);
+    let flags = &resume.flags;
+    let unused = [
+        (flags.retry.is_some(), "--retry"),
+        (flags.to_step.is_some(), "--to-step"),
+        (flags.parallel, "--parallel"),
+        (flags.if_dependencies_met, "--if-dependencies-met"),
+        (flags.refresh_analysis, "--refresh-analysis"),
+        (flags.from_step.is_some(), "--from-step"),
+        (flags.retry_step.is_some(), "--retry-step"),
+        (flags.skip_step.is_some(), "--skip-step"),
+        (flags.from.len() > 1, "--from with several steps"),
+    ];
+    if let Some((_, flag)) = unused.iter().find(|(is_given, _)| *is_given) {
+        let message = format!("{flag} is not for a session of `piton run`; there are --from, --skip and --force");
+        return screen.refuse(&CliError::usage(message));
+    }
+    let asked = Asked {
+        is_new: false,
+        from: flags.from.first().cloned(),
+        skip: flags.skip.clone(),
+        force: flags.force,
+        accept_edits: resume.accept_edits,
+        yes: resume.yes,
+        dry_run: resume.dry_run,
+    };
+    let resume = runner::Resume { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
+    screen.end(runner::resume(&resume, &screen))
+}
+
+/// Says that there is no session of that name.
+pub(super) fn unknown(global: &Global, id: &str, known: &[String]) -> Exit {
+    Screen::of(global, false).refuse(&CliError::no_session(id, known))
+}
+
+impl Screen {
+    fn of(global: &Global, events: bool) -> Self {
+        let wanted = ops::wanted_format();
+        let is_json = match global.format {
+            Some(format) => format == Format::Json,
+            None => wanted.is_some_and(|format| format.eq_ignore_ascii_case("json")),
+        };
+        let stdout = match (events, is_json) {
+            (true, _) => Stdout::Events,
+            (false, true) => Stdout::Document,
+            (false, false) => Stdout::Steps,
+        };
+        let progress = if global.quiet || stdout == Stdout::Events { None } else { Progress::on_terminal() };
+        Self { stdout, is_quiet: global.quiet, progress }
+    }
+
+    fn refuse(&self, error: &CliError) -> Exit {
+        match self.stdout {
+            Stdout::Steps => error::report(error, Format::Text),
+            Stdout::Document | Stdout::Events => error::report(error, Format::Json),
+        }
+    }
+
+    /// Says how it ended.
+    fn end(&self, ended: Result<Ended, RunError>) -> Exit {
+        self.progress.iter().for_each(Progress::clear);
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => return self.refuse(&CliError::of_run(error)),
+        };
+        let exit = exit_of(&ended.end);
+        let printed = match self.stdout {
+            Stdout::Steps => self.say_end(&ended),
+            Stdout::Document => {
+                let ok = exit == Exit::Ok;
+                output::print_json(&Document {
+                    schema: "run/1".to_owned(),
+                    ok,
+                    data: data(&ended),
+                    findings: Vec::new(),
+                })
+            }
+            Stdout::Events => {
+                let mut event = data(&ended);
+                event["event"] = Value::from("end");
+                output::print_line(&event)
+            }
+        };
+        match printed {
+            Ok(()) => exit,
+            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+        }
+    }
+
+    fn say_end(&self, ended: &Ended) -> std::io::Result<()> {
+        let Ended { session, folder, end, done, total } = ended;
+        let mut text = Text::default();
+        match end {
+            End::Planned(steps) if steps.is_empty() => {
+                text.line("Nothing would be run: every step is done");
+                return output::print_text(&text);
+            }
+            End::Planned(steps) => {
+                text.bold("Would run:").end();
+                for step in steps {
+                    text.line(format!("  {step}"));
+                }
+                return output::print_text(&text);
+            }
+            End::Completed(_) => {
+                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps")).end()
+            }
+            End::Failed { step, .. } => {
+                text.put(
+                    Tone::Bad,
+                    format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed"),
+                )
+                .end();
+                text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
+            }
+            End::Interrupted(stop) => {
+                let message = format!(
+                    "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed",
+                    stop.as_str()
+                );
+                text.put(Tone::Warn, message).end();
+                text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
+            }
+        };
+        output::say(&text)
+    }
+}
+
+const fn exit_of(end: &End) -> Exit {
+    match end {
+        End::Completed(_) | End::Planned(_) => Exit::Ok,
+        End::Failed { .. } => Exit::StepFailed,
+        End::Interrupted(Stop::Interrupt) => Exit::Interrupted,
+        End::Interrupted(Stop::Terminate) => Exit::Terminated,
+    }
+}
+
+/// Returns how a run ended, for programs.
+fn data(ended: &Ended) -> Value {
+    let (status, more) = match &ended.end {
+        End::Completed(left) => ("completed", json!({"worktree": worktree(*left)})),
+        End::Failed { step, number, error, retryable } => {
+            ("failed", json!({"failed": {"step": step, "number": number, "error": error, "retryable": retryable}}))
+        }
+        End::Interrupted(stop) => ("interrupted", json!({"signal": stop.as_str()})),
+        End::Planned(steps) => ("planned", json!({"would_run": steps})),
+    };
+    let mut data = json!({
+        "session": ended.session,
+        "status": status,
+        "folder": ended.folder,
+        "progress": {"done": ended.done, "total": ended.total},
+    });
+    if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
+        data.extend(more);
+        if matches!(ended.end, End::Failed { .. } | End::Interrupted(_)) {
+            data.insert("resume".to_owned(), Value::from(format!("piton resume {}", ended.session)));
+        }
+    }
+    data
+}
+
+fn worktree(left: Left) -> Option<&'static str> {
+    (left != Left::InPlace).then_some(left.as_str())
+}
+
+impl Console for Screen {
+    fn output(&self, step: &str, stream: Stream, bytes: &[u8]) {
+        let is_result = self.stdout == Stdout::Steps && stream == Stream::Stdout;
+        match (self.stdout, &self.progress) {
+            (Stdout::Steps | Stdout::Document, Some(progress)) => progress.pass_on(bytes, is_result),
+            (Stdout::Steps | Stdout::Document, None) => output::pass_on(bytes, is_result),
+            (Stdout::Events, _) => {
+                let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
+                let text = String::from_utf8_lossy(bytes);
+                print_event(&json!({"event": "output", "step": step, "stream": stream, "text": text}));
+            }
+        }
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        match self.stdout {
+            Stdout::Events => print_event(&as_json(event)),
+            Stdout::Steps | Stdout::Document => {
+                if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
+                    progress.at(*number, *total, title);
+                }
+                if let Some(text) = as_text(event, self.is_quiet) {
+                    // There is nobody left to be told that nobody can be told.
+                    let _ = match &self.progress {
+                        Some(progress) => progress.say(&text),
+                        None => output::say(&text),
+                    };
+                }
+            }
+        }
+    }
+
+    fn ask(&self, question: &str) -> Option<String> {
+        if self.stdout == Stdout::Events {
+            return None;
+        }
+        self.progress.iter().for_each(Progress::clear);
+        if !output::can_ask() {
+            // Whoever reads this later sees what nobody was there to answer.
+            let _ = output::say(Text::default().bold(question).end());
+            return None;
+        }
+        output::ask(question).ok().flatten()
+    }
+}
+
+fn print_event(event: &Value) {
+    // A reader that went away must not end a run.
+    let _ = output::print_line(event);
+}
+
+fn as_json(event: &Event<'_>) -> Value {
+    match *event {
+        Event::Session { id, folder } => json!({"event": "session", "session": id, "folder": folder}),
+        Event::Resuming { id } => json!({"event": "resuming", "session": id}),
+        Event::Loaded { done, total } => json!({"event": "loaded", "done": done, "total": total}),
+        Event::Retrying { number, title } => json!({"event": "retrying", "number": number, "title": title}),
+        Event::Executing { number, total, step, title } => {
+            json!({"event": "executing", "number": number, "total": total, "step": step, "title": title})
+        }
+        Event::Item { step, name, number, total } => {
+            json!({"event": "item", "step": step, "name": name, "number": number, "total": total})
+        }
+        Event::Completed { number, total, step } => {
+            json!({"event": "completed", "number": number, "total": total, "step": step})
+        }
+        Event::Skipped { number, total, step, why } => {
+            json!({"event": "skipped", "number": number, "total": total, "step": step, "why": why})
+        }
+        Event::Again { step, error, attempt, attempts, after } => json!({
+            "event": "again", "step": step, "error": error, "attempt": attempt, "attempts": attempts,
+            "after_seconds": after.as_secs_f64(),
+        }),
+        Event::Handling { step, error } => json!({"event": "handling", "step": step, "error": error}),
+        Event::Failed { number, step, error } => {
+            json!({"event": "failed", "number": number, "step": step, "error": error})
+        }
+        Event::Note { text } => json!({"event": "note", "text": text}),
+        Event::Warning { text } => json!({"event": "warning", "text": text}),
+    }
+}
+
+/// Returns what a person is told; `None` for what goes without saying.
+fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
+    let mut text = Text::default();
+    match *event {
+        Event::Session { id, folder } => text.bold(format!("Session {id}")).line(format!(" in {folder}")),
+        Event::Resuming { id } => text.bold(format!("Resuming session {id}")).end(),
+        Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),
+        Event::Failed { number, step, error } => {
+            let id = if number.to_string() == step { String::new() } else { format!(" ({step})") };
+            text.put(Tone::Bad, format!("Step {number}{id} failed: {error}")).end()
+        }
+        Event::Warning { text: warning } => text.put(Tone::Warn, warning).end(),
+        Event::Note { text: note } => text.line(note),
+        _ if is_quiet => return None,
+        Event::Completed { .. } => return None,
+        Event::Retrying { number, title } => text.bold(format!("Retrying step {number}: {title}")).end(),
+        Event::Executing { number, total, title, .. } => {
+            text.bold(format!("Executing step {number}/{total}...")).line(format!(" {title}"))
+        }
+        Event::Item { name, number, total, .. } => text.line(format!("  Item {number}/{total}: {name}")),
+        Event::Skipped { number, total, why, .. } => text.line(format!("Skipping step {number}/{total}: {why}")),
+        Event::Again { step, error, attempt, attempts, after } => text
+            .put(
+                Tone::Warn,
+                format!(
+                    "Step {step} failed (try {attempt} of {attempts}): {error}; next try in {:.1} s",
+                    after.as_secs_f64()
+                ),
+            )
+            .end(),
+        Event::Handling { step, error } => {
+            text.put(Tone::Warn, format!("Step {step} failed: {error}; its on_failure takes over")).end()
+        }
+    };
+    Some(text)
+}

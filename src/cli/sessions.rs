@@ -1,0 +1,107 @@
+//! `piton sessions`: its arguments, and the question before anything goes.
+
+use clap::Args;
+use clap::Subcommand;
+
+use super::args::Format;
+use super::error::CliError;
+use super::output;
+use super::render;
+use crate::ops;
+use crate::ops::Body;
+use crate::ops::CleanRequest;
+use crate::ops::OpError;
+use crate::ops::Report;
+use crate::ops::Request;
+use crate::ops::World;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Sessions {
+    #[command(subcommand)]
+    pub(super) what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum What {
+    /// List the sessions of this repository, newest first (the default)
+    #[command(visible_alias = "ls")]
+    List,
+    /// Show one session with its steps
+    Show(Show),
+    /// Remove worktrees and branches of sessions that are done and merged, and put their records into the archive
+    Clean(Clean),
+    /// Go on with a session of Prodigy as one of our own; its files stay as they are
+    Import(Import),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// Session id, or a part of one that only one has (default: the newest)
+    #[arg(value_name = "ID")]
+    pub(super) id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Clean {
+    /// Only these sessions
+    #[arg(value_name = "ID")]
+    pub(super) ids: Vec<String>,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do it without asking
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// The session, as `piton sessions list --prodigy-home DIR` names it
+    #[arg(value_name = "ID")]
+    pub(super) id: String,
+    /// Go on in the repository itself, not in the worktree of the session
+    #[arg(long)]
+    pub(super) no_worktree: bool,
+}
+
+/// Answers one of them.
+pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) -> Result<Report, CliError> {
+    Ok(match &sessions.what {
+        None | Some(What::List) => ops::list_sessions(&World::open(&request)?)?,
+        Some(What::Show(show)) => ops::show_session(&World::open(&request)?, show.id.as_deref())?,
+        Some(What::Clean(clean)) => clean_up(&World::open(&request)?, clean, format)?,
+        Some(What::Import(import)) => {
+            let prodigy_home = request.prodigy_home.clone().or_else(ops::usual_prodigy_home);
+            let world = World::open(&Request { prodigy_home, ..request })?;
+            ops::import_session(&world, &import.id, import.no_worktree)?
+        }
+    })
+}
+
+/// Says what would go, and lets a person agree. End of input is never consent.
+fn clean_up(world: &World, clean: &Clean, format: Format) -> Result<Report, CliError> {
+    let request = CleanRequest { ids: clean.ids.clone(), dry_run: clean.dry_run };
+    if clean.yes || clean.dry_run {
+        return Ok(ops::clean_sessions(world, &request)?);
+    }
+    let planned = ops::clean_sessions(world, &CleanRequest { dry_run: true, ..request.clone() })?;
+    let Body::Clean(would) = &planned.body else { return Ok(planned) };
+    if would.cleaned.is_empty() {
+        return Ok(planned);
+    }
+    let count = render::plural(would.cleaned.len(), "session");
+    let can_ask = output::can_ask() && format == Format::Text;
+    let answer = if can_ask {
+        output::say(&render::text(&planned, false, true))?;
+        output::ask(&format!("Put {count} away? [y/N]"))?
+    } else {
+        None
+    };
+    if matches!(answer.as_deref().map(str::trim), Some("y" | "Y" | "yes")) {
+        return Ok(ops::clean_sessions(world, &request)?);
+    }
+    let hints =
+        vec!["piton sessions clean --dry-run".to_owned(), "when you agree: piton sessions clean --yes".to_owned()];
+    Err(OpError::NeedsConsent { message: format!("nobody agreed to put {count} away; nothing was done"), hints }.into())
+}

@@ -1,0 +1,227 @@
+//! The state of an epic from its plan, its stories and their gates.
+
+use std::collections::BTreeSet;
+
+use super::super::epic::id_of;
+use super::super::execution;
+use super::super::execution::Execution;
+use super::super::gate::Decision;
+use super::super::places;
+use super::super::shelf::Located;
+use super::super::shelf::Shelf;
+use super::super::story;
+use super::super::story::SectionKind;
+use super::super::story::Story;
+use super::super::story::StoryStatus;
+use super::gate;
+use super::is_plan;
+use crate::dialect::EditError;
+use crate::dialect::salvage;
+use crate::model::FileSet;
+use crate::model::Reconstruction;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// The modes that a state may have (2.2).
+const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
+
+/// Rebuilds the state.
+///
+/// # Errors
+///
+/// When no plan of the epic can be read: only a plan says which stories are in which wave.
+pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
+    let broken = files.bytes(&files.state).unwrap_or_default();
+    let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+    let torn = || vec![format!("a line of the broken {}", files.state)];
+    let mut rebuilt = Reconstruction::default();
+    let id = match salvage::text(broken, "epicId") {
+        Some(id) => {
+            rebuilt.say("epicId", &id, torn());
+            id
+        }
+        None => {
+            let id = id_of(&files.state);
+            rebuilt.say("epicId", &id, vec![format!("the name of {}", files.state)]);
+            id
+        }
+    };
+    let (path, plan) = plan(files, base, salvage::text(broken, "execution_plan").as_deref(), &id).ok_or_else(|| {
+        EditError::Unsupported(format!("no execution plan of epic {id} can be read, and only a plan says its waves"))
+    })?;
+    let named = path.as_str().strip_prefix(base).unwrap_or(path.as_str());
+    rebuilt.say("execution_plan", named, vec![format!("{path} can be read and names the stories")]);
+    let mode = salvage::text(broken, "mode").filter(|mode| MODES.contains(&mode.as_str()));
+    match &mode {
+        Some(mode) => rebuilt.say("mode", mode, torn()),
+        None => rebuilt.not_known("the mode it was started in: `interactive` is written, which asks"),
+    }
+    let started = salvage::text(broken, "started_at").filter(|stamp| files.time(stamp).is_some());
+    match &started {
+        Some(started) => rebuilt.say("started_at", started, torn()),
+        None => rebuilt.not_known("when it began: `started_at` is null"),
+    }
+    let mut text = format!(
+        "# Rebuilt by `piton repair --from-evidence`; the file it takes the place of is kept in .piton/history.\n\
+         epic_state:\n  epicId: {}\n  execution_plan: {}\n  mode: {}\n  started_at: {}\n  updated_at: \"{at}\"\n  \
+         status: active\n",
+        scalar(&id),
+        scalar(named),
+        mode.as_deref().unwrap_or("interactive"),
+        started.as_deref().map_or_else(|| "null".to_owned(), scalar),
+    );
+    waves(files, base, &plan, &mut text, &mut rebuilt);
+    text.push_str("  gate_verdicts: {}\n  bug_verification: {}\n");
+    rebuilt.not_known("what the gates of the waves decided: `gate_verdicts` is empty, and each is asked again");
+    rebuilt.not_known("branches, executors and notes of the stories: they are left out, the plan names the executors");
+    rebuilt.files.push((files.state.clone(), text.into_bytes()));
+    Ok(rebuilt)
+}
+
+fn plan(files: &FileSet, base: &str, torn: Option<&str>, id: &str) -> Option<(RelPath, Execution)> {
+    let torn = torn.and_then(|path| RelPath::parse(&format!("{base}{path}")).ok());
+    let named = files.files.keys().filter(|path| is_plan(path, id)).cloned();
+    torn.into_iter().chain(named).find_map(|path| {
+        let plan = execution::read(files.bytes(&path)?)?;
+        let has_stories = !plan.stories.is_empty() || plan.waves.iter().any(|wave| !wave.stories.is_empty());
+        has_stories.then_some((path, plan))
+    })
+}
+
+/// Writes a value as YAML reads it back as text.
+fn scalar(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebuilt: &mut Reconstruction) {
+    let all = || plan.stories.iter().map(|story| story.id.clone()).collect::<Vec<_>>();
+    let mut waves: Vec<(String, Option<String>, Vec<String>)> =
+        plan.waves.iter().map(|wave| (wave.number.clone(), wave.name.clone(), wave.stories.clone())).collect();
+    if waves.is_empty() {
+        rebuilt.not_known("the waves: the plan has none, and all of its stories are put into one");
+        waves.push(("1".to_owned(), None, all()));
+    }
+    let mut seen = BTreeSet::new();
+    waves.iter_mut().for_each(|wave| wave.2.retain(|id| seen.insert(id.clone())));
+    let left_out: Vec<String> = all().into_iter().filter(|id| !waves.iter().any(|wave| wave.2.contains(id))).collect();
+    if !left_out.is_empty() {
+        rebuilt
+            .not_known(format!("the wave of {}: no wave of the plan has it, and it is left out", left_out.join(", ")));
+    }
+    let shelf = Shelf::of_files(files);
+    let mut body = String::new();
+    let mut current = None;
+    for (number, name, ids) in &waves {
+        let stories: Vec<(&String, Standing)> =
+            ids.iter().map(|id| (id, standing(files, &shelf.locate(base, Some(plan), id), id))).collect();
+        let is_over = |standing: &Standing| matches!(standing.word, "completed" | "skipped");
+        let status = if !stories.is_empty() && stories.iter().all(|(_, standing)| is_over(standing)) {
+            "gate_review"
+        } else if stories.iter().any(|(_, standing)| standing.word != "pending") {
+            "in_progress"
+        } else {
+            "pending"
+        };
+        current.get_or_insert(number);
+        rebuilt.say(format!("wave {number}"), status, vec!["the stories in it".to_owned()]);
+        let name = name.as_deref().map_or_else(|| format!("Wave {number}"), str::to_owned);
+        body.push_str(&format!(
+            "    {}:\n      name: {}\n      status: {status}\n      stories:{}\n",
+            key(number),
+            scalar(&name),
+            if stories.is_empty() { " {}" } else { "" },
+        ));
+        for (id, standing) in stories {
+            let completed =
+                standing.completed.map_or_else(String::new, |day| format!("\n          completed_at: \"{day}\""));
+            body.push_str(&format!("        {}:\n          status: {}{completed}\n", scalar(id), standing.word));
+            rebuilt.say(format!("story {id}"), standing.word, standing.evidence);
+        }
+    }
+    let current = current.map_or("1", String::as_str);
+    text.push_str(&format!("  current_wave: {}\n  total_waves: {}\n  waves:\n{body}", key(current), waves.len()));
+}
+
+/// Writes the number of a wave; one that is none becomes text.
+fn key(number: &str) -> String {
+    if number.parse::<u32>().is_ok() { number.to_owned() } else { scalar(number) }
+}
+
+/// Says where a story stands, and who says so.
+struct Standing {
+    word: &'static str,
+    evidence: Vec<String>,
+    completed: Option<Timestamp>,
+}
+
+/// Weighs the voices about a story: the lowest of them counts.
+fn standing(files: &FileSet, at: &Located, id: &str) -> Standing {
+    let pending = |why: String| Standing { word: "pending", evidence: vec![why], completed: None };
+    let path = match at {
+        Located::At(path) => path,
+        Located::Gone(path) => return pending(format!("{path} is not there")),
+        Located::Nowhere => return pending(format!("no story file of {id} was found")),
+    };
+    let Some(bytes) = files.bytes(path) else { return pending(format!("{path} cannot be read")) };
+    let story = story::parse(path, bytes);
+    let mut evidence = Vec::new();
+    let mut word = match story.status() {
+        Some(seen) => {
+            evidence.push(format!("{path}:{} says `{}`", seen.line, clean_line(&seen.raw, 40)));
+            word_of(seen.status)
+        }
+        None => match of_change_log(&story) {
+            Some((line, status)) => {
+                evidence.push(format!("{path} has no status, and its change log says `{line}`"));
+                word_of(status)
+            }
+            None => return pending(format!("{path} says nothing about where it stands")),
+        },
+    };
+    let contradictions: Vec<&str> =
+        story.contradictions().filter(|seen| seen.counts).map(|seen| seen.raw.as_str()).collect();
+    if word == "completed" && !contradictions.is_empty() {
+        word = "in_progress";
+        evidence.push(format!("it says `{}` as well", clean_line(&contradictions.join("`, `"), 80)));
+    }
+    let open = story.tasks.iter().filter(|task| !task.done).count();
+    if !story.tasks.is_empty() {
+        evidence.push(format!("{} of {} tasks are ticked", story.tasks.len() - open, story.tasks.len()));
+    }
+    if word == "completed" && open > 0 {
+        word = "in_progress";
+    }
+    let mut completed = None;
+    if let Some(gate) = gate::newest(files, id, &mut Vec::new()) {
+        evidence.push(format!("{} says `{}`", gate.file, clean_line(&gate.word, 40)));
+        completed = gate.at.filter(|_| word == "completed" && gate.decision == Decision::Pass);
+        if word == "completed" && gate.decision != Decision::Pass {
+            word = "in_progress";
+        }
+    }
+    Standing { word, evidence, completed }
+}
+
+const fn word_of(status: StoryStatus) -> &'static str {
+    match status {
+        StoryStatus::Done => "completed",
+        StoryStatus::TerminalOther => "skipped",
+        StoryStatus::InProgress | StoryStatus::InReview => "in_progress",
+        StoryStatus::Blocked => "blocked",
+        StoryStatus::Draft | StoryStatus::Ready | StoryStatus::Unknown => "pending",
+    }
+}
+
+/// Returns the last row of the change log that names a status behind an arrow or a colon.
+fn of_change_log(story: &Story<'_>) -> Option<(String, StoryStatus)> {
+    let rows = story.section(SectionKind::ChangeLog);
+    rows.iter().rev().find_map(|row| {
+        let lower = row.to_lowercase();
+        let from = lower.find("status").filter(|at| row.is_char_boundary(*at))?;
+        let told = row[from..].split(['→', ':', '|', '>']).skip(1);
+        let statuses = told.map(|word| story::status_of(word.trim_start_matches(['-', ' '])));
+        let status = statuses.filter(|status| *status != StoryStatus::Unknown).last()?;
+        Some((clean_line(row, 80), status))
+    })
+}

@@ -1,0 +1,102 @@
+//! States that cannot be read, from stories, gates and plans (dotagent-and-aios.md 2.10, errors; C-23).
+//!
+//! Of voices that disagree the lowest counts: what is done twice costs time, what is left out is lost.
+
+mod epic;
+mod qa_loop;
+
+use super::epic::id_of;
+use super::execution;
+use super::gate;
+use super::implied;
+use super::kind;
+use super::kind::Kind;
+use super::shelf::Located;
+use super::shelf::Shelf;
+use crate::dialect::EditError;
+use crate::model::FileSet;
+use crate::model::Listing;
+use crate::model::ReadSpec;
+use crate::model::Reconstruction;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+
+/// Rebuilds a state.
+///
+/// # Errors
+///
+/// When the state can be read, or when nothing tells enough of a run of its kind.
+pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
+    let unsupported = |message: String| Err(EditError::Unsupported(message));
+    if files.bytes(&files.state).is_some_and(|bytes| kind::parse(bytes).is_ok()) {
+        return unsupported(format!("{} parses; what is wrong with it is for a person to correct", files.state));
+    }
+    match Kind::of(files) {
+        Ok(Kind::Epic) => epic::reconstruct(files, at),
+        Ok(Kind::QaLoop) => qa_loop::reconstruct(files, at),
+        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("its documents are all that there is of it".to_owned()),
+        Ok(
+            kind @ (Kind::Guided
+            | Kind::Engine
+            | Kind::DevCycle
+            | Kind::Paused
+            | Kind::Ade
+            | Kind::Phases
+            | Kind::Bob
+            | Kind::Build
+            | Kind::Record
+            | Kind::Pipeline),
+        ) => unsupported(format!("nothing but the file itself says what {} knew", kind.what())),
+        Err(finding) => unsupported(finding.message),
+    }
+}
+
+/// Returns what speaks for an epic whose state cannot be read: the plans that may be its own, their stories and the gates.
+pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+    let shelf = Shelf::of_listing(listing);
+    let id = id_of(state);
+    let entries = listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.as_str().starts_with(base));
+    let plans = entries.filter_map(|entry| {
+        let plan = execution::read(entry.look.as_deref().filter(|_| is_plan(&entry.path, &id))?)?;
+        Some((&entry.path, plan))
+    });
+    let mut paths = Vec::new();
+    let gates = implied::gates(listing);
+    for (path, plan) in plans {
+        paths.push(path.clone());
+        for story in &plan.stories {
+            if let Located::At(path) = shelf.locate(base, Some(&plan), &story.id) {
+                paths.push(path);
+            }
+            paths.extend(gates.get(&story.id.to_lowercase()).into_iter().flatten().copied().cloned());
+        }
+    }
+    paths.into_iter().map(ReadSpec::File).collect()
+}
+
+/// Returns the story of a loop and its gates.
+pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+    let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
+    let look = look.and_then(|at| listing.entries[at].look.as_deref());
+    let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
+    let story = match Shelf::of_listing(listing).locate(base, None, &id) {
+        Located::At(path) => Some(path),
+        Located::Gone(_) | Located::Nowhere => None,
+    };
+    let gates = implied::gates(listing);
+    let gates = gates.get(&id.to_lowercase()).into_iter().flatten().copied().cloned();
+    story.into_iter().chain(gates).map(ReadSpec::File).collect()
+}
+
+/// Tells whether a file is named like the execution plan of an epic: `EPIC-{ID}-EXECUTION.yaml`.
+fn is_plan(path: &RelPath, id: &str) -> bool {
+    let name = path.name().to_lowercase();
+    let Some(stem) = name.strip_suffix("-execution.yaml").or_else(|| name.strip_suffix("-execution.yml")) else {
+        return false;
+    };
+    let bare = |text: &str| text.trim_start_matches("epic-").to_owned();
+    bare(stem) == bare(&id.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! What a person could change in a story that lags behind: the status, and the boxes of tasks that are done. Stories are never
+//! written (C-10), so this is a suggestion, and what is doubtful is none: it becomes a note.
+
+use std::ops::Range;
+
+use super::consistency;
+use super::gate;
+use super::gate::Decision;
+use super::gate::Gate;
+use super::kind::Kind;
+use super::shelf::Located;
+use super::shelf::Shelf;
+use super::story;
+use super::story::Seen;
+use super::story::Story;
+use super::story::StoryStatus;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepKind;
+use crate::model::Suggestion;
+use crate::model::Suggestions;
+use crate::model::clean_line;
+
+/// Suggests edits of the stories of a run.
+pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
+    match kind {
+        Kind::Epic => of_epic(files, run),
+        Kind::StoryCycle => of_story(files),
+        Kind::QaLoop => of_loop(files, run),
+        Kind::Spec => Suggestions::none("the artifacts of a spec pipeline say nothing that the run knows better"),
+        Kind::Guided
+        | Kind::Engine
+        | Kind::DevCycle
+        | Kind::Paused
+        | Kind::Ade
+        | Kind::Phases
+        | Kind::Bob
+        | Kind::Build
+        | Kind::Record
+        | Kind::Pipeline => {
+            let message = format!("{} does not say of a story that it is finished", kind.what());
+            Suggestions::none(message)
+        }
+    }
+}
+
+/// The state of an epic is kept while stories are forgotten: what it says of a story and the story does not say is suggested.
+fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
+    let mut suggestions = Suggestions::default();
+    let shelf = Shelf::of_files(files);
+    for step in run.steps.iter().filter(|step| step.kind == StepKind::Work) {
+        let Some((path, bytes)) = step.file.as_ref().and_then(|path| Some((path, files.bytes(path)?))) else {
+            continue;
+        };
+        let is_approved = gate_of(run, step).is_some_and(|gate| gate.status == Status::Completed);
+        let gate = gate::newest(files, step.id.as_str(), &mut Vec::new());
+        let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
+        let mut draft = Draft::of(path, bytes, &mut suggestions);
+        let Some(seen) = draft.story.status().cloned() else { continue };
+        if let Some(wanted) = in_epic(step.status, seen.status) {
+            draft.say(&seen, wanted, &format!("{} is {} in the epic", step.id, step.status));
+        } else {
+            draft.align(&seen);
+            let drift = consistency::compare(&shelf, &Located::At(path.clone()), &step.id, step.status);
+            let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
+            let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
+            draft.doubts(doubts);
+        }
+        let is_worked_off = seen.status == StoryStatus::InReview || seen.status == StoryStatus::Done;
+        if step.status == Status::Completed && seen.status != StoryStatus::TerminalOther {
+            draft.tick(reviewed || is_worked_off, &format!("{} is completed in the epic", step.id));
+        }
+        draft.finish();
+    }
+    suggestions.or("every story says what the epic says of it")
+}
+
+/// Returns the gate that stands behind a story of an epic.
+fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
+    let is_gate = |step: &&Step| step.kind == StepKind::Review && step.depends_on.contains(&story.id);
+    run.steps.iter().find(is_gate)
+}
+
+/// Returns what a story should say; `None` where the two agree, or where nobody can tell which of them is right.
+fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
+    let lags = matches!(story, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview);
+    match epic {
+        Status::Completed => Some(StoryStatus::Done).filter(|_| lags),
+        Status::InProgress => Some(StoryStatus::InProgress).filter(|_| story == StoryStatus::Ready),
+        Status::Pending
+        | Status::WaitingApproval
+        | Status::Failed
+        | Status::Blocked
+        | Status::Skipped
+        | Status::Cancelled => None,
+    }
+}
+
+/// A story of its own: its tasks and its newest gate say more than its status (C-8, issue 636 of aiox-core).
+fn of_story(files: &FileSet) -> Suggestions {
+    let mut suggestions = Suggestions::default();
+    let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
+    let mut draft = Draft::of(&files.state, bytes, &mut suggestions);
+    if let Some(seen) = draft.story.status().cloned() {
+        let gate = gate::newest(files, &draft.story.id, &mut Vec::new());
+        let all_ticked = !draft.story.tasks.is_empty() && draft.story.first_open_task().is_none();
+        match by_gate(seen.status, gate.as_ref(), all_ticked) {
+            Some((wanted, why)) => draft.say(&seen, wanted, &why),
+            None => draft.align(&seen),
+        }
+    }
+    draft.finish();
+    suggestions.or("the story says what its tasks and its newest gate say")
+}
+
+fn by_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
+    let why = |gate: &Gate| format!("the newest gate, {}, says `{}`", gate.file, clean_line(&gate.word, 40));
+    let is_worked_off = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
+    match gate {
+        Some(gate) => match gate.decision {
+            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_worked_off),
+            Decision::Fail => Some((StoryStatus::InProgress, why(gate))).filter(|_| status == StoryStatus::InReview),
+            Decision::Unknown => None,
+        },
+        None => {
+            let is_over = status == StoryStatus::InProgress && all_ticked;
+            is_over.then(|| (StoryStatus::InReview, "every task is ticked".to_owned()))
+        }
+    }
+}
+
+/// A QA loop that approved or rejected says where its story is.
+fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
+    let mut suggestions = Suggestions::default();
+    let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
+    let base = super::places::place(files.state.as_str()).map_or("", |place| place.base);
+    let Located::At(path) = Shelf::of_files(files).locate(base, None, id) else {
+        return Suggestions::none(format!("no story file of {id} was found"));
+    };
+    let Some(bytes) = files.bytes(&path) else { return suggestions.or("the story cannot be read") };
+    let approved = run
+        .steps
+        .last()
+        .filter(|step| step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved));
+    let fixing = run.steps.iter().find(|step| step.id.as_str().starts_with("fix-") && step.status != Status::Completed);
+    let mut draft = Draft::of(&path, bytes, &mut suggestions);
+    if let Some(seen) = draft.story.status().cloned() {
+        let is_open = matches!(seen.status, StoryStatus::InProgress | StoryStatus::InReview);
+        match (approved, fixing) {
+            (Some(step), _) if is_open => draft.say(&seen, StoryStatus::Done, &format!("{} approved it", step.id)),
+            (None, Some(step)) if seen.status == StoryStatus::InReview => {
+                draft.say(&seen, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+            }
+            (Some(_) | None, _) => draft.align(&seen),
+        }
+    }
+    draft.finish();
+    suggestions.or("the story says what the loop says of it")
+}
+
+/// Is one story with the changes that were decided so far.
+struct Draft<'a> {
+    path: &'a RelPath,
+    bytes: &'a [u8],
+    story: Story<'a>,
+    edits: Vec<(Range<usize>, String)>,
+    reasons: Vec<String>,
+    notes: Vec<String>,
+    into: &'a mut Suggestions,
+}
+
+impl<'a> Draft<'a> {
+    fn of(path: &'a RelPath, bytes: &'a [u8], into: &'a mut Suggestions) -> Self {
+        let story = story::parse(path, bytes);
+        Self { path, bytes, story, edits: Vec::new(), reasons: Vec::new(), notes: Vec::new(), into }
+    }
+
+    /// Brings every place that counts to one status.
+    fn say(&mut self, seen: &Seen, wanted: StoryStatus, why: &str) {
+        let word = seen.word_for(wanted);
+        let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&seen.raw, 40), seen.line);
+        if self.put(seen, wanted) {
+            self.reasons.push(reason);
+            self.follow(seen, wanted, &word);
+        } else {
+            self.notes.push(format!("{reason}; how to write `{word}` there is not clear"));
+        }
+    }
+
+    /// Brings the places that count to the first of them.
+    fn align(&mut self, seen: &Seen) {
+        if !matches!(seen.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
+            self.follow(seen, seen.status, &seen.raw);
+        }
+    }
+
+    fn follow(&mut self, first: &Seen, wanted: StoryStatus, word: &str) {
+        let others: Vec<Seen> = self.story.statuses.iter().filter(|seen| *seen != first).cloned().collect();
+        for other in others.into_iter().filter(|other| other.status != wanted) {
+            let said = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
+            if other.counts && self.put(&other, wanted) {
+                self.reasons.push(format!("{said}; one status is left"));
+            } else {
+                self.notes.push(format!("{said}, beside `{}`", clean_line(word, 40)));
+            }
+        }
+    }
+
+    /// Writes a status in the place of another one: the word, or the tick in a list of all of them.
+    fn put(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
+        let Some(line) = self.line(seen.line) else { return false };
+        let start = line.start + (seen.column as usize).saturating_sub(1);
+        let word = start..start + seen.raw.len();
+        if self.bytes.get(word.clone()) != Some(seen.raw.as_bytes()) {
+            return false;
+        }
+        if tick_in(&self.bytes[line.start..start]).is_none() {
+            self.edits.push((word, seen.word_for(wanted)));
+            return true;
+        }
+        self.tick_up_to(seen, wanted)
+    }
+
+    /// In a list of all values the boxes down to the wanted one are ticked.
+    fn tick_up_to(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
+        let mut ticks = Vec::new();
+        for number in seen.line + 1.. {
+            let Some(range) = self.line(number) else { return false };
+            let Some(at) = open_box_in(&self.bytes[range.clone()]) else { return false };
+            ticks.push(range.start + at);
+            let value = String::from_utf8_lossy(&self.bytes[range.start + at + 2..range.end]).into_owned();
+            if story::status_of(&value) == wanted {
+                break;
+            }
+        }
+        self.edits.extend(ticks.into_iter().map(|at| (at..at + 1, "x".to_owned())));
+        true
+    }
+
+    /// Ticks the tasks that are open, where a second voice says that they are done.
+    fn tick(&mut self, is_sure: bool, why: &str) {
+        let open: Vec<u32> = self.story.tasks.iter().filter(|task| !task.done).map(|task| task.line).collect();
+        if open.is_empty() {
+            return;
+        }
+        let lines = open.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let boxes =
+            format!("{} not ticked (line {lines}{})", tasks(open.len()), if open.len() > 8 { ", ..." } else { "" });
+        if !is_sure {
+            self.notes.push(format!("{why}, no review says so, and {boxes}: tick those that were done"));
+            return;
+        }
+        for number in open {
+            let at = self.line(number).and_then(|range| Some(range.start + open_box_in(&self.bytes[range])?));
+            self.edits.extend(at.map(|at| (at..at + 1, "x".to_owned())));
+        }
+        self.reasons.push(format!("{why}, and {boxes}"));
+    }
+
+    fn doubts(&mut self, doubts: Vec<String>) {
+        if self.edits.is_empty() {
+            self.notes.extend(doubts);
+        }
+    }
+
+    /// Returns the bytes of a line, without its end and without the mark at the start of the file.
+    fn line(&self, number: u32) -> Option<Range<usize>> {
+        let mut start = if self.bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        for _ in 1..number {
+            start += self.bytes.get(start..)?.iter().position(|byte| *byte == b'\n')? + 1;
+        }
+        let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        Some(start..start + length)
+    }
+
+    fn finish(mut self) {
+        let path = self.path;
+        self.into.notes.extend(self.notes.iter().map(|note| format!("{path}: {note}")));
+        self.edits.sort_by_key(|(range, _)| range.start);
+        self.edits.dedup_by_key(|(range, _)| range.start);
+        if self.edits.is_empty() {
+            return;
+        }
+        if std::str::from_utf8(self.bytes).is_err() {
+            self.into.notes.push(format!("{path} is no UTF-8; nothing is suggested for it"));
+            return;
+        }
+        let mut after = Vec::with_capacity(self.bytes.len());
+        let mut at = 0;
+        for (range, text) in &self.edits {
+            after.extend_from_slice(&self.bytes[at..range.start]);
+            after.extend_from_slice(text.as_bytes());
+            at = range.end;
+        }
+        after.extend_from_slice(&self.bytes[at..]);
+        self.into.files.push(Suggestion { file: path.clone(), after, reasons: self.reasons });
+    }
+}
+
+fn tasks(count: usize) -> String {
+    if count == 1 { "1 task is".to_owned() } else { format!("{count} tasks are") }
+}
+
+/// Finds the mark of a ticked box.
+fn tick_in(line: &[u8]) -> Option<usize> {
+    line.windows(3).position(|box_| box_ == b"[x]" || box_ == b"[X]").map(|at| at + 1)
+}
+
+/// Finds where the tick of an open box goes, at the beginning of a list item.
+fn open_box_in(line: &[u8]) -> Option<usize> {
+    let at = line.windows(3).position(|box_| box_ == b"[ ]")? + 1;
+    let is_item =
+        |byte: &u8| matches!(byte, b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'.' | b')') || byte.is_ascii_digit();
+    line[..at - 1].iter().all(is_item).then_some(at)
+}
+
+#[cfg(test)]
+#[path = "suggest_tests.rs"]
+mod tests;

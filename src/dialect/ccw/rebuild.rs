@@ -1,0 +1,137 @@
+//! Task and session files that cannot be read, from the checklist and the summaries. Of the two the lower counts: a task is
+//! completed when its box is ticked and a summary is there.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::book::Book;
+use super::layout::Layout;
+use super::task::Place;
+use super::todo::Mark;
+use super::todo::Todo;
+use crate::dialect::EditError;
+use crate::dialect::salvage;
+use crate::model::FileSet;
+use crate::model::Reconstruction;
+use crate::model::StepId;
+use crate::model::Traces;
+
+/// Rebuilds what of a session cannot be read.
+///
+/// # Errors
+///
+/// When every file can be read.
+pub(super) fn reconstruct(files: &FileSet, traces: &Traces) -> Result<Reconstruction, EditError> {
+    let book = Book::read(files);
+    let mut rebuilt = Reconstruction::default();
+    let todo = files.bytes(&book.layout.todo).map(Todo::parse);
+    for at in 0..book.tasks.len() {
+        if let Place::Unreadable { path } = &book.tasks[at].place
+            && let Some(broken) = files.bytes(path)
+        {
+            let task = task(&book, at, todo.as_ref(), broken, traces, &mut rebuilt);
+            rebuilt.files.push((path.clone(), text_of(&task)));
+        }
+    }
+    if book.session.is_unreadable
+        && let Some(broken) = files.bytes(&book.layout.session)
+    {
+        let session = session(&book.layout, broken, &mut rebuilt);
+        rebuilt.files.push((book.layout.session.clone(), text_of(&session)));
+    }
+    if rebuilt.files.is_empty() {
+        return Err(EditError::Unsupported("no task or session file is there that does not parse".to_owned()));
+    }
+    Ok(rebuilt)
+}
+
+fn text_of(value: &Value) -> Vec<u8> {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn task(
+    book: &Book<'_>,
+    at: usize,
+    todo: Option<&Todo>,
+    broken: &[u8],
+    traces: &Traces,
+    rebuilt: &mut Reconstruction,
+) -> Value {
+    let id = book.tasks[at].id.as_str();
+    let line = book.mentions[at]
+        .as_ref()
+        .and_then(|mention| todo.and_then(|todo| todo.lines.iter().find(|line| line.number == mention.number)));
+    let torn = salvage::text(broken, "title");
+    let title = match (line.map(|line| line.title(id)).filter(|title| title != id), torn) {
+        (Some(title), _) => {
+            let number = line.map_or(0, |line| line.number);
+            rebuilt.say(format!("{id} title"), &title, vec![format!("{}:{number}", book.layout.todo)]);
+            title
+        }
+        (None, Some(title)) => {
+            rebuilt.say(format!("{id} title"), &title, vec!["a line of the broken file".to_owned()]);
+            title
+        }
+        (None, None) => {
+            rebuilt.not_known(format!("the title of {id}: its id is written"));
+            id.to_owned()
+        }
+    };
+    let (status, evidence) = status(book, at, traces);
+    rebuilt.say(id, status, evidence);
+    rebuilt.not_known(format!(
+        "what {id} depends on, who does it, and its context and flow control: they are in IMPL_PLAN.md, if anywhere"
+    ));
+    json!({ "id": id, "title": title, "status": status })
+}
+
+fn status(book: &Book<'_>, at: usize, traces: &Traces) -> (&'static str, Vec<String>) {
+    let id: &StepId = &book.tasks[at].id;
+    let mention = book.mentions[at].as_ref();
+    let mut evidence = Vec::new();
+    if let Some(mention) = mention {
+        let box_ = match mention.mark {
+            Mark::Open => "open",
+            Mark::Done => "ticked",
+            Mark::InProgress => "in progress",
+            Mark::Blocked => "blocked",
+            Mark::Cancelled => "cancelled",
+        };
+        evidence.push(format!("its box is {box_} ({}:{})", book.layout.todo, mention.number));
+    }
+    match book.summaries[at].first() {
+        Some(summary) => evidence.push(format!("there is a summary ({summary})")),
+        None => evidence.push("there is no summary".to_owned()),
+    }
+    if let Some(trace) = traces.finished.iter().rfind(|trace| trace.step == *id) {
+        evidence.push(format!("piton recorded its end at {}", trace.at));
+    }
+    let is_told = !book.summaries[at].is_empty();
+    let status = match mention.map(|mention| mention.mark) {
+        Some(Mark::Done) | None if is_told => "completed",
+        Some(Mark::InProgress) => "in_progress",
+        Some(Mark::Blocked) => "blocked",
+        Some(Mark::Cancelled) => "cancelled",
+        Some(Mark::Open | Mark::Done) | None => "pending",
+    };
+    (status, evidence)
+}
+
+fn session(layout: &Layout, broken: &[u8], rebuilt: &mut Reconstruction) -> Value {
+    let id = layout.dir.name();
+    rebuilt.say("session_id", id, vec![format!("the name of {}", layout.dir)]);
+    let mut session = json!({ "session_id": id, "status": "active" });
+    for key in ["project", "created_at"] {
+        match salvage::text(broken, key) {
+            Some(text) => {
+                rebuilt.say(key, &text, vec![format!("a line of the broken {}", layout.session)]);
+                session[key] = json!(text);
+            }
+            None => rebuilt.not_known(format!("`{key}` of the session: it is left out")),
+        }
+    }
+    rebuilt.not_known("whether the session was paused or given up: it counts as active");
+    session
+}

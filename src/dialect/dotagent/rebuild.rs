@@ -1,0 +1,227 @@
+//! Phase and execution file from what the phases and the tasks left (dotagent-and-aios.md 1.4).
+//!
+//! A phase counts as completed when a later one left something; whether the last of them is done is for the plan to prove.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::archive;
+use super::layout::Layout;
+use super::output;
+use super::rules::Phase;
+use super::rules::PhaseStatus;
+use super::rules::Word;
+use crate::dialect::EditError;
+use crate::dialect::json::parse_value;
+use crate::dialect::salvage;
+use crate::model::FileSet;
+use crate::model::Reconstruction;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// Rebuilds whichever of the two files cannot be read.
+///
+/// # Errors
+///
+/// When both can be read, when the broken one belongs to a workflow of somebody's own, or when nothing names the run.
+pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
+    let Some(layout) = Layout::of(&files.state) else {
+        return Err(EditError::Unsupported("the state is no `memory/state/phase.json`".to_owned()));
+    };
+    let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_value(bytes).is_err());
+    let mut remains = Remains { files, layout: &layout, at, rebuilt: Reconstruction::default() };
+    if let Some(bytes) = broken(&layout.execution) {
+        remains.execution(bytes);
+    }
+    if let Some(bytes) = broken(&layout.phase) {
+        remains.phase(bytes)?;
+    }
+    if remains.rebuilt.files.is_empty() {
+        return Err(EditError::Unsupported("both state files parse".to_owned()));
+    }
+    Ok(remains.rebuilt)
+}
+
+/// Is what is left of a run while its state is rebuilt.
+struct Remains<'a> {
+    files: &'a FileSet,
+    layout: &'a Layout,
+    at: Timestamp,
+    rebuilt: Reconstruction,
+}
+
+impl Remains<'_> {
+    fn phase(&mut self, broken: &[u8]) -> Result<(), EditError> {
+        if broken.windows(12).any(|window| window == b"\"definition\"") {
+            let message = "it belonged to a workflow of one's own, whose definition and results were in it alone";
+            return Err(EditError::Unsupported(message.to_owned()));
+        }
+        let id = self.workflow_id(broken)?;
+        let outputs = self.outputs();
+        let reached = outputs.iter().rposition(Option::is_some).unwrap_or(0);
+        // A gap is where the run goes on: nothing behind it is believed.
+        let gap = outputs[..reached].iter().position(Option::is_none);
+        let current = gap.unwrap_or(reached);
+        let started = self.started_at(broken, &outputs);
+        let mut completed = Vec::new();
+        for (phase, path) in Phase::ALL.into_iter().zip(&outputs).take(current) {
+            let Some(path) = path else { continue };
+            let later = Phase::ALL[current];
+            let evidence = vec![path.to_string(), format!("{} left something after it", later.as_str())];
+            self.rebuilt.say(phase.as_str(), "completed", evidence);
+            let modified = self.files.files.get(path).and_then(|entry| entry.modified).unwrap_or(self.at);
+            let modified = modified.clamp(started, self.at);
+            completed.push(
+                json!({ "phase": phase.as_str(), "completed_at": modified, "output": self.layout.name_of(path) }),
+            );
+        }
+        let phase = Phase::ALL[current];
+        let evidence = match &outputs[current] {
+            Some(path) => vec![path.to_string(), "nothing of a later phase is there".to_owned()],
+            None => vec!["it left nothing".to_owned()],
+        };
+        self.rebuilt.say(phase.as_str(), PhaseStatus::InProgress.as_str(), evidence);
+        self.rebuilt.not_known("who approved what: `user_checkpoints` is empty, and an open approval is asked again");
+        let value = json!({
+            "workflow_id": id,
+            "started_at": started,
+            "last_updated": self.at,
+            "current_phase": phase.as_str(),
+            "phase_status": PhaseStatus::InProgress.as_str(),
+            "completed_phases": completed,
+            "user_checkpoints": [],
+            "interruption_safe": true,
+        });
+        self.rebuilt.files.push((self.layout.phase.clone(), format!("{value}\n").into_bytes()));
+        Ok(())
+    }
+
+    /// Returns what each phase left, in the order of the phases.
+    fn outputs(&self) -> [Option<RelPath>; 5] {
+        let there = |phase: Phase| {
+            let path = self.layout.at(phase.output()?)?;
+            let bytes = self.files.bytes(&path)?;
+            parse_value(bytes).is_ok().then_some(path)
+        };
+        let first_in = |dir: RelPath| {
+            let mut paths = self.files.in_dir(&dir).map(|(path, _)| path);
+            paths.find(|path| path.name().ends_with(".json") && path.name() != "_aggregate.json").cloned()
+        };
+        let reflection = first_in(self.layout.reflections());
+        let design = first_in(self.layout.designs());
+        let task = self.task_folders().first().and_then(|id| self.layout.of_task(self.files, id, "output.json"));
+        [
+            there(Phase::Requirements),
+            there(Phase::Architecture).or(design),
+            task.filter(|path| self.files.files.contains_key(path)),
+            there(Phase::Verification),
+            reflection,
+        ]
+    }
+
+    fn workflow_id(&mut self, broken: &[u8]) -> Result<String, EditError> {
+        let torn =
+            salvage::text(broken, "workflow_id").map(|id| (id, format!("a line of the broken {}", self.layout.phase)));
+        let named = self.files.files.keys().find_map(|path| {
+            let value = parse_value(self.files.bytes(path)?).ok()?;
+            Some((value.get("workflow_id")?.as_str()?.to_owned(), path.to_string()))
+        });
+        let found = torn.or(named).filter(|(id, _)| archive::problem_of(id).is_none());
+        let (id, evidence) = found.ok_or_else(|| {
+            EditError::Unsupported("neither the broken file nor any output names the run (`workflow_id`)".to_owned())
+        })?;
+        self.rebuilt.say("workflow_id", &id, vec![evidence]);
+        Ok(id)
+    }
+
+    /// Nothing that the run left may be older than its start, or the plan would not believe it.
+    fn started_at(&mut self, broken: &[u8], outputs: &[Option<RelPath>]) -> Timestamp {
+        let torn = salvage::text(broken, "started_at").and_then(|text| self.files.time(&text));
+        if let Some(torn) = torn.filter(|torn| *torn <= self.at) {
+            self.rebuilt.say(
+                "started_at",
+                torn.to_string(),
+                vec![format!("a line of the broken {}", self.layout.phase)],
+            );
+            return torn;
+        }
+        let modified = |path: &RelPath| self.files.files.get(path).and_then(|entry| entry.modified);
+        let oldest = outputs.iter().flatten().filter_map(|path| Some((modified(path)?, path))).min();
+        let (started, evidence) = match oldest.filter(|(at, _)| *at <= self.at) {
+            Some((at, path)) => (at, format!("{path} is the oldest output, and that is when it was written")),
+            None => (self.at, "nothing says it: now".to_owned()),
+        };
+        self.rebuilt.say("started_at", started.to_string(), vec![evidence]);
+        started
+    }
+
+    /// Returns the ids of the tasks that left something.
+    fn task_folders(&self) -> Vec<String> {
+        let tasks = self.layout.tasks();
+        let below = self.files.files.keys().filter(|path| path.starts_with(&tasks));
+        let mut ids: Vec<String> = below.filter_map(|path| path.parent().map(|dir| dir.name().to_owned())).collect();
+        ids.dedup();
+        ids
+    }
+
+    fn execution(&mut self, broken: &[u8]) {
+        let mut tasks: Vec<Value> = Vec::new();
+        for id in self.task_folders() {
+            let (word, evidence) = self.task(&id);
+            self.rebuilt.say(format!("task {id}"), word.as_str(), evidence);
+            tasks.push(json!({ "id": id, "status": word.as_str(), "attempts": 1 }));
+        }
+        for (id, path) in self.designed_tasks() {
+            if !tasks.iter().any(|task| task["id"].as_str().is_some_and(|known| super::rules::is_same_task(known, &id)))
+            {
+                self.rebuilt.say(
+                    format!("task {id}"),
+                    "pending",
+                    vec![format!("{path} names it, and it left nothing")],
+                );
+                tasks.push(json!({ "id": id, "status": "pending", "attempts": 0 }));
+            }
+        }
+        self.rebuilt.not_known("how often each task was tried, what it waits for and when it began");
+        let mut value = json!({ "tasks": tasks });
+        if let Some(id) = salvage::text(broken, "workflow_id") {
+            value = json!({ "workflow_id": id, "tasks": tasks });
+        }
+        self.rebuilt.files.push((self.layout.execution.clone(), format!("{value}\n").into_bytes()));
+    }
+
+    /// Of output and verification the lower counts: without an approval nothing is verified.
+    fn task(&self, id: &str) -> (Word, Vec<String>) {
+        let read = |name: &str| {
+            let path = self.layout.of_task(self.files, id, name)?;
+            let value = parse_value(self.files.bytes(&path)?).ok()?;
+            Some((path, value))
+        };
+        let Some((path, output)) = read("output.json") else {
+            return (Word::Pending, vec!["its output is missing or cannot be read".to_owned()]);
+        };
+        let word = output::reported(&output).unwrap_or(Word::PreComplete);
+        let mut evidence = vec![format!("{path} says {}", word.as_str())];
+        if let Some((path, verification)) = read("verification.json") {
+            let verdict = output::verdict(&verification);
+            let said = verdict.as_ref().map_or_else(|said| clean_line(said, 40), ReviewVerdict::to_string);
+            evidence.push(format!("{path} says {said}"));
+            if word == Word::PreComplete && verdict == Ok(ReviewVerdict::Approved) {
+                return (Word::Verified, evidence);
+            }
+        }
+        (word, evidence)
+    }
+
+    /// Returns the tasks that the chosen design lists.
+    fn designed_tasks(&self) -> Vec<(String, RelPath)> {
+        let path = Phase::Architecture.output().and_then(|path| self.layout.at(path));
+        let value = path.as_ref().and_then(|path| parse_value(self.files.bytes(path)?).ok());
+        let tasks = value.as_ref().and_then(|value| value.get("tasks")?.as_array()).into_iter().flatten();
+        let ids = tasks.filter_map(|task| task.as_str().or_else(|| task.get("id")?.as_str()));
+        let named = ids.filter(|id| super::layout::is_part(id)).map(str::to_owned);
+        path.map(|path| named.map(|id| (id, path.clone())).collect()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,160 @@
+//! What reading any definition that a person wrote has in common: keys, texts and ids, with every mistake as a finding that has
+//! its line and column. Pure.
+
+use super::yaml::Kind;
+use super::yaml::Member;
+use super::yaml::Node;
+use super::yaml::Place;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+/// Is a text with its place in the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// Collects what is wrong with a file.
+pub(super) struct Problems<'a> {
+    file: &'a RelPath,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Problems<'a> {
+    pub(super) const fn of(file: &'a RelPath) -> Self {
+        Self { file, findings: Vec::new() }
+    }
+
+    /// Returns all of them, in the order of their places.
+    pub(super) fn in_order(mut self) -> Vec<Finding> {
+        self.findings.sort_by_key(|finding| (finding.line, finding.column));
+        self.findings
+    }
+
+    pub(super) fn add(&mut self, place: Place, message: impl Into<String>, fix: impl Into<String>) {
+        let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
+        self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
+    }
+}
+
+/// Takes the keys of one mapping.
+pub(super) struct Fields<'a> {
+    pub(super) members: Vec<&'a Member>,
+    pub(super) what: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    /// Reports keys that do not exist, each with the nearest that does.
+    pub(super) fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
+        let Kind::Map(members) = &node.kind else {
+            let message = format!("{what} is a mapping with the keys {}, not {}", keys.join(", "), node.what());
+            problems.add(node.place, message, format!("write it as a mapping with the keys {}", keys.join(", ")));
+            return None;
+        };
+        for member in members.iter().filter(|member| !keys.contains(&member.key.as_str())) {
+            let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
+            let fix = match nearest(&member.key, keys.iter().copied()) {
+                Some(key) => format!("did you mean `{key}`?"),
+                None => format!("its keys are {}", keys.join(", ")),
+            };
+            problems.add(member.place, format!("{message}; {fix}"), fix);
+        }
+        Some(Self { members: members.iter().collect(), what })
+    }
+
+    /// Returns the value of a key; one without a value counts as left out.
+    pub(super) fn take(&mut self, key: &str) -> Option<&'a Node> {
+        let at = self.members.iter().position(|member| member.key == key)?;
+        let member = self.members.remove(at);
+        (member.value.kind != Kind::Null).then_some(&member.value)
+    }
+
+    pub(super) fn text(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+        let node = self.take(key)?;
+        text_of(node, &format!("`{key}` of {}", self.what), problems)
+    }
+
+    pub(super) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+        let node = self.take(key)?;
+        match &node.kind {
+            Kind::Bool(value) => Some(*value),
+            Kind::Null | Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {
+                let message = format!("`{key}` of {} is true or false, not {}", self.what, node.what());
+                problems.add(node.place, message, "write true or false");
+                None
+            }
+        }
+    }
+}
+
+pub(super) fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    match &node.kind {
+        Kind::Text(text) | Kind::Number(text) if !text.trim().is_empty() => {
+            Some(Text { text: text.clone(), place: node.place })
+        }
+        Kind::Text(_) => {
+            problems.add(node.place, format!("{what} is empty"), "write a text, or leave the key out");
+            None
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
+            problems.add(node.place, format!("{what} is text, not {}", node.what()), "write a text");
+            None
+        }
+    }
+}
+
+pub(super) fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> &'a [Node] {
+    match &node.kind {
+        Kind::List(items) if !items.is_empty() => items,
+        Kind::List(_) => {
+            problems.add(node.place, format!("{what} is an empty list"), "add at least one");
+            &[]
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
+            problems.add(
+                node.place,
+                format!("{what} is a list, not {}", node.what()),
+                "write each with a leading `- `",
+            );
+            &[]
+        }
+    }
+}
+
+/// Ids end up in commands and in the names of files.
+pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    let id = text_of(node, what, problems)?;
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {
+        return Some(id);
+    }
+    let message = format!("`{}` is no id", clean_line(&id.text, 60));
+    let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
+    problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
+    None
+}
+
+/// Returns the name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names.into_iter().map(|other| (distance(&name.to_lowercase(), other), other));
+    let (distance, nearest) = distances.min()?;
+    (distance <= 3 && distance < nearest.len()).then_some(nearest)
+}
+
+/// Counts the letters that have to be changed, added or left out.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, left) in from.chars().take(100).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, right) in to.iter().enumerate() {
+            let change = diagonal + usize::from(left != *right);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

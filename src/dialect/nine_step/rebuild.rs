@@ -1,0 +1,156 @@
+//! A state from what speaks for it elsewhere: the steps whose end Piton recorded, the commits that name a phase, and the plan.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::rules::Place;
+use super::rules::StepNumber;
+use super::start;
+use super::workspace;
+use crate::dialect::EditError;
+use crate::dialect::salvage;
+use crate::model::CommitTrace;
+use crate::model::FileSet;
+use crate::model::Reconstruction;
+use crate::model::RelPath;
+use crate::model::StartSpec;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+use crate::model::Traces;
+use crate::model::clean_line;
+
+/// Rebuilds the state.
+///
+/// # Errors
+///
+/// When nothing says that a step ended.
+pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+    let steps = steps(files, traces);
+    let Some((last, newest)) = steps.last_key_value() else {
+        let message = "neither piton's own record nor a commit that names a phase says that a step ended";
+        return Err(EditError::Unsupported(message.to_owned()));
+    };
+    let broken = files.bytes(&files.state).unwrap_or_default();
+    let mut rebuilt = Reconstruction::default();
+    let read = |key: &str| salvage::text(broken, key);
+    let torn = || vec![format!("a line of the broken {}", files.state)];
+    let feature = match read("feature_name") {
+        Some(feature) => {
+            rebuilt.say("feature_name", &feature, torn());
+            feature
+        }
+        None => {
+            rebuilt.say("feature_name", &files.name, vec![format!("the place of {}", files.state)]);
+            files.name.clone()
+        }
+    };
+    let plan = plan(files, &feature);
+    let phases = plan.as_ref().and_then(|(path, bytes)| Some((path, phases_of(&String::from_utf8_lossy(bytes))?)));
+    match phases {
+        Some((path, count)) => rebuilt.say("total_phases", count.to_string(), vec![path.to_string()]),
+        None => rebuilt.not_known("how many phases there are: `total_phases` is left out"),
+    }
+    let spec = StartSpec {
+        workflow: "nine-step".to_owned(),
+        feature,
+        description: None,
+        phases: phases.map(|(_, count)| count),
+        issues: Vec::new(),
+        branch: read("branch_name").inspect(|branch| rebuilt.say("branch_name", branch, torn())),
+        base_branch: None,
+        plan: None,
+        definition: None,
+    };
+    let mut state = start::state(files, &spec, at);
+    let first = steps.values().map(|proof| proof.at).min().unwrap_or(at);
+    state["started_at"] = json!(first);
+    rebuilt.say("started_at", first.to_string(), vec!["the first step that is known to have ended".to_owned()]);
+    if spec.branch.is_none() {
+        state.as_object_mut().map(|state| state.remove("branch_name"));
+        rebuilt.not_known("the branch: `branch_name` is left out");
+    }
+    let config = &files.config.nine_step;
+    let entry = |place: &Place, proof: &Proof| {
+        let status = if place.step.kind() == StepKind::Review { "approved" } else { "completed" };
+        let mut entry = json!({ "phase": place.phase, "step": place.step.to_value() });
+        if let Some(role) = place.step.role() {
+            entry["agent"] = json!(role.name(config));
+        }
+        entry["status"] = json!(status);
+        entry["timestamp"] = json!(proof.at);
+        if let Some(sha) = &proof.sha {
+            entry["commit_sha"] = json!(sha);
+        }
+        entry
+    };
+    state["completed_steps"] = steps.iter().map(|(place, proof)| entry(place, proof)).collect::<Vec<Value>>().into();
+    state["last_execution"] = entry(last, newest);
+    state["current_phase"] = json!(last.phase);
+    state["current_step"] = last.step.to_value();
+    for (place, proof) in &steps {
+        rebuilt.say(place.to_string(), "completed", proof.evidence.clone());
+    }
+    rebuilt.not_known("verdicts, findings and counted attempts: reviews of steps that are not listed are asked again");
+    let mut text = serde_json::to_string_pretty(&state).unwrap_or_default();
+    text.push('\n');
+    rebuilt.files.push((files.state.clone(), text.into_bytes()));
+    Ok(rebuilt)
+}
+
+/// Says that a step ended, and who says so.
+struct Proof {
+    at: Timestamp,
+    sha: Option<String>,
+    evidence: Vec<String>,
+}
+
+/// Returns the steps that are known to have ended, in order.
+fn steps(files: &FileSet, traces: &Traces) -> BTreeMap<Place, Proof> {
+    let mut steps: BTreeMap<Place, Proof> = BTreeMap::new();
+    for trace in &traces.finished {
+        if let Some(place) = Place::parse(trace.step.as_str()) {
+            let evidence = vec![format!("piton recorded its end at {}", trace.at)];
+            steps.insert(place, Proof { at: trace.at, sha: None, evidence });
+        }
+    }
+    for commit in traces.commits.iter().rev() {
+        let Some(phase) = phase_in(&commit.subject) else { continue };
+        let said = said(commit);
+        let proof = steps.entry(Place::new(phase, StepNumber::Commit));
+        let at = commit.at.unwrap_or(files.clock.now);
+        let proof = proof.or_insert_with(|| Proof { at, sha: None, evidence: Vec::new() });
+        proof.sha = Some(commit.sha.clone());
+        proof.evidence.push(said);
+    }
+    steps
+}
+
+fn said(commit: &CommitTrace) -> String {
+    let sha: String = commit.sha.chars().take(12).collect();
+    format!("commit {sha}: {}", clean_line(&commit.subject, 80))
+}
+
+/// Returns the number behind the word `phase`.
+fn phase_in(subject: &str) -> Option<u32> {
+    let lower = subject.to_lowercase();
+    lower.match_indices("phase").find_map(|(at, word)| {
+        let rest = lower[at + word.len()..].trim_start_matches([' ', '-', '_', '#', ':']);
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse().ok().filter(|phase| (1..=1000).contains(phase))
+    })
+}
+
+fn plan<'a>(files: &'a FileSet, feature: &str) -> Option<(RelPath, &'a [u8])> {
+    let path = RelPath::parse(&workspace::plan_by_convention(feature, &files.config.nine_step)).ok()?;
+    let bytes = files.bytes(&path)?;
+    Some((path, bytes))
+}
+
+/// Counts the phases of a plan document: its headings that name one, else its numbered list.
+fn phases_of(plan: &str) -> Option<u32> {
+    let headings = plan.lines().filter(|line| line.starts_with('#')).filter_map(phase_in).max();
+    let numbered = plan.lines().filter_map(|line| line.split_once(". ")?.0.parse().ok());
+    headings.or_else(|| numbered.max()).filter(|count| (1..=1000).contains(count))
+}

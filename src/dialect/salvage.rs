@@ -1,0 +1,60 @@
+//! Single values out of a file that does not parse. What comes out is a line of a broken file, and is told as one.
+
+/// Returns the text behind a key of JSON or YAML, on the first line that has the key: `"key": "text"` or `key: text`.
+pub(super) fn text(bytes: &[u8], key: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let found = text.match_indices(key).find_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let is_whole = before.is_none_or(|c| c == '"' || c == '\'' || c.is_whitespace() || matches!(c, '{' | ','));
+        let rest = text[at + key.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ').strip_prefix(':')?;
+        is_whole.then(|| value(rest.trim_start_matches([' ', '\t']))).flatten()
+    })?;
+    let is_sound = !found.is_empty() && found.len() <= 400 && !found.chars().any(char::is_control);
+    is_sound.then(|| found.to_owned())
+}
+
+/// Returns a value that has an end, a quote or that of its line: one that was cut off is none.
+fn value(rest: &str) -> Option<&str> {
+    let end = rest.find('\n');
+    let line = &rest[..end.unwrap_or(rest.len())];
+    match line.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let inner = &line[1..];
+            inner.find(quote).map(|end| &inner[..end]).filter(|inner| !inner.contains('\\'))
+        }
+        '{' | '[' | '|' | '>' | '&' | '*' => None,
+        _ => {
+            end?;
+            let end = [" #", ",", "}"].iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+            Some(line[..end].trim())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn whole_values_are_found_and_torn_ones_are_not() {
+        for (file, key, expected) in [
+            ("{\"workflow_id\": \"user-auth\",\n \"x\"", "workflow_id", Some("user-auth")),
+            ("{\n  \"feature_name\" : \"a b\"\n", "feature_name", Some("a b")),
+            ("epic_state:\n  mode: yolo # fast\n", "mode", Some("yolo")),
+            ("  mode: 'yolo'\n", "mode", Some("yolo")),
+            ("  execution_plan: docs/a.yaml\r\n", "execution_plan", Some("docs/a.yaml")),
+            ("  total: 3, \"b\": 1\n", "total", Some("3")),
+            ("{\"workflow_id\":\"a\",\"started", "workflow_id", Some("a")),
+            // Cut off in the middle of the value.
+            ("  mode: yol", "mode", None),
+            ("{\"workflow_id\": \"user", "workflow_id", None),
+            ("{\"workflow_id\": \"us\\\"er\"\n", "workflow_id", None),
+            ("  mode:\n", "mode", None),
+            ("  commode: x\n", "mode", None),
+            ("  waves: { a: 1 }\n", "waves", None),
+            ("  mode: \u{1b}[1m\n", "mode", None),
+        ] {
+            assert_eq!(text(file.as_bytes(), key).as_deref(), expected, "{file:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Sessions of the runner: `session.json` says what a session is, `journal.jsonl` what happened in it, `checkpoint.json` where that
+//! leaves it. `spec` reads the workflow file that a session runs. Pure, like every dialect.
+
+mod native;
+mod past;
+mod place;
+pub(crate) mod prodigy;
+mod read;
+pub(crate) mod record;
+mod session;
+pub(crate) mod spec;
+pub(crate) mod state;
+mod write;
+
+pub(crate) use place::candidate;
+pub(crate) use session::Session;
+pub(crate) use session::start;
+
+use camino::Utf8Path;
+use record::Header;
+use record::Rest;
+
+use crate::dialect::Archival;
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Ground;
+use crate::dialect::Loaded;
+use crate::dialect::Moved;
+use crate::dialect::PastCheckpoint;
+use crate::dialect::Probed;
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Timestamp;
+use crate::model::quoted;
+
+/// Speaks the sessions of `piton run`.
+pub(crate) struct Script;
+
+impl Dialect for Script {
+    fn id(&self) -> DialectId {
+        DialectId::Script
+    }
+
+    fn ground(&self) -> Ground {
+        Ground::Home
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        place::session_of_header(path).is_some() || prodigy::is_marked(path)
+    }
+
+    fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
+        false
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
+            let id = place::session_of_header(entry.path.as_str())?;
+            let header: Option<Header> = entry.look.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+            candidate(id, header.as_ref())
+        });
+        let mut probed = prodigy::probe(listing);
+        probed.candidates.extend(candidates);
+        probed
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        if prodigy::is_state(&files.state) { prodigy::load(files) } else { read::load(files) }
+    }
+
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, change)
+    }
+
+    fn guest(&self, root: &Utf8Path, candidate: &Candidate) -> Option<String> {
+        prodigy::is_state(&candidate.state).then(|| {
+            let (name, home) = (quoted(&candidate.name), quoted(root.as_str()));
+            format!("piton sessions import {name} --prodigy-home {home}")
+        })
+    }
+
+    fn past(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+        past::past(files)
+    }
+
+    fn go_back(&self, files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+        past::go_back(files, checkpoint)
+    }
+
+    fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
+        let session = Session::of(files).ok()?;
+        let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
+        is_torn.then_some((session.journal_file, session.journal.tail.length))
+    }
+
+    fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
+        let to =
+            RelPath::parse(&format!("archive/{name}")).map_err(|error| EditError::Unsupported(error.to_string()))?;
+        Ok(Some(Archival { moved: Moved::Folder(files.own.clone()), to, edits: Vec::new(), register: None }))
+    }
+
+    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
+        None
+    }
+
+    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+        native::native(files, run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        if prodigy::is_state(&files.state) { prodigy::brief(files, run, next) } else { native::brief(files, run, next) }
+    }
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The plan of a session in the words of Spec 186, and the hand-over to whoever looks after a step by hand.
+
+use std::fmt::Write as _;
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::session::Session;
+use super::state::Last;
+use super::state::State;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::FileSet;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Reading;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::clean;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
+pub(super) fn native(files: &FileSet, run: &Run, plan: &Plan) -> Value {
+    let index = |id: &StepId| run.steps.iter().position(|step| step.id == *id);
+    let first = plan.next.first().filter(|next| next.action != Action::Merge);
+    let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
+    let mut skipped: Vec<usize> = over.filter_map(index).collect();
+    skipped.sort_unstable();
+    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.variables.clone());
+    let state = Session::of(files).map_or(Value::Null, |session| state(&session.state, &index));
+    json!({
+        "session": run.id,
+        "state": state,
+        "start_index": first.and_then(|next| index(&next.step)).unwrap_or(run.steps.len()),
+        "retry_current": first.is_some_and(|next| next.action == Action::Retry),
+        "skip_steps": skipped,
+        "variables": masked(Value::Object(variables.unwrap_or_default())),
+    })
+}
+
+fn masked(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(mask_secrets(&clean(&text)).into_owned()),
+        Value::Array(items) => items.into_iter().map(masked).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, masked(value))).collect::<Map<_, _>>().into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+/// Says which of the four states a session is in.
+fn state(state: &State, index: &dyn Fn(&StepId) -> Option<usize>) -> Value {
+    let retry = |step: &StepId| {
+        let retry = state.steps.get(step.as_str()).and_then(|step| step.retry);
+        retry.map(|retry| json!({"attempts": retry.attempts, "next_at": retry.next_at}))
+    };
+    match &state.last {
+        Last::Created => json!("Created"),
+        Last::BeforeStep { step } => json!({"BeforeStep": {"step_index": index(step), "retry": retry(step)}}),
+        Last::Completed { step } => json!({"Completed": {"step_index": index(step)}}),
+        Last::Failed { step, error, retryable } => {
+            let error = mask_secrets(&clean_line(error, 400)).into_owned();
+            let retry = retry(step);
+            json!({"Failed": {"step_index": index(step), "error": error, "retryable": retryable, "retry": retry}})
+        }
+        Last::Interrupted { step, in_progress } => {
+            json!({"Interrupted": {"step_index": step.as_ref().and_then(index), "in_progress": in_progress}})
+        }
+    }
+}
+
+/// Writes the hand-over for one step.
+pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
+    let Some(step) = run.step(&next.step) else { return Brief::default() };
+    let definition = step.definition.value().into_owned();
+    let session = Session::of(files).ok();
+    let header = session.as_ref().map(|session| &session.header);
+    let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());
+    let workflow = header.map(|header| header.workflow.file.under(&header.workflow.root).into_string());
+    let mut prompt = String::new();
+    let _ = writeln!(prompt, "Workflow: {}", clean_line(&run.workflow, 200));
+    let _ = writeln!(prompt, "Step: {} - {}, attempt {}", step.id, clean_line(&step.title, 200), next.attempt);
+    let _ = writeln!(prompt, "\nIt is run by `piton resume {}`; nothing has to be done by hand.", run.id);
+    Brief {
+        agent_context: json!({
+            "session": run.id,
+            "workflow": run.workflow,
+            "step": step.id,
+            "attempt": next.attempt,
+            "working_folder": folder,
+            "definition": definition,
+        }),
+        prompt,
+        reading: vec![Reading { what: "workflow file".to_owned(), path: workflow }],
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the files of a session are, below the folder that keeps the sessions of a repository.
+
+use super::record::HEADER;
+use super::record::Header;
+use super::record::JOURNAL;
+use super::record::SNAPSHOT;
+use crate::model::Candidate;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+
+const SESSIONS: &str = "sessions";
+/// Under this name the workflow file stands among the files of its session.
+const WORKFLOW: &str = "workflow";
+
+/// Returns the folder of a session.
+pub(super) fn folder(id: &str) -> Option<RelPath> {
+    RelPath::parse(&format!("{SESSIONS}/{id}")).ok()
+}
+
+/// Returns the session whose [`HEADER`] lies at a path.
+pub(super) fn session_of_header(path: &str) -> Option<&str> {
+    let id = path.strip_prefix(SESSIONS)?.strip_prefix('/')?.strip_suffix(HEADER)?.strip_suffix('/')?;
+    (!id.is_empty() && !id.contains('/')).then_some(id)
+}
+
+/// Returns the folder of the session that a state file belongs to.
+pub(super) fn folder_of(state: &RelPath) -> Option<RelPath> {
+    state.parent()
+}
+
+pub(super) fn header(folder: &RelPath) -> Option<RelPath> {
+    folder.join(HEADER).ok()
+}
+
+pub(super) fn journal(folder: &RelPath) -> Option<RelPath> {
+    folder.join(JOURNAL).ok()
+}
+
+pub(super) fn snapshot(folder: &RelPath) -> Option<RelPath> {
+    folder.join(SNAPSHOT).ok()
+}
+
+/// Returns the path that the workflow file has among the files of its session.
+pub(super) fn workflow(folder: &RelPath) -> Option<RelPath> {
+    folder.join(WORKFLOW).ok()
+}
+
+/// Returns the run that a session is. What its header says adds the workflow file to what is read.
+pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
+    let own = folder(id)?;
+    let workflow = header.zip(workflow(&own)).map(|(header, shown)| ReadSpec::Elsewhere {
+        root: header.workflow.root.clone(),
+        file: header.workflow.file.clone(),
+        shown,
+    });
+    let state = journal(&own)?;
+    let files = [self::header(&own)?, state.clone(), snapshot(&own)?];
+    Some(Candidate {
+        dialect: DialectId::Script,
+        name: id.to_owned(),
+        reads: files.into_iter().map(ReadSpec::File).chain(workflow).collect(),
+        state,
+        own,
+        rank: None,
+        claim: Claim::Stated,
+        may_be_replaced: false,
+    })
+}

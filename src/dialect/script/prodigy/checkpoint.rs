@@ -1,0 +1,107 @@
+//! What a checkpoint of format version 1 says (prodigy.md 3.2), as far as it can be believed.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use crate::dialect::json::parse_value;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// The version that is understood.
+pub(super) const VERSION: u64 = 1;
+/// No workflow that somebody wrote has more steps.
+const STEPS: usize = 100_000;
+
+/// Is a checkpoint, without the environment and without what it says of itself and gets wrong: the number of steps (0 in failures),
+/// the hash (a name and a number), the start (the time of the write).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    pub(super) version: Option<u64>,
+    pub(super) name: Option<String>,
+    pub(super) workflow_path: Option<Utf8PathBuf>,
+    /// As written: `Running`, `Paused`, `Completed`, `Failed`, `Interrupted`.
+    pub(super) status: String,
+    pub(super) current: Option<usize>,
+    /// Steps that succeeded, by position from 0.
+    pub(super) done: BTreeMap<usize, Done>,
+    /// The step that failed, and what it said.
+    pub(super) failed: Option<(usize, String)>,
+    pub(super) captured: BTreeMap<String, String>,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// Is a step that succeeded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) command: String,
+    pub(super) at: Option<Timestamp>,
+}
+
+impl Checkpoint {
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// In one sentence: it is no JSON, or has not even the two fields that say where a run stands.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let root = parse_value(bytes).map_err(|error| error.message)?;
+        let execution = root.get("execution_state").filter(|state| state.is_object());
+        let (Some(execution), Some(steps)) = (execution, root.get("completed_steps").and_then(Value::as_array)) else {
+            return Err("it has no `execution_state` and `completed_steps`".to_owned());
+        };
+        let mut read = Self {
+            version: root.get("version").and_then(Value::as_u64),
+            name: text(&root, "workflow_name").map(|name| clean_line(&name, 120)),
+            workflow_path: text(&root, "workflow_path").map(Utf8PathBuf::from),
+            status: text(execution, "status").map(|status| clean_line(&status, 40)).unwrap_or_default(),
+            current: index(execution, "current_step_index"),
+            at: time(&root, "timestamp"),
+            ..Self::default()
+        };
+        for step in steps {
+            read.step(step);
+        }
+        let variables = root.get("variable_state");
+        let failed = variables.and_then(|variables| position(variables.get("__failed_step_index")?));
+        let failed = failed.or_else(|| read.current.filter(|_| read.status == "Failed"));
+        let error = variables.and_then(|variables| text(variables, "__error_message"));
+        read.failed = failed.filter(|_| read.status == "Failed").map(|at| (at, error.unwrap_or_default()));
+        Ok(read)
+    }
+
+    fn step(&mut self, step: &Value) {
+        let Some(at) = index(step, "step_index") else { return };
+        if step.get("success").and_then(Value::as_bool) != Some(true) {
+            return;
+        }
+        let command = text(step, "command").map(|command| clean_line(&command, 120)).unwrap_or_default();
+        self.done.insert(at, Done { command, at: time(step, "completed_at") });
+        // Every step repeats what all before it captured.
+        for (name, value) in step.get("captured_variables").and_then(Value::as_object).into_iter().flatten() {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            // Prodigy keeps the line end, which breaks what it is put into (prodigy.md 1.2).
+            let value = value.strip_suffix('\n').unwrap_or(&value);
+            self.captured.insert(name.clone(), value.to_owned());
+        }
+    }
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_owned)
+}
+
+fn time(value: &Value, key: &str) -> Option<Timestamp> {
+    Timestamp::parse(value.get(key)?.as_str()?, 0).ok()
+}
+
+fn index(value: &Value, key: &str) -> Option<usize> {
+    position(value.get(key)?)
+}
+
+/// Some writers put the number into a text.
+fn position(value: &Value) -> Option<usize> {
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+    usize::try_from(number).ok().filter(|at| *at < STEPS)
+}

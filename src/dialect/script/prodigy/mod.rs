@@ -1,0 +1,20 @@
+//! The sessions of Prodigy, the runner that this one comes from (format version 1, prodigy.md 2 and 3.2): read, planned, taken
+//! over, and never written.
+//!
+//! Its checkpoint holds the whole environment of the run. Nothing of that is read.
+
+mod checkpoint;
+mod import;
+mod place;
+mod read;
+
+pub(crate) use import::import;
+pub(crate) use place::home_of;
+pub(super) use place::is_marked;
+pub(super) use place::is_state;
+pub(super) use place::probe;
+pub(super) use read::brief;
+pub(super) use read::load;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! From a checkpoint of Prodigy to a run. What its two files say of one truth is weighed here: the checkpoint counts, and where
+//! the session says otherwise, a person looks.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::spec;
+use super::super::spec::Workflow;
+use super::checkpoint::Checkpoint;
+use super::checkpoint::VERSION;
+use super::place;
+use crate::dialect::Loaded;
+use crate::dialect::json::parse_value;
+use crate::model::Brief;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Next;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Wanted;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+
+/// Is a session of Prodigy with everything that was read of it.
+pub(super) struct Original {
+    pub(super) session: String,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) workflow: Option<(Workflow, String)>,
+    /// Below the home; it may be gone.
+    pub(super) worktree: Option<RelPath>,
+    pub(super) base_branch: Option<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Reads a session of Prodigy as a run that is read only.
+pub(in super::super) fn load(files: &FileSet) -> Loaded {
+    match Original::of(files) {
+        Ok(original) => original.loaded(files),
+        Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
+    }
+}
+
+/// Says what a step is, and that nothing can be recorded here.
+pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
+    let Some(step) = run.step(&next.step) else { return Brief::default() };
+    let title = clean_line(&step.title, 200);
+    Brief {
+        agent_context: json!({
+            "session": run.id,
+            "workflow": run.workflow,
+            "step": step.id,
+            "working_folder": run.workspace.worktree.as_ref().map(|path| path.under(&files.root)),
+            "definition": step.definition.value(),
+        }),
+        prompt: format!(
+            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: take it over before anything is run.\n",
+            clean_line(&run.workflow, 200),
+            step.id
+        ),
+        reading: vec![files.state.reading("checkpoint of Prodigy")],
+        notes: Vec::new(),
+    }
+}
+
+impl Original {
+    pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
+        let session = place::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
+        let mut findings = Vec::new();
+        let mut newest: Option<Checkpoint> = None;
+        for (path, entry) in files.files.iter().filter(|(path, _)| place::is_state_of(path, &session)) {
+            let read = match &entry.content {
+                Content::Bytes(bytes) => Checkpoint::read(bytes),
+                Content::Problem(problem) => Err(problem.to_string()),
+                Content::NameOnly => continue,
+            };
+            match read {
+                Ok(checkpoint) if newest.as_ref().is_none_or(|known| known.at <= checkpoint.at) => {
+                    newest = Some(checkpoint)
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let message = format!("{path} says nothing: {}", clean_line(&problem, 200));
+                    findings.push(Finding::new(FindingCode::PartUnreadable, message).at(path));
+                }
+            }
+        }
+        let Some(checkpoint) = newest else {
+            let message = format!("no checkpoint of {session} can be read");
+            let why = findings.pop().map(|finding| format!(": {}", finding.message)).unwrap_or_default();
+            let finding = Finding::new(FindingCode::StateUnreadable, format!("{message}{why}")).at(&files.state);
+            return Err(Box::new(finding.fix("run the workflow anew: piton run FILE")));
+        };
+        let metadata = files.files.keys().find(|path| place::is_metadata(path)).cloned();
+        let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
+        let worktree = metadata.as_ref().and_then(place::worktree_of);
+        let mut original = Self {
+            worktree,
+            base_branch: about.get("original_branch").and_then(Value::as_str).map(|name| clean_line(name, 200)),
+            workflow: None,
+            session,
+            checkpoint,
+            findings,
+        };
+        original.look_at_workflow(files);
+        original.look_at_session(files);
+        original.look_at_version(files);
+        Ok(original)
+    }
+
+    fn look_at_workflow(&mut self, files: &FileSet) {
+        let shown = place::workflow(&self.session);
+        let bytes = shown.as_ref().and_then(|shown| files.bytes(shown));
+        let path = self.checkpoint.workflow_path.clone().unwrap_or_default();
+        let name = path.file_name().and_then(|name| RelPath::parse(name).ok());
+        let (Some(bytes), Some(name)) = (bytes, name) else {
+            let message = format!("the workflow file {path} cannot be read; only steps that are done are known");
+            self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("bring it back"));
+            return;
+        };
+        let parsed = spec::parse(&name, bytes);
+        match parsed.workflow {
+            Some(workflow) => self.workflow = Some((workflow, sha256_hex(bytes))),
+            None => {
+                let message =
+                    format!("the workflow file {path} has mistakes, which Prodigy passes over without a word");
+                let fix = format!("piton validate {}", crate::model::quoted(path.as_str()));
+                self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix));
+            }
+        }
+    }
+
+    /// The session file has no steps; what it says of the end is no proof (prodigy.md 4: a resume passes over steps and says that it
+    /// completed).
+    fn look_at_session(&mut self, files: &FileSet) {
+        let file = place::session_file(&self.session);
+        let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };
+        let word = session.get("status").and_then(Value::as_str).unwrap_or_default();
+        if matches!(word, "Completed" | "Cancelled") && self.checkpoint.status != "Completed" {
+            let word = clean_line(word, 40);
+            let message = format!(
+                "its session says {word}, its checkpoint {}: Prodigy reports steps as done that it passed over",
+                self.checkpoint.status
+            );
+            let finding = Finding::new(FindingCode::StateCorrupt, message);
+            self.findings.push(file.iter().fold(finding, |finding, path| finding.at(path)));
+        }
+    }
+
+    fn look_at_version(&mut self, files: &FileSet) {
+        let version = self.checkpoint.version;
+        if version != Some(VERSION) {
+            let what = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
+            let message = format!("the checkpoint has {what}; version {VERSION} is what is understood");
+            self.findings.push(Finding::new(FindingCode::FormatNewer, message).at(&files.state));
+        }
+    }
+
+    /// Returns the id and title of every step that is known.
+    pub(super) fn steps(&self) -> Vec<(StepId, String)> {
+        if let Some((workflow, _)) = &self.workflow {
+            return workflow.steps.iter().map(|step| (step.id.clone(), step.title.clone())).collect();
+        }
+        let last = self.checkpoint.done.keys().next_back().copied();
+        let open = self.open();
+        let count = last.max(open).map_or(0, |last| last + 1);
+        let title =
+            |at: usize| self.checkpoint.done.get(&at).map_or_else(|| "unknown".to_owned(), |done| done.command.clone());
+        (0..count).map(|at| (StepId::new((at + 1).to_string()), title(at))).collect()
+    }
+
+    /// Returns the step that failed or was cut off.
+    pub(super) fn open(&self) -> Option<usize> {
+        let failed = self.checkpoint.failed.as_ref().map(|(at, _)| *at);
+        failed.or_else(|| self.checkpoint.current.filter(|_| self.checkpoint.status != "Completed"))
+    }
+
+    /// Returns where a step stands. Whether the current one was begun is not recorded: it counts as begun.
+    pub(super) fn status(&self, at: usize) -> Status {
+        if self.checkpoint.done.contains_key(&at) {
+            Status::Completed
+        } else if self.checkpoint.failed.as_ref().is_some_and(|(failed, _)| *failed == at) {
+            Status::Failed
+        } else if self.open() == Some(at) {
+            Status::InProgress
+        } else {
+            Status::Pending
+        }
+    }
+
+    /// Returns the variables that steps captured. The state also holds environment and secrets, so only names that the workflow
+    /// captures are taken.
+    pub(super) fn variables(&self) -> BTreeMap<String, Value> {
+        let Some((workflow, _)) = &self.workflow else { return BTreeMap::new() };
+        let names = workflow.steps.iter().filter_map(|step| Some(step.capture.as_ref()?.name.as_str()));
+        let known =
+            names.filter_map(|name| Some((name.to_owned(), self.checkpoint.captured.get(name)?.clone().into())));
+        known.collect()
+    }
+
+    fn loaded(self, files: &FileSet) -> Loaded {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, (id, title)) in self.steps().into_iter().enumerate() {
+            let mut step = Step::new(id, clean_line(&title, 200));
+            step.status = self.status(at);
+            step.attempts = u32::from(step.status != Status::Pending);
+            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+            step.finished_at = self.checkpoint.done.get(&at).and_then(|done| done.at);
+            step.error =
+                self.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == at).map(|(_, error)| error.clone());
+            if let Some((workflow, _)) = &self.workflow {
+                step.definition = workflow.steps[at].essence.clone().into();
+                step.idempotent = workflow.steps[at].idempotent;
+            }
+            steps.push(step);
+        }
+        if let Some(open) = steps.iter_mut().find(|step| step.status != Status::Completed) {
+            open.variables = self.variables().into_iter().collect();
+        }
+        let position = self.open().and_then(|at| steps.get(at)).map(|step| step.id.clone());
+        let all_done =
+            self.checkpoint.status == "Completed" && steps.iter().all(|step| step.status == Status::Completed);
+        let workflow = self.workflow.as_ref().map(|(workflow, _)| workflow.name.clone());
+        let name = workflow.or_else(|| self.checkpoint.name.clone()).unwrap_or_else(|| self.session.clone());
+        let run = Run {
+            id: RunId::new(&self.session),
+            dialect: DialectId::Script,
+            title: clean_line(&name, 200),
+            workflow: clean_line(&name, 200),
+            status: if all_done { RunStatus::Completed } else { RunStatus::Active },
+            state_files: vec![files.state.clone()],
+            steps,
+            position,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: None,
+            stamp: self.checkpoint.at,
+            workspace: WorkspaceRecord {
+                branch: self.worktree.as_ref().map(|_| format!("prodigy-{}", self.session)),
+                base_branch: self.base_branch.clone(),
+                worktree: self.worktree.clone(),
+                ..WorkspaceRecord::default()
+            },
+            after: None,
+            interruption: None,
+            mode: None,
+            resumes: 0,
+            writable: true,
+            degraded: self.workflow.is_none(),
+        };
+        let wanted = Wanted { workspace: self.worktree.clone().map(Some), ..Wanted::default() };
+        Loaded { run: Some(run), findings: self.findings, wanted }
+    }
+}

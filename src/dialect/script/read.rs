@@ -1,0 +1,309 @@
+//! From the files of a session to a run.
+
+use serde_json::Map;
+use serde_json::Value;
+
+use super::place;
+use super::record::Captured;
+use super::record::Outline;
+use super::record::OutlineStep;
+use super::record::Rest;
+use super::session::Session;
+use super::spec;
+use super::state::Last;
+use super::state::Phase;
+use super::state::StepState;
+use super::state::part_names;
+use crate::dialect::Loaded;
+use crate::model::Action;
+use crate::model::After;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Wanted;
+use crate::model::WorkspaceRecord;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+
+/// Longer texts of a captured variable are told by their size.
+const SHOWN: usize = 1_000;
+
+/// Reads the run of a session.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    match Session::of(files) {
+        Ok(session) => Reader { files, session: &session, findings: Vec::new() }.load(),
+        Err(finding) => {
+            let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
+            Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
+        }
+    }
+}
+
+struct Reader<'a> {
+    files: &'a FileSet,
+    session: &'a Session,
+    findings: Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn load(mut self) -> Loaded {
+        self.damage();
+        let outline = self.outline();
+        let steps = self.steps(&outline);
+        let session = self.session;
+        let (header, state) = (&session.header, &session.state);
+        let worktree = header.worktree.as_ref().and_then(|path| below(self.files, path.as_str()));
+        let status = match state.run.status {
+            Phase::Active => RunStatus::Active,
+            Phase::Paused => RunStatus::Paused,
+            Phase::Completed => RunStatus::Completed,
+            Phase::Aborted => RunStatus::Aborted,
+        };
+        let title = if outline.name.is_empty() { header.session.clone() } else { outline.name.clone() };
+        let run = Run {
+            id: RunId::new(&header.session),
+            dialect: DialectId::Script,
+            title: clean_line(&title, 200),
+            workflow: clean_line(&outline.name, 200),
+            status,
+            state_files: self.state_files(),
+            position: self.position(),
+            steps,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: Some(header.created_at),
+            stamp: state.run.changed_at.or(Some(header.created_at)),
+            workspace: WorkspaceRecord {
+                branch: header.branch.clone().filter(|_| worktree.is_some()),
+                base_branch: header.base_branch.clone(),
+                worktree: worktree.clone(),
+                ..WorkspaceRecord::default()
+            },
+            after: self.after(),
+            interruption: self.interruption(),
+            mode: None,
+            resumes: state.run.resumes,
+            writable: header.is_writable() && !matches!(session.journal.rest, Rest::Newer { .. }),
+            degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),
+        };
+        let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
+        Loaded { run: Some(run), findings: self.findings, wanted }
+    }
+
+    /// Says what is wrong with the files themselves.
+    fn damage(&mut self) {
+        let session = self.session;
+        let file = &session.journal_file;
+        let resume = format!("piton resume {}", session.header.session);
+        let seen = session.state.seq > session.journal.tail.seq;
+        let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
+        let finding = |code, message: String| Finding::new(code, message).at(file);
+        match &session.journal.rest {
+            Rest::Nothing => {}
+            Rest::Torn { bytes } => {
+                let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
+                self.findings
+                    .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
+            }
+            Rest::Broken { line, reason } => {
+                let message = format!("line {line} is not to be trusted ({reason}), nor is what follows; {goes_on}");
+                let fix = format!("look at what would be done again, then `{resume} --yes`");
+                self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
+            }
+            Rest::Newer { line } => {
+                let message = format!("line {line} was written by a newer version; {goes_on}");
+                self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
+            }
+        }
+        if session.header.format > super::record::FORMAT {
+            let message = format!("the session has format {}; it is read, not written", session.header.format);
+            self.findings.push(finding(FindingCode::FormatNewer, message).fix("update piton"));
+        }
+        if let Some(problem) = &session.snapshot_problem {
+            let message = format!("checkpoint.json says nothing: {}; the journal counts", clean_line(problem, 200));
+            let mut finding =
+                finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
+            // Where the journal is sound, nothing that the snapshot could say is missing.
+            if session.journal.rest == Rest::Nothing {
+                finding.code = FindingCode::FieldIgnored;
+                finding.severity = FindingCode::FieldIgnored.severity();
+            }
+            self.findings.push(finding);
+        }
+    }
+
+    /// Returns the workflow as it is now, else as the session keeps it.
+    fn outline(&mut self) -> Outline {
+        let kept = &self.session.state.workflow;
+        let source = &self.session.header.workflow;
+        let shown = place::folder_of(&self.files.state).and_then(|folder| place::workflow(&folder));
+        let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
+        let path = source.file.under(&source.root);
+        let unreadable = |why: String| {
+            let message = format!("the workflow file {path} {why}; the steps are those that the session keeps");
+            let fix = format!("bring {path} back: a resume runs what it says");
+            Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
+        };
+        let Some(bytes) = bytes else {
+            let problem = shown.and_then(|shown| self.files.problem(&shown).map(|problem| problem.to_string()));
+            let problem = problem.unwrap_or_else(|| "the file does not exist".to_owned());
+            self.findings.push(unreadable(format!("cannot be read ({problem})")));
+            return kept.clone();
+        };
+        let sha256 = sha256_hex(bytes);
+        if sha256 == kept.sha256 {
+            return kept.clone();
+        }
+        match spec::parse(&source.file, bytes).workflow {
+            None => {
+                self.findings.push(unreadable("was changed and has mistakes now".to_owned()));
+                kept.clone()
+            }
+            Some(workflow) => {
+                let now = workflow.outline(sha256);
+                self.drift(kept, &now);
+                now
+            }
+        }
+    }
+
+    /// Says what was added to the workflow and taken out of it; what was changed is for the planner to see.
+    fn drift(&mut self, kept: &Outline, now: &Outline) {
+        let missing = |of: &Outline, from: &Outline| {
+            let gone = of.steps.iter().filter(|step| !from.steps.iter().any(|other| other.id == step.id));
+            gone.map(|step| step.id.as_str().to_owned()).collect::<Vec<_>>().join(", ")
+        };
+        let (removed, added) = (missing(kept, now), missing(now, kept));
+        let mut changes = Vec::new();
+        if !removed.is_empty() {
+            changes.push(format!("taken out: {}", clean_line(&removed, 200)));
+        }
+        if !added.is_empty() {
+            changes.push(format!("added: {}", clean_line(&added, 200)));
+        }
+        if kept.head != now.head {
+            changes.push("changed: what stands outside of the steps".to_owned());
+        }
+        if !changes.is_empty() {
+            let message = format!("the workflow file was changed since; {}", changes.join("; "));
+            self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
+        }
+    }
+
+    fn steps(&self, outline: &Outline) -> Vec<Step> {
+        let unknown = StepState::default();
+        let state = |step: &OutlineStep| self.session.state.steps.get(step.id.as_str()).unwrap_or(&unknown);
+        let mut steps: Vec<Step> = outline.steps.iter().map(|step| self.step(step, state(step))).collect();
+        for at in 1..steps.len() {
+            steps[at].depends_on = vec![steps[at - 1].id.clone()];
+        }
+        if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
+            open.variables = self.variables();
+        }
+        steps
+    }
+
+    fn step(&self, outline: &OutlineStep, state: &StepState) -> Step {
+        let mut step = Step::new(outline.id.clone(), clean_line(&outline.title, 200));
+        step.status = state.status;
+        step.attempts = state.attempts;
+        step.error = state.errors.last().cloned();
+        step.past_errors.clone_from(&state.errors);
+        step.started_at = state.started_at;
+        step.finished_at = state.finished_at;
+        step.commit.clone_from(&state.commit);
+        step.idempotent = outline.idempotent;
+        step.probe.clone_from(&outline.probe);
+        step.definition = outline.definition.clone().into();
+        step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+        step.parts = part_names(state.items.as_deref().unwrap_or_default())
+            .into_iter()
+            .map(|name| Part {
+                title: name.clone(),
+                kind: PartKind::Work,
+                status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
+                output: None,
+                commands: Vec::new(),
+                name,
+            })
+            .collect();
+        step
+    }
+
+    fn variables(&self) -> Map<String, Value> {
+        let shown = |value: &Captured| match value {
+            Captured::Inline { value: Value::String(text) } if text.len() > SHOWN => bytes_of(text.len() as u64),
+            Captured::Inline { value } => match value.to_string().len() {
+                length if length > SHOWN => bytes_of(length as u64),
+                _ => value.clone(),
+            },
+            Captured::Stored { bytes, .. } => bytes_of(*bytes),
+        };
+        self.session.state.variables.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+    }
+
+    fn state_files(&self) -> Vec<RelPath> {
+        let folder = place::folder_of(&self.files.state);
+        let snapshot = folder.and_then(|folder| place::snapshot(&folder));
+        std::iter::once(self.files.state.clone())
+            .chain(snapshot.filter(|path| self.files.bytes(path).is_some()))
+            .collect()
+    }
+
+    fn position(&self) -> Option<StepId> {
+        match &self.session.state.last {
+            Last::Created | Last::Interrupted { step: None, .. } => None,
+            Last::BeforeStep { step }
+            | Last::Completed { step }
+            | Last::Failed { step, .. }
+            | Last::Interrupted { step: Some(step), .. } => Some(step.clone()),
+        }
+    }
+
+    /// What is left once every step is done: the work of a worktree is not merged by itself.
+    fn after(&self) -> Option<After> {
+        let header = &self.session.header;
+        let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
+        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| After {
+            action: Action::Merge,
+            title: format!("Merge into {}", clean_line(base, 100)),
+            agent: None,
+            reason: "every step is done, and its work is in a worktree of its own".to_owned(),
+        })
+    }
+
+    fn interruption(&self) -> Option<Interruption> {
+        let state = &self.session.state;
+        if state.run.status != Phase::Paused {
+            return None;
+        }
+        let reason = state.run.reason.clone().unwrap_or_else(|| "paused by the user".to_owned());
+        let (step, in_progress) = match &state.last {
+            Last::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
+            Last::Created | Last::BeforeStep { .. } | Last::Completed { .. } | Last::Failed { .. } => (None, false),
+        };
+        let kind = if in_progress { InterruptionKind::AgentInterruption } else { InterruptionKind::Paused };
+        Some(Interruption { kind, step, at: state.run.changed_at, reason })
+    }
+}
+
+fn bytes_of(bytes: u64) -> Value {
+    Value::String(format!("({bytes} bytes)"))
+}
+
+/// Returns an absolute path relative to the root of the set, when it lies below.
+fn below(files: &FileSet, path: &str) -> Option<RelPath> {
+    RelPath::parse(path.strip_prefix(files.root.as_str())?.strip_prefix('/')?).ok()
+}

@@ -1,0 +1,298 @@
+//! The journal of a session: one line of JSON for each event, each chained to the one before it by a digest. Pure.
+//!
+//! A line is `{"chain":"<64 hex digits>",<rest>}`. Its chain is the SHA-256 of the chain of the line before it (of the bytes of
+//! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or left out shows.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::state::State;
+use crate::model::Change;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+
+pub(crate) const HEADER: &str = "session.json";
+pub(crate) const JOURNAL: &str = "journal.jsonl";
+pub(crate) const SNAPSHOT: &str = "checkpoint.json";
+/// The format that this program writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Is `session.json`: what a session is. Written once, when it is created, before anything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// [`FORMAT`].
+    pub(crate) format: u32,
+    pub(crate) session: String,
+    /// The folder of the repository (or plain folder) that the workflow was started in; absolute.
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) workflow: Source,
+    pub(crate) created_at: Timestamp,
+    /// Absolute; `None` when the session works in `root`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<Utf8PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) branch: Option<String>,
+    /// The branch it was started from and is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base_branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base_commit: Option<String>,
+    /// What `--args` gave, for `${ARG}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) args: Vec<String>,
+    /// The session of Prodigy that it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) imported_from: Option<String>,
+}
+
+/// Says where a workflow file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Source {
+    /// Absolute: the root of the session, or the folder of a workflow file that lies outside of it.
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) file: RelPath,
+}
+
+/// Is one line of the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// From 1, without gaps.
+    pub(crate) seq: u64,
+    #[serde(flatten)]
+    pub(crate) event: Event,
+    #[serde(flatten)]
+    pub(crate) facts: Facts,
+}
+
+/// Says what a line records.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// An admitted transition.
+    Change(Change),
+    /// The whole state at this point, where a damaged journal begins anew.
+    Base(Box<State>),
+}
+
+/// Is what the runner knows of an event beside the change itself. Everything is optional.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// The definition from here on: with the start, and with a resume that took up an edited file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) definition: Option<Outline>,
+    /// Of a step that ended: the digest of what it was defined as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
+    /// Variables that it left; `null` takes one away.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) variables: BTreeMap<String, Captured>,
+    /// The items of a `foreach`, with the first record of a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) items: Option<Vec<Value>>,
+    /// Of a failure: whether it was of a passing kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retryable: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exit_code: Option<i32>,
+    /// What stopped a step or the runner: `SIGINT`, `SIGTERM`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signal: Option<String>,
+    /// The child that does the step, so that a resume can end one that outlived its runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) child: Option<Child>,
+    /// Of a step that failed and will be tried again: how often it was tried, and when it is its turn again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retry: Option<RetryState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_ms: Option<u64>,
+    /// HEAD of the working folder before the first step, for the git variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
+    /// What a worktree's end was: `merged`, `kept`, `removed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<String>,
+}
+
+/// Is a process by its id and the moment it started, which a recycled id does not share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Child {
+    pub(crate) pid: u32,
+    pub(crate) started: String,
+}
+
+/// Is how far the tries of a step have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RetryState {
+    pub(crate) attempts: u32,
+    pub(crate) next_at: Timestamp,
+}
+
+/// Is the value of a variable: itself, or where it is when it is large.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Captured {
+    /// A file of the session, for values over 1 MiB.
+    Stored {
+        stored: RelPath,
+        bytes: u64,
+        sha256: String,
+    },
+    Inline {
+        value: Value,
+    },
+}
+
+/// Is a workflow as a session keeps it: enough to say where it stands when the file is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Outline {
+    pub(crate) name: String,
+    /// Digest of the bytes of the file.
+    pub(crate) sha256: String,
+    /// Digest of what stands outside of the steps: environment, secrets.
+    pub(crate) head: String,
+    pub(crate) steps: Vec<OutlineStep>,
+}
+
+/// Is one step of an outline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OutlineStep {
+    pub(crate) id: StepId,
+    pub(crate) title: String,
+    /// `Step::essence`.
+    pub(crate) definition: Value,
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub(crate) idempotent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) probe: Option<String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_true(value: &bool) -> bool {
+    *value
+}
+
+/// Is where a journal ends: what the next record is chained to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// Of the last record; 0 for none.
+    pub(crate) seq: u64,
+    pub(crate) chain: String,
+    /// Bytes up to and with the last good line.
+    pub(crate) length: u64,
+}
+
+/// Is what could be read of a journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    pub(crate) records: Vec<Record>,
+    pub(crate) tail: Tail,
+    pub(crate) rest: Rest,
+}
+
+/// Says what comes after the last good record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Nothing,
+    /// An unfinished last line: a write that was cut off. It is set aside, and nothing is lost.
+    Torn {
+        bytes: u64,
+    },
+    /// A line that is not what was written, and whatever follows it.
+    Broken {
+        line: u32,
+        reason: String,
+    },
+    /// A record of a newer version.
+    Newer {
+        line: u32,
+    },
+}
+
+impl Tail {
+    /// Returns the end of the journal that holds nothing yet.
+    pub(crate) fn of(header: &[u8]) -> Self {
+        Self { seq: 0, chain: crate::model::sha256_hex(header), length: 0 }
+    }
+
+    /// Returns the line that records an event after this, and where the journal ends with it.
+    pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
+        let record = Record { seq: self.seq + 1, event, facts };
+        let body = serde_json::to_string(&record).expect("a record is JSON");
+        let chain = chained(&self.chain, &body);
+        let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
+        let length = self.length + line.len() as u64;
+        (line, Self { seq: record.seq, chain, length })
+    }
+}
+
+/// Reads a journal up to the first line that is not sound.
+pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
+    let mut journal = Journal { records: Vec::new(), tail: Tail::of(header), rest: Rest::Nothing };
+    let mut rest = bytes;
+    for number in 1.. {
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+            if !rest.is_empty() {
+                journal.rest = Rest::Torn { bytes: rest.len() as u64 };
+            }
+            break;
+        };
+        match line(&journal.tail, &rest[..end]) {
+            Ok((record, chain)) => {
+                let length = journal.tail.length + end as u64 + 1;
+                journal.tail = Tail { seq: record.seq, chain, length };
+                journal.records.push(record);
+            }
+            Err(Unsound::Broken(reason)) => {
+                journal.rest = Rest::Broken { line: number, reason: reason.to_owned() };
+                break;
+            }
+            Err(Unsound::Newer) => {
+                journal.rest = Rest::Newer { line: number };
+                break;
+            }
+        }
+        rest = &rest[end + 1..];
+    }
+    journal
+}
+
+enum Unsound {
+    Broken(&'static str),
+    /// It is what was written, and it says what this version does not know.
+    Newer,
+}
+
+fn line(before: &Tail, bytes: &[u8]) -> Result<(Record, String), Unsound> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
+    let (chain, rest) = text
+        .strip_prefix("{\"chain\":\"")
+        .and_then(|rest| rest.split_once("\","))
+        .ok_or(Unsound::Broken("it does not begin with a digest"))?;
+    let body = format!("{{{rest}");
+    if chained(&before.chain, &body) != chain {
+        return Err(Unsound::Broken("it is not what was written there"));
+    }
+    let record: Record = serde_json::from_str(&body).map_err(|_| Unsound::Newer)?;
+    if record.seq == before.seq + 1 {
+        Ok((record, chain.to_owned()))
+    } else {
+        Err(Unsound::Broken("its number does not follow the one before"))
+    }
+}
+
+fn chained(before: &str, body: &str) -> String {
+    crate::model::sha256_hex(format!("{before}\n{body}").as_bytes())
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+use super::Event;
+use super::Facts;
+use super::Rest;
+use super::Tail;
+use super::chained;
+use super::read;
+use crate::dialect::script::state::State;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::StepId;
+use crate::model::Timestamp;
+
+const HEADER: &[u8] = b"{\"session\":\"s\"}";
+
+fn begin(step: &str) -> Event {
+    let at = Timestamp::parse("2026-01-02T03:04:05Z", 0).unwrap();
+    let kind = ChangeKind::Begin { step: StepId::new(step), part: None, agent: None, attempt: 1 };
+    Event::Change(Change { at, kind })
+}
+
+fn journal(steps: &[&str]) -> (Vec<u8>, Tail) {
+    let mut bytes = Vec::new();
+    let mut tail = Tail::of(HEADER);
+    for step in steps {
+        let (line, after) = tail.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
+        bytes.extend(line);
+        tail = after;
+    }
+    (bytes, tail)
+}
+
+#[test]
+fn what_is_appended_reads_back_and_the_tail_goes_on_from_there() {
+    let (bytes, tail) = journal(&["1", "2", "3"]);
+    let read = read(HEADER, &bytes);
+    assert_eq!((&read.tail, &read.rest), (&tail, &Rest::Nothing));
+    assert_eq!(read.tail.length, bytes.len() as u64);
+    let steps: Vec<String> = read.records.iter().map(|record| format!("{:?}", record.event)).collect();
+    assert!(steps.len() == 3 && steps[2].contains("StepId(\"3\")"), "{steps:?}");
+    assert_eq!(read.records[1].facts.exit_code, Some(3));
+    assert!(bytes.starts_with(b"{\"chain\":\""));
+}
+
+#[test]
+fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
+    let (bytes, _) = journal(&["1", "2", "3"]);
+    let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').map(|at| at + 1).collect();
+    for length in 0..bytes.len() {
+        let read = read(HEADER, &bytes[..length]);
+        let whole = ends.iter().filter(|end| **end <= length).count();
+        let kept = if whole == 0 { 0 } else { ends[whole - 1] };
+        assert_eq!((read.records.len(), read.tail.length), (whole, kept as u64), "{length}");
+        let rest = if kept == length { Rest::Nothing } else { Rest::Torn { bytes: (length - kept) as u64 } };
+        assert_eq!(read.rest, rest, "{length}");
+    }
+}
+
+#[test]
+fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
+    let (bytes, _) = journal(&["1", "2", "3"]);
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let changed = String::from_utf8(bytes.clone()).unwrap().replacen("\"step\":\"2\"", "\"step\":\"9\"", 1);
+    for (name, damaged, line) in [
+        ("changed", changed.into_bytes(), 2),
+        ("left out", [lines[0], lines[2]].concat(), 2),
+        ("moved", [lines[1], lines[0], lines[2]].concat(), 1),
+        ("doubled", [lines[0], lines[0]].concat(), 2),
+        ("not text", [lines[0], b"\xff\n", lines[1]].concat(), 2),
+        ("not ours", [b"{}\n", lines[0]].concat(), 1),
+        ("empty line", [lines[0], b"\n", lines[1]].concat(), 2),
+    ] {
+        let read = read(HEADER, &damaged);
+        let Rest::Broken { line: found, .. } = read.rest else { panic!("{name}: {:?}", read.rest) };
+        assert_eq!((found, read.records.len()), (line, line as usize - 1), "{name}");
+    }
+    let other = read(b"another session", &bytes);
+    assert!(matches!(other.rest, Rest::Broken { line: 1, .. }));
+}
+
+#[test]
+fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
+    let (mut bytes, tail) = journal(&["1"]);
+    let body = "{\"seq\":2,\"teleport\":{}}";
+    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, body), &body[1..]).bytes());
+    let read = read(HEADER, &bytes);
+    assert_eq!((read.records.len(), read.rest), (1, Rest::Newer { line: 2 }));
+}
+
+#[test]
+fn a_journal_can_begin_anew_from_a_state() {
+    let (bytes, _) = journal(&["1", "2"]);
+    let state = State::of(&read(HEADER, &bytes).records);
+    let (line, tail) = Tail::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
+    let (next, _) = tail.append(begin("3"), Facts::default());
+    let again = State::of(&read(HEADER, &[line, next].concat()).records);
+    assert_eq!((again.seq, again.steps.len()), (2, 3));
+    assert_eq!(again.steps["1"], state.steps["1"]);
+}

@@ -1,0 +1,136 @@
+//! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
+
+use super::place;
+use super::record;
+use super::record::Event;
+use super::record::FORMAT;
+use super::record::Facts;
+use super::record::Header;
+use super::record::Journal;
+use super::record::Outline;
+use super::record::Rest;
+use super::record::Tail;
+use super::state::State;
+use crate::dialect::EditError;
+use crate::model::Change;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+/// Is a session as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    /// The file that records go into.
+    pub(crate) journal_file: RelPath,
+    pub(crate) header: Header,
+    pub(crate) journal: Journal,
+    /// The newest that journal and snapshot say.
+    pub(crate) state: State,
+    /// Why the snapshot that is there says nothing.
+    pub(crate) snapshot_problem: Option<String>,
+}
+
+impl Session {
+    /// Reads the session that a set of files is.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be said about it: the header or the journal cannot be read.
+    pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
+        let folder = place::folder_of(&files.state);
+        let paths = folder.as_ref().and_then(|folder| Some((place::header(folder)?, place::snapshot(folder)?)));
+        let Some((header_file, snapshot_file)) = paths else {
+            return Err(unreadable(&files.state, "is in no folder of a session"));
+        };
+        let header_bytes = bytes(files, &header_file)?;
+        let header = header(&header_file, header_bytes)?;
+        let journal_bytes = match bytes(files, &files.state) {
+            Ok(journal) => journal,
+            // Killed between the two files of a new session: nothing was done yet.
+            Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
+            Err(finding) => return Err(finding),
+        };
+        let journal = record::read(header_bytes, journal_bytes);
+        let snapshot = files.bytes(&snapshot_file).map(|bytes| State::load(&header.session, bytes));
+        let (snapshot, snapshot_problem) = match snapshot {
+            None => (None, None),
+            Some(Ok(snapshot)) => (Some(snapshot), None),
+            Some(Err(problem)) => (None, Some(problem)),
+        };
+        let state = State::newest(&journal, snapshot);
+        Ok(Self { journal_file: files.state.clone(), header, journal, state, snapshot_problem })
+    }
+
+    /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
+    ///
+    /// # Errors
+    ///
+    /// When something stands behind the last sound record; it is set aside first.
+    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, Tail), EditError> {
+        let tail = &self.journal.tail;
+        let problem = match &self.journal.rest {
+            Rest::Nothing => None,
+            Rest::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
+            Rest::Broken { line, reason } => Some(format!("line {line}: {reason}")),
+            Rest::Newer { line } => Some(format!("line {line} was written by a newer version")),
+        };
+        if let Some(problem) = problem {
+            return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });
+        }
+        let (mut bytes, tail_before) = match self.state.seq > tail.seq {
+            true => tail.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
+            false => (Vec::new(), tail.clone()),
+        };
+        let (line, after) = tail_before.append(event, facts);
+        bytes.extend(line);
+        let kind = EditKind::Append { before_len: tail.length, bytes };
+        Ok((Edit { path: self.journal_file.clone(), kind }, after))
+    }
+}
+
+/// Returns what makes a new session: its header, and its journal with the beginning as the first record.
+pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
+    let folder = place::folder(&header.session)?;
+    let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
+    let facts = Facts { definition: Some(definition), head, ..Facts::default() };
+    let (line, _) = Tail::of(&header_bytes).append(Event::Change(change), facts);
+    let create = |path, after| Edit { path, kind: EditKind::Create { after } };
+    Some(vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)])
+}
+
+fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
+    let header: Header = serde_json::from_slice(bytes).map_err(|error| {
+        let message = clean_line(&format!("does not say what the session is: {error}"), 200);
+        let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
+        let finding = unreadable(path, &message);
+        Box::new(finding.line(line, u32::try_from(error.column()).ok()))
+    })?;
+    let folder = path.parent();
+    if folder.as_ref().map(RelPath::name) != Some(header.session.as_str()) {
+        return Err(unreadable(path, "belongs to another session"));
+    }
+    Ok(header)
+}
+
+impl Header {
+    /// Tells whether this version may add to the session.
+    pub(crate) const fn is_writable(&self) -> bool {
+        self.format <= FORMAT
+    }
+}
+
+fn bytes<'a>(files: &'a FileSet, path: &RelPath) -> Result<&'a [u8], Box<Finding>> {
+    files.bytes(path).ok_or_else(|| {
+        let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
+        unreadable(path, &format!("cannot be read: {problem}"))
+    })
+}
+
+fn unreadable(path: &RelPath, what: &str) -> Box<Finding> {
+    Box::new(Finding::new(FindingCode::StateUnreadable, format!("{path} {what}")).at(path))
+}

@@ -1,0 +1,206 @@
+//! `when` expressions. Pure.
+//!
+//! `!`, `&&`, `||`, parentheses, `==`, `!=`, `<`, `<=`, `>`, `>=` and `contains` over variables, quoted texts, numbers, true, false
+//! and null. A bare word is a mistake: nobody can tell whether it was meant as a text or as a variable.
+
+use serde_json::Number;
+use serde_json::Value;
+
+use super::template::Reader;
+use super::template::Reference;
+use super::template::end_of_braces;
+use super::template::reference;
+
+/// Deeper nesting is no condition that a person wrote.
+const DEPTH: u32 = 32;
+
+/// Is a parsed `when`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Condition {
+    Value(Operand),
+    Not(Box<Condition>),
+    And(Box<Condition>, Box<Condition>),
+    Or(Box<Condition>, Box<Condition>),
+    Compare(Operand, Comparison, Operand),
+}
+
+/// Is one side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand {
+    Literal(Value),
+    Variable(Reference),
+}
+
+/// Says how two sides are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+}
+
+const COMPARISONS: [(&str, Comparison); 7] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+    ("contains", Comparison::Contains),
+];
+
+impl Condition {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    ///
+    /// In one sentence.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut parser = Parser { rest: text, depth: 0 };
+        let condition = parser.any()?;
+        let rest = parser.rest.trim_start();
+        if rest.is_empty() {
+            Ok(condition)
+        } else if rest.starts_with('=') {
+            Err("`=` compares nothing; write `==`".to_owned())
+        } else {
+            Err(format!("nothing can follow here: `{}`", start_of(rest)))
+        }
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn take(&mut self, word: &str) -> bool {
+        let rest = self.rest.trim_start();
+        let Some(after) = rest.strip_prefix(word) else { return false };
+        if word.ends_with(char::is_alphabetic) && after.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return false;
+        }
+        self.rest = after;
+        true
+    }
+
+    fn any(&mut self) -> Result<Condition, String> {
+        let mut left = self.all()?;
+        while self.take("||") {
+            left = Condition::Or(Box::new(left), Box::new(self.all()?));
+        }
+        Ok(left)
+    }
+
+    fn all(&mut self) -> Result<Condition, String> {
+        let mut left = self.one()?;
+        while self.take("&&") {
+            left = Condition::And(Box::new(left), Box::new(self.one()?));
+        }
+        Ok(left)
+    }
+
+    fn one(&mut self) -> Result<Condition, String> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(format!("more than {DEPTH} levels of `!` and parentheses"));
+        }
+        let condition = if self.take("!") {
+            Condition::Not(Box::new(self.one()?))
+        } else if self.take("(") {
+            let inner = self.any()?;
+            if !self.take(")") {
+                return Err("a `(` is not closed".to_owned());
+            }
+            inner
+        } else {
+            let left = self.operand()?;
+            match COMPARISONS.iter().find(|(word, _)| self.take(word)) {
+                Some((_, comparison)) => Condition::Compare(left, *comparison, self.operand()?),
+                None => Condition::Value(left),
+            }
+        };
+        self.depth -= 1;
+        Ok(condition)
+    }
+
+    fn operand(&mut self) -> Result<Operand, String> {
+        self.rest = self.rest.trim_start();
+        let rest = self.rest;
+        if rest.starts_with("${") {
+            return self.variable().map(Operand::Variable);
+        }
+        if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
+            return self.quoted(quote);
+        }
+        let end =
+            rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.' | '-' | '+')).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let value = match word {
+            "" if rest.is_empty() => return Err("the expression ends where a value is needed".to_owned()),
+            "" => return Err(format!("`{}` is no value", start_of(rest))),
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "null" => Value::Null,
+            _ => match number(word) {
+                Some(number) => Value::Number(number),
+                None => {
+                    return Err(format!("`{word}` is neither quoted nor a variable; write '{word}' or ${{{word}}}"));
+                }
+            },
+        };
+        self.rest = after;
+        Ok(Operand::Literal(value))
+    }
+
+    fn variable(&mut self) -> Result<Reference, String> {
+        let after = &self.rest[2..];
+        let end = end_of_braces(after).ok_or("a `${` is not closed")?;
+        let form = &after[..end - 1];
+        let found = reference(form, Reader::Plain)?.ok_or_else(|| format!("`${{{form}}}` is no variable"))?;
+        self.rest = &after[end..];
+        Ok(found)
+    }
+
+    /// Reads a quoted text; one that is a single variable, as in `"${x}" == "y"`, is that variable.
+    fn quoted(&mut self, quote: char) -> Result<Operand, String> {
+        let after = &self.rest[1..];
+        if after.starts_with("${") {
+            self.rest = after;
+            let variable = self.variable()?;
+            if let Some(rest) = self.rest.strip_prefix(quote) {
+                self.rest = rest;
+                return Ok(Operand::Variable(variable));
+            }
+            return Err("a quoted text is text or one variable, not both".to_owned());
+        }
+        let end = after.find(quote).ok_or_else(|| format!("a {quote} is not closed"))?;
+        let text = &after[..end];
+        if text.contains("${") {
+            return Err("a quoted text is text or one variable, not both".to_owned());
+        }
+        self.rest = &after[end + 1..];
+        Ok(Operand::Literal(Value::String(text.to_owned())))
+    }
+}
+
+/// Reads a number; `None` when the text is none.
+pub(crate) fn number(text: &str) -> Option<Number> {
+    let text = text.trim();
+    let plain = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+    let whole = text.parse::<i64>().ok().map(Number::from);
+    whole.or_else(|| Number::from_f64(text.parse::<f64>().ok()?)).filter(|_| plain)
+}
+
+fn start_of(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+#[cfg(test)]
+#[path = "condition_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! What a step is defined as, in one spelling, so that two files that say the same have the same digest. Pure.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Capture;
+use super::Command;
+use super::Foreach;
+use super::Items;
+use super::OnFailure;
+use super::Secret;
+use super::Step;
+use super::Validate;
+use super::Workflow;
+use super::WriteFile;
+use super::condition::Condition;
+use super::condition::Operand;
+use super::template::Template;
+
+/// Returns everything that decides what a step does. How often it is tried, how long it may take, its id and its place are not
+/// part of it.
+pub(super) fn of(step: &Step) -> Value {
+    let mut essence = Map::new();
+    let (key, command) = command(&step.command);
+    essence.insert(key.to_owned(), command);
+    let mut add = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            essence.insert(key.to_owned(), value);
+        }
+    };
+    add("when", step.when.as_ref().map(condition));
+    add("capture", step.capture.as_ref().map(capture));
+    add("output_file", step.output_file.as_ref().map(text));
+    add(
+        "env",
+        (!step.env.is_empty()).then(|| step.env.iter().map(|(name, value)| (name.clone(), text(value))).collect()),
+    );
+    add("working_dir", step.working_dir.as_ref().map(text));
+    add("on_failure", step.on_failure.as_ref().map(on_failure));
+    add("on_success", (!step.on_success.is_empty()).then(|| steps(&step.on_success)));
+    add("commit_required", step.commit_required.then_some(Value::Bool(true)));
+    add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
+    add("probe", step.probe.as_ref().map(text));
+    Value::Object(essence)
+}
+
+/// Returns what stands outside of the steps and reaches all of them.
+pub(super) fn head(workflow: &Workflow) -> Value {
+    let env: Map<String, Value> = workflow.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let secrets = workflow.secrets.iter().map(|(name, secret)| {
+        let from = match secret {
+            Secret::Env(variable) => json!({"env": variable}),
+            Secret::File(path) => json!({"file": path}),
+        };
+        (name.clone(), from)
+    });
+    let files: Vec<Value> = workflow.env_files.iter().map(text).collect();
+    json!({"env": env, "secrets": secrets.collect::<Map<String, Value>>(), "env_files": files})
+}
+
+fn steps(steps: &[Step]) -> Value {
+    steps.iter().map(|step| step.essence.clone()).collect()
+}
+
+fn text(template: &Template) -> Value {
+    Value::String(template.to_string())
+}
+
+fn command(command: &Command) -> (&'static str, Value) {
+    match command {
+        Command::Shell(program) => ("shell", text(program)),
+        Command::Claude(prompt) => ("claude", text(prompt)),
+        Command::Foreach(foreach) => ("foreach", self::foreach(foreach)),
+        Command::WriteFile(file) => ("write_file", write_file(file)),
+        Command::Validate(validate) => ("validate", self::validate(validate)),
+    }
+}
+
+fn foreach(foreach: &Foreach) -> Value {
+    let items = match &foreach.items {
+        Items::List(items) => items.iter().map(text).collect(),
+        Items::Command(command) => text(command),
+    };
+    json!({
+        "items": items,
+        "do": steps(&foreach.steps),
+        "continue_on_error": foreach.continue_on_error,
+        "max_items": foreach.max_items,
+    })
+}
+
+fn write_file(file: &WriteFile) -> Value {
+    json!({
+        "path": text(&file.path),
+        "content": text(&file.content),
+        "format": format!("{:?}", file.format).to_lowercase(),
+        "mode": format!("{:04o}", file.mode),
+        "create_dirs": file.create_dirs,
+    })
+}
+
+fn validate(validate: &Validate) -> Value {
+    let gap = validate.on_incomplete.as_ref().map(|gap| {
+        json!({
+            "commands": steps(&gap.steps),
+            "max_attempts": gap.max_attempts,
+            "fail_workflow": gap.fail_workflow,
+            "commit_required": gap.commit_required,
+        })
+    });
+    json!({
+        "commands": steps(&validate.steps),
+        "threshold": validate.threshold,
+        "result_file": validate.result_file.as_ref().map(text),
+        "expected_schema": validate.expected_schema,
+        "on_incomplete": gap,
+    })
+}
+
+fn on_failure(handler: &OnFailure) -> Value {
+    json!({
+        "commands": steps(&handler.steps),
+        "max_attempts": handler.max_attempts,
+        "fail_workflow": handler.fail_workflow,
+    })
+}
+
+fn capture(capture: &Capture) -> Value {
+    let streams = capture.streams;
+    let all = [
+        ("stdout", streams.stdout),
+        ("stderr", streams.stderr),
+        ("exit_code", streams.exit_code),
+        ("success", streams.success),
+        ("duration", streams.duration),
+    ];
+    let kept: Vec<&str> = all.into_iter().filter_map(|(name, kept)| kept.then_some(name)).collect();
+    json!({"name": capture.name, "format": format!("{:?}", capture.format).to_lowercase(), "streams": kept})
+}
+
+fn condition(condition: &Condition) -> Value {
+    let both =
+        |word: &str, left: &Condition, right: &Condition| json!([self::condition(left), word, self::condition(right)]);
+    match condition {
+        Condition::Value(operand) => side(operand),
+        Condition::Not(inner) => json!(["!", self::condition(inner)]),
+        Condition::And(left, right) => both("&&", left, right),
+        Condition::Or(left, right) => both("||", left, right),
+        Condition::Compare(left, comparison, right) => {
+            json!([side(left), format!("{comparison:?}").to_lowercase(), side(right)])
+        }
+    }
+}
+
+fn side(operand: &Operand) -> Value {
+    match operand {
+        Operand::Literal(value) => value.clone(),
+        Operand::Variable(reference) => {
+            let fallback = reference.fallback.as_ref().map(|text| format!(":-{text}")).unwrap_or_default();
+            json!({"variable": format!("{}{fallback}", reference.path)})
+        }
+    }
+}

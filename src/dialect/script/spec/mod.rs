@@ -1,0 +1,67 @@
+//! The workflow file of a script run (`script/1`): YAML or JSON in, checked types out. Pure.
+//!
+//! Every mistake of a file is found at once, each with its line and column. Both spellings that the documents of the original
+//! show are accepted (prodigy.md 1); what they leave open is decided in docs/running-workflows.md.
+
+pub(crate) mod condition;
+mod essence;
+mod parse;
+mod policy;
+pub(crate) mod shell;
+mod step;
+pub(crate) mod template;
+mod workflow;
+
+use step::COMMANDS;
+
+use crate::dialect::yaml;
+use crate::dialect::yaml::Kind;
+use crate::model::Finding;
+use crate::model::RelPath;
+
+pub(crate) use parse::parse;
+pub(crate) use workflow::Backoff;
+pub(crate) use workflow::Capture;
+pub(crate) use workflow::CaptureFormat;
+pub(crate) use workflow::Command;
+pub(crate) use workflow::FileFormat;
+pub(crate) use workflow::Foreach;
+pub(crate) use workflow::Items;
+pub(crate) use workflow::Merge;
+pub(crate) use workflow::OnFailure;
+pub(crate) use workflow::OnIncomplete;
+pub(crate) use workflow::Retry;
+pub(crate) use workflow::RetryOn;
+pub(crate) use workflow::Secret;
+pub(crate) use workflow::Step;
+pub(crate) use workflow::Streams;
+pub(crate) use workflow::Validate;
+pub(crate) use workflow::Workflow;
+pub(crate) use workflow::WriteFile;
+
+/// Is a workflow file after it was read.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// `None` when there are findings.
+    pub(crate) workflow: Option<Workflow>,
+    /// All mistakes of the file, in the order of their places.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Tells whether a file that belongs to no run is meant as a workflow of the runner: a list of steps, or `commands`.
+pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
+    let Ok(root) = yaml::parse(bytes) else { return false };
+    let is_yaml = [".yaml", ".yml"].iter().any(|end| file.name().ends_with(end));
+    match &root.kind {
+        Kind::Map(members) => members.iter().any(|member| member.key == "commands"),
+        Kind::List(_) if is_yaml => true,
+        Kind::List(items) => items.iter().any(|item| match &item.kind {
+            Kind::Map(members) => members.iter().any(|member| COMMANDS.contains(&member.key.as_str())),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => false,
+        }),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

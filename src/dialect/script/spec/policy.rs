@@ -1,0 +1,294 @@
+//! What a workflow file says about time, tries and captures. Pure.
+
+use std::time::Duration;
+
+use super::Backoff;
+use super::Capture;
+use super::CaptureFormat;
+use super::Retry;
+use super::RetryOn;
+use super::Streams;
+use crate::dialect::fields::Fields;
+use crate::dialect::fields::Problems;
+use crate::dialect::fields::Text;
+use crate::dialect::fields::items;
+use crate::dialect::fields::text_of;
+use crate::dialect::yaml::Kind;
+use crate::dialect::yaml::Node;
+use crate::model::clean_line;
+
+const RETRY_KEYS: [&str; 11] = [
+    "attempts",
+    "max_attempts",
+    "backoff",
+    "initial_delay",
+    "initial_delay_secs",
+    "max_delay",
+    "max_delay_secs",
+    "jitter",
+    "jitter_factor",
+    "retry_on",
+    "exit_codes",
+];
+const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];
+/// Longer than any run.
+const LONGEST: f64 = 31_536_000.0;
+/// The part of a delay that chance decides where the file only says that it does.
+const USUAL_JITTER: f64 = 0.3;
+
+/// Reads a length of time: a number of seconds, or `500ms`, `2s`, `1m30s`, `2h`, `1d`.
+pub(super) fn duration(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Duration> {
+    let text = text_of(node, what, problems)?;
+    match seconds(&text.text) {
+        Some(seconds) if seconds > 0.0 && seconds <= LONGEST => Some(Duration::from_secs_f64(seconds)),
+        Some(_) => {
+            problems.add(
+                node.place,
+                format!("{what} is more than 0 seconds and at most a year"),
+                "write `90` or `1m30s`",
+            );
+            None
+        }
+        None => {
+            let message = format!("{what} is a length of time, not `{}`", clean_line(&text.text, 40));
+            problems.add(node.place, message, "write seconds (`90`), or `500ms`, `1m30s`, `2h`");
+            None
+        }
+    }
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut rest = text.trim();
+    if !rest.is_empty() && rest.chars().all(is_number) {
+        return rest.parse().ok();
+    }
+    let mut sum = 0.0;
+    while !rest.is_empty() {
+        let number = rest.find(|c| !is_number(c))?;
+        let unit = rest[number..].find(is_number).map_or(rest.len(), |at| number + at);
+        let factor = match rest[number..unit].trim() {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        sum += rest[..number].parse::<f64>().ok()? * factor;
+        rest = &rest[unit..];
+    }
+    (!text.trim().is_empty()).then_some(sum)
+}
+
+/// Reads a whole number between two others.
+pub(super) fn count(node: &Node, what: &str, range: (u32, u32), problems: &mut Problems<'_>) -> Option<u32> {
+    let (least, most) = range;
+    let found = match &node.kind {
+        Kind::Number(text) | Kind::Text(text) => text.trim().parse::<u32>().ok(),
+        Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
+    };
+    let found = found.filter(|found| (least..=most).contains(found));
+    if found.is_none() {
+        let message = format!("{what} is a whole number from {least} to {most}");
+        problems.add(node.place, message, format!("write a number from {least} to {most}"));
+    }
+    found
+}
+
+/// Reads a number between two others.
+pub(super) fn number(node: &Node, what: &str, most: f64, problems: &mut Problems<'_>) -> Option<f64> {
+    let found = match &node.kind {
+        Kind::Number(text) | Kind::Text(text) => text.trim().parse::<f64>().ok(),
+        Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
+    };
+    let found = found.filter(|found| (0.0..=most).contains(found));
+    if found.is_none() {
+        problems.add(
+            node.place,
+            format!("{what} is a number from 0 to {most}"),
+            format!("write a number from 0 to {most}"),
+        );
+    }
+    found
+}
+
+/// Reads `retry: 3` or a mapping.
+pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
+    let usual = Retry::usual();
+    if !matches!(node.kind, Kind::Map(_)) {
+        return Some(Retry { attempts: count(node, "`retry`", (1, 1000), problems)?, ..usual });
+    }
+    let mut map = Fields::of(node, "`retry`", &RETRY_KEYS, problems)?;
+    let attempts = either(&mut map, "attempts", "max_attempts", problems);
+    let initial = either(&mut map, "initial_delay", "initial_delay_secs", problems);
+    let longest = either(&mut map, "max_delay", "max_delay_secs", problems);
+    let factor = map.take("jitter_factor").and_then(|node| number(node, "`jitter_factor`", 1.0, problems));
+    let jitter = match map.take("jitter") {
+        Some(Node { kind: Kind::Bool(false), .. }) => Some(0.0),
+        Some(Node { kind: Kind::Bool(true), .. }) => Some(factor.unwrap_or(USUAL_JITTER)),
+        Some(node) => number(node, "`jitter`", 1.0, problems),
+        None => factor,
+    };
+    let mut retry_on = map.take("retry_on").map(|node| retry_on(node, problems)).unwrap_or_default();
+    if let Some(node) = map.take("exit_codes") {
+        let codes = items(node, "`exit_codes`", problems).iter();
+        let codes = codes.filter_map(|node| count(node, "an exit code", (0, 255), problems));
+        retry_on.extend(codes.filter_map(|code| i32::try_from(code).ok()).map(RetryOn::ExitCode));
+    }
+    let initial_delay = initial.and_then(|node| duration(node, "`initial_delay`", problems));
+    let max_delay = longest.and_then(|node| duration(node, "`max_delay`", problems));
+    let initial_delay = initial_delay.unwrap_or(usual.initial_delay);
+    Some(Retry {
+        attempts: attempts.and_then(|node| count(node, "`attempts`", (1, 1000), problems)).unwrap_or(usual.attempts),
+        backoff: map.text("backoff", problems).and_then(|text| backoff(&text, problems)).unwrap_or(usual.backoff),
+        initial_delay,
+        max_delay: max_delay.unwrap_or(usual.max_delay).max(initial_delay),
+        jitter: jitter.unwrap_or(usual.jitter),
+        retry_on,
+    })
+}
+
+/// Takes a key that has two spellings.
+pub(super) fn either<'a>(
+    map: &mut Fields<'a>,
+    key: &str,
+    other: &str,
+    problems: &mut Problems<'_>,
+) -> Option<&'a Node> {
+    let (first, second) = (map.take(key), map.take(other));
+    if let (Some(_), Some(node)) = (first, second) {
+        let message = format!("`{key}` and `{other}` of {} say the same", map.what);
+        problems.add(node.place, message, format!("keep `{key}`"));
+    }
+    first.or(second)
+}
+
+fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
+    let found = match text.text.to_ascii_lowercase().as_str() {
+        "exponential" => Some(Backoff::Exponential),
+        "linear" => Some(Backoff::Linear),
+        "fixed" => Some(Backoff::Fixed),
+        "fibonacci" => Some(Backoff::Fibonacci),
+        _ => None,
+    };
+    if found.is_none() {
+        let message = format!("`{}` is no kind of backoff", clean_line(&text.text, 40));
+        problems.add(text.place, message, "use exponential, linear, fixed or fibonacci");
+    }
+    found
+}
+
+fn retry_on(node: &Node, problems: &mut Problems<'_>) -> Vec<RetryOn> {
+    let list = match &node.kind {
+        Kind::List(items) => items.as_slice(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => std::slice::from_ref(node),
+    };
+    list.iter().filter_map(|item| failure(item, problems)).collect()
+}
+
+fn failure(node: &Node, problems: &mut Problems<'_>) -> Option<RetryOn> {
+    if matches!(node.kind, Kind::Map(_)) {
+        let mut map = Fields::of(node, "an entry of `retry_on`", &["pattern", "exit_code"], problems)?;
+        let code = map.take("exit_code").and_then(|node| count(node, "`exit_code`", (0, 255), problems));
+        let pattern = map.text("pattern", problems).map(|text| RetryOn::Contains(text.text));
+        return code.and_then(|code| i32::try_from(code).ok()).map(RetryOn::ExitCode).or(pattern);
+    }
+    let text = text_of(node, "an entry of `retry_on`", problems)?;
+    if let Ok(code) = text.text.parse::<u8>() {
+        return Some(RetryOn::ExitCode(i32::from(code)));
+    }
+    let word: String = text.text.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    Some(match word.as_str() {
+        "network" => RetryOn::Network,
+        "timeout" => RetryOn::Timeout,
+        "servererror" => RetryOn::ServerError,
+        "ratelimit" => RetryOn::RateLimit,
+        "any" | "all" => RetryOn::Any,
+        _ => RetryOn::Contains(text.text),
+    })
+}
+
+/// Reads `capture` or `capture_output` with what belongs to it.
+pub(super) fn capture(map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Option<Capture> {
+    let name = either(map, "capture", "capture_output", problems);
+    let format = map.text("capture_format", problems);
+    let streams = map.take("capture_streams");
+    let place = format.as_ref().map(|text| text.place).or(streams.map(|node| node.place));
+    let format = format.and_then(|text| capture_format(&text, problems)).unwrap_or(CaptureFormat::String);
+    let streams = streams.map_or_else(Streams::usual, |node| capture_streams(node, problems));
+    let name = match name.map(|node| (&node.kind, node)) {
+        // `${CAPTURED_OUTPUT}`, as in the original.
+        Some((Kind::Bool(true), _)) => Some("CAPTURED_OUTPUT".to_owned()),
+        Some((Kind::Bool(false), _)) | None => None,
+        Some((_, node)) => Some(variable(&text_of(node, "`capture`", problems)?, problems)?),
+    };
+    if let (None, Some(place)) = (&name, place) {
+        problems.add(place, "nothing is captured here", "add `capture:` with the name of a variable");
+    }
+    name.map(|name| Capture { name, format, streams })
+}
+
+fn variable(text: &Text, problems: &mut Problems<'_>) -> Option<String> {
+    let plain = text.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain && text.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return Some(text.text.clone());
+    }
+    let message = format!("`{}` is no name of a variable", clean_line(&text.text, 60));
+    problems.add(text.place, message, "use letters, digits and `_`, beginning with a letter");
+    None
+}
+
+fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFormat> {
+    let found = match text.text.as_str() {
+        "string" | "text" => Some(CaptureFormat::String),
+        "json" => Some(CaptureFormat::Json),
+        "lines" => Some(CaptureFormat::Lines),
+        "number" => Some(CaptureFormat::Number),
+        "boolean" => Some(CaptureFormat::Boolean),
+        _ => None,
+    };
+    if found.is_none() {
+        let message = format!("`{}` is no format of a capture", clean_line(&text.text, 40));
+        problems.add(text.place, message, "use string, json, lines, number or boolean");
+    }
+    found
+}
+
+fn capture_streams(node: &Node, problems: &mut Problems<'_>) -> Streams {
+    let usual = Streams::usual();
+    let mut wrong = |place, found: &str| {
+        let message = format!("`{}` is no stream", clean_line(found, 40));
+        problems.add(
+            place,
+            message,
+            "use stdout, stderr, both, or a mapping of stdout, stderr, exit_code, success, duration",
+        );
+    };
+    match &node.kind {
+        Kind::Text(text) => match text.as_str() {
+            "stdout" => usual,
+            "stderr" => Streams { stdout: false, stderr: true, ..usual },
+            "both" => Streams { stderr: true, ..usual },
+            other => {
+                wrong(node.place, other);
+                usual
+            }
+        },
+        Kind::Map(_) => {
+            let Some(mut map) = Fields::of(node, "`capture_streams`", &STREAM_KEYS, problems) else { return usual };
+            let mut flag = |key, usual| map.flag(key, problems).unwrap_or(usual);
+            Streams {
+                stdout: flag("stdout", usual.stdout),
+                stderr: flag("stderr", usual.stderr),
+                exit_code: flag("exit_code", usual.exit_code),
+                success: flag("success", usual.success),
+                duration: flag("duration", usual.duration),
+            }
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) => {
+            wrong(node.place, node.what());
+            usual
+        }
+    }
+}

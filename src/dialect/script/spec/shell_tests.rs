@@ -1,0 +1,54 @@
+use super::Quoting;
+use super::Quoting::Arithmetic;
+use super::Quoting::Bare;
+use super::Quoting::Double;
+use super::Quoting::Single;
+use super::quoting;
+use crate::dialect::script::spec::template::Reader;
+use crate::dialect::script::spec::template::Template;
+
+fn of(text: &str) -> Result<Vec<Quoting>, String> {
+    quoting(&Template::parse(text, Reader::Shell).unwrap())
+}
+
+#[test]
+fn the_place_of_each_variable_is_known() {
+    for (text, expected) in [
+        ("echo ${v}", vec![Bare]),
+        ("echo \"a ${v}\" ${v}", vec![Double, Bare]),
+        ("echo 'a ${v}' ${v}", vec![Single, Bare]),
+        ("echo \"it's ${v}\" 'say \"${v}'", vec![Double, Single]),
+        ("echo \\\" ${v} \\' ${v}", vec![Bare, Bare]),
+        ("echo \"\\\" ${v}\"", vec![Double]),
+        ("echo \"$(echo ${v} '${v}' \"${v}\")${v}\"", vec![Bare, Single, Double, Double]),
+        ("echo $(( ${v} + (1 + ${v}) )) ${v}", vec![Arithmetic, Arithmetic, Bare]),
+        ("echo $((1)) ${v}", vec![Bare]),
+        ("echo ${x%\"} ${v}", vec![Bare]),
+        ("# don't\necho ${v}", vec![Bare]),
+        ("echo a#'${v}'", vec![Single]),
+        ("echo $(case a in a) echo '${v}';; (b) echo;; esac) \"${v}\"", vec![Single, Double]),
+        ("(cd x && echo ${v}) && echo '${v}'", vec![Bare, Single]),
+        ("cat <<EOF\nit's ${v} \"${v}\"\nEOF\necho '${v}'", vec![Double, Double, Single]),
+        ("cat <<-EOF | grep '${v}'\n\t$(echo ${v})\n\tEOF\necho ${v}", vec![Single, Bare, Bare]),
+        ("cat <<A <<'B'\n${v}\nA\nit's\nB\necho ${v}", vec![Double, Bare]),
+        ("cat <<'EOF'\ndon't\nEOF\necho ${v}", vec![Bare]),
+        ("cat <<EOF\n${v}EOF\nEOF\necho '${v}'", vec![Double, Single]),
+        ("cat <<< '${v}'", vec![Single]),
+        ("echo `date` ${v} \"`id -u` ${v}\"", vec![Bare, Double]),
+    ] {
+        assert_eq!(of(text), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn places_where_nothing_can_stand_are_refused() {
+    for (text, expected) in [
+        ("cat <<'EOF'\n${v}\nEOF", "in a here-document whose end is quoted"),
+        ("cat <<\\EOF\n${v}\nEOF", "in a here-document whose end is quoted"),
+        ("echo `cat ${v}`", "between backquotes"),
+        ("echo \"`cat ${v}`\"", "between backquotes"),
+    ] {
+        let error = of(text).unwrap_err();
+        assert!(error.starts_with("`${v}` stands ") && error.contains(expected), "{text}: {error}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Texts with variables in them. Pure: the values come from whoever renders one.
+//!
+//! `${name}`, `${a.b}` and `${name:-fallback}` are variables; `$${...}` leaves `${...}` as it is. In the program text of a shell,
+//! forms that only a shell knows (`${x%y}`, `${#x}`, `${1}`) are the shell's, and so is whatever follows a backslash.
+
+use std::fmt;
+
+/// Is a text of a workflow file with the variables in it found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Template {
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// Is a part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Literal(String),
+    Variable(Reference),
+}
+
+/// Is `${path}` or `${path:-fallback}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// `a.b.c`, as written.
+    pub(crate) path: String,
+    pub(crate) fallback: Option<Template>,
+}
+
+/// Says who reads a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A person, an agent, a file.
+    Plain,
+    /// `sh -c`.
+    Shell,
+}
+
+impl Template {
+    /// Finds the variables of a text.
+    ///
+    /// # Errors
+    ///
+    /// In one sentence: a `${` without its end, or a form that is no variable in a text that no shell reads.
+    pub(crate) fn parse(text: &str, reader: Reader) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['$', '\\']) {
+            literal.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if let Some(after) = rest.strip_prefix('\\') {
+                // What a backslash protects in a shell is the shell's.
+                let length = if reader == Reader::Shell { after.chars().next().map_or(0, char::len_utf8) } else { 0 };
+                literal.push_str(&rest[..=length]);
+                rest = &after[length..];
+            } else if let Some(after) = rest.strip_prefix("$${") {
+                let end = end_of_braces(after).ok_or_else(|| unended(rest))?;
+                literal.push_str(&rest[1..end + 3]);
+                rest = &after[end..];
+            } else if let Some(after) = rest.strip_prefix("${") {
+                let end = end_of_braces(after).ok_or_else(|| unended(rest))?;
+                let form = &after[..end - 1];
+                match reference(form, reader)? {
+                    Some(reference) => {
+                        if !literal.is_empty() {
+                            pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                        }
+                        pieces.push(Piece::Variable(reference));
+                    }
+                    None if reader == Reader::Shell => literal.push_str(&rest[..end + 2]),
+                    None => return Err(no_variable(form)),
+                }
+                rest = &after[end..];
+            } else {
+                literal.push('$');
+                rest = &rest[1..];
+            }
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Returns all variables, with those in fallbacks.
+    #[cfg(test)]
+    pub(crate) fn references(&self) -> Vec<&Reference> {
+        let mut found = Vec::new();
+        for piece in &self.pieces {
+            if let Piece::Variable(reference) = piece {
+                found.push(reference);
+                found.extend(reference.fallback.iter().flat_map(Self::references));
+            }
+        }
+        found
+    }
+}
+
+impl fmt::Display for Template {
+    /// Writes one spelling that says the same: for titles and digests.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => f.write_str(text)?,
+                Piece::Variable(Reference { path, fallback: None }) => write!(f, "${{{path}}}")?,
+                Piece::Variable(Reference { path, fallback: Some(text) }) => write!(f, "${{{path}:-{text}}}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many bytes after a `${` its `}` ends; braces inside are balanced.
+pub(super) fn end_of_braces(text: &str) -> Option<usize> {
+    let mut depth = 1_u32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// Reads what stands between the braces; `None` when it is no variable.
+pub(super) fn reference(form: &str, reader: Reader) -> Result<Option<Reference>, String> {
+    let end = form.find(|c: char| !is_path(c)).unwrap_or(form.len());
+    // `${a:-b}`: the `-` belongs to the operator, and a name does not end in one.
+    let (path, tail) = form.split_at(end);
+    let starts_well = path.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !starts_well || path.ends_with(['.', '-']) || path.contains("..") {
+        return Ok(None);
+    }
+    // `${x-y}` is a shell's default value; names with a dash are those of steps: `${step.build-all.output}`.
+    if path.contains('-') && !path.contains('.') {
+        return Ok(None);
+    }
+    let fallback = match tail.strip_prefix(":-") {
+        Some(text) => Some(Template::parse(text, reader)?),
+        None if tail.is_empty() => None,
+        None => return Ok(None),
+    };
+    Ok(Some(Reference { path: path.to_owned(), fallback }))
+}
+
+const fn is_path(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
+}
+
+fn unended(rest: &str) -> String {
+    let start: String = rest.chars().take(20).collect();
+    format!("`{start}` begins a variable that does not end; close it with `}}`, or write `$${{` for a plain `${{`")
+}
+
+fn no_variable(form: &str) -> String {
+    let form: String = form.chars().take(40).collect();
+    format!(
+        "`${{{form}}}` is no variable; write `${{name}}`, `${{a.b}}` or `${{name:-default}}`, or `$${{{form}}}` for the text itself"
+    )
+}
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

@@ -1,0 +1,250 @@
+use std::time::Duration;
+
+use super::Backoff;
+use super::CaptureFormat;
+use super::Command;
+use super::FileFormat;
+use super::Items;
+use super::Retry;
+use super::RetryOn;
+use super::Secret;
+use super::Step;
+use super::Workflow;
+use super::parse;
+use crate::model::RelPath;
+
+fn file() -> RelPath {
+    RelPath::parse("ci/release.yml").unwrap()
+}
+
+fn workflow(text: &str) -> Workflow {
+    let parsed = parse(&file(), text.as_bytes());
+    parsed.workflow.unwrap_or_else(|| panic!("{text}: {:#?}", parsed.findings))
+}
+
+fn only(text: &str) -> Step {
+    let mut steps = workflow(text).steps;
+    assert_eq!(steps.len(), 1, "{text}");
+    steps.remove(0)
+}
+
+/// Returns the places and messages of what is wrong.
+fn wrong(text: &str) -> Vec<String> {
+    let parsed = parse(&file(), text.as_bytes());
+    assert_eq!(parsed.workflow.is_none(), !parsed.findings.is_empty());
+    let place = |line: Option<u32>| line.unwrap_or_default();
+    parsed
+        .findings
+        .iter()
+        .map(|found| format!("{}:{} {}", place(found.line), place(found.column), found.message))
+        .collect()
+}
+
+#[test]
+fn a_list_a_mapping_and_json_say_the_same() {
+    let list = workflow("- shell: echo a\n- claude: /review ${x}\n");
+    assert_eq!(list.name, "release");
+    let ids: Vec<&str> = list.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids, ["1", "2"]);
+    assert_eq!(list.steps[1].title, "/review ${x}");
+    let mapping = workflow("name: nightly\ncommands:\n  - shell: echo a\n  - claude: /review ${x}\n");
+    assert_eq!(mapping.name, "nightly");
+    let json = workflow(r#"{"name": "nightly", "commands": [{"shell": "echo a"}, "review ${x}"]}"#);
+    for other in [mapping, json] {
+        let digests = |workflow: &Workflow| workflow.steps.iter().map(Step::digest).collect::<Vec<_>>();
+        assert_eq!(digests(&other), digests(&list));
+    }
+}
+
+#[test]
+fn both_spellings_of_the_original_documents_are_the_same_step() {
+    for (one, other) in [
+        ("- {shell: a, capture: v}", "- {shell: a, capture_output: v}"),
+        ("- {shell: a, capture: CAPTURED_OUTPUT}", "- {shell: a, capture_output: true}"),
+        ("- foreach: {foreach: [a], do: [{shell: b}]}", "- foreach: {input: [a], do: {shell: b}}"),
+        ("- {shell: a, on_failure: {claude: /fix}}", "- test: {command: a, on_failure: {claude: /fix}}"),
+        ("- {shell: a, on_failure: {claude: /fix}}", "- {shell: a, on_failure: /fix}"),
+        ("- {shell: a, on_failure: {shell: fix}}", "- {shell: a, on_failure: fix}"),
+        ("- {shell: a, on_failure: {shell: fix}}", "- {shell: a, on_failure: {commands: [{shell: fix}]}}"),
+        ("- claude: /fix it", "- fix it"),
+        ("- claude: /fix it", "- {name: fix, args: [it]}"),
+        ("- {shell: a, idempotent: false}", "- {shell: a, irreversible: true}"),
+        ("- {shell: a, when: true, on_success: {shell: b}}", "- {shell: a, when: 'true', on_success: [{shell: b}]}"),
+    ] {
+        assert_eq!(only(one).essence, only(other).essence, "{one} and {other}");
+    }
+}
+
+#[test]
+fn a_digest_is_of_what_a_step_does_and_of_nothing_else() {
+    let digest = |text: &str| only(text).digest();
+    let plain = digest("- shell: make");
+    for same in ["- {shell: make, timeout: 5}", "- {shell: make, retry: 9}", "- {shell: make, id: build}"] {
+        assert_eq!(digest(same), plain, "{same}");
+    }
+    for other in [
+        "- shell: make all",
+        "- claude: make",
+        "- {shell: make, env: {A: b}}",
+        "- {shell: make, when: '${x}'}",
+        "- {shell: make, capture: v}",
+        "- {shell: make, on_failure: fix}",
+        "- {shell: make, commit_required: true}",
+        "- {shell: make, working_dir: sub}",
+    ] {
+        assert_ne!(digest(other), plain, "{other}");
+    }
+}
+
+#[test]
+fn lengths_of_time_have_many_spellings() {
+    for (text, millis) in [
+        ("90", 90_000),
+        ("0.5", 500),
+        ("500ms", 500),
+        ("2s", 2_000),
+        ("1m30s", 90_000),
+        ("2h", 7_200_000),
+        ("1d", 86_400_000),
+    ] {
+        let step = only(&format!("- {{shell: a, timeout: {text}}}"));
+        assert_eq!(step.timeout, Some(Duration::from_millis(millis)), "{text}");
+    }
+    for text in ["0", "soon", "5x", "-1", "''", "1e99", "s"] {
+        assert_eq!(wrong(&format!("- {{shell: a, timeout: {text}}}")).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn retries_are_read_and_inherited() {
+    assert_eq!(only("- {shell: a, retry: 4}").retry, Some(Retry { attempts: 4, ..Retry::usual() }));
+    let full = "attempts: 5, backoff: fibonacci, initial_delay: 2s, max_delay: 10, jitter: true, retry_on: [network, 75, 'lock held']";
+    let expected = Retry {
+        attempts: 5,
+        backoff: Backoff::Fibonacci,
+        initial_delay: Duration::from_secs(2),
+        max_delay: Duration::from_secs(10),
+        jitter: 0.3,
+        retry_on: vec![RetryOn::Network, RetryOn::ExitCode(75), RetryOn::Contains("lock held".to_owned())],
+    };
+    assert_eq!(only(&format!("- {{shell: a, retry: {{{full}}}}}")).retry, Some(expected));
+    let seconds =
+        only("- {shell: a, retry: {max_attempts: 2, initial_delay_secs: 7, max_delay_secs: 3}}").retry.unwrap();
+    assert_eq!(
+        (seconds.attempts, seconds.initial_delay, seconds.max_delay),
+        (2, Duration::from_secs(7), Duration::from_secs(7))
+    );
+    assert_eq!(only("- shell: a").retry, None);
+    assert_eq!(only("- claude: a").retry, Some(Retry::of_claude()));
+    let all = workflow("retry: 2\ntimeout: 9\ncommands: [{shell: a}, {claude: b, retry: 3, timeout: 1}]");
+    let attempts: Vec<u32> = all.steps.iter().map(|step| step.retry.as_ref().unwrap().attempts).collect();
+    assert_eq!(attempts, [2, 3]);
+    assert_eq!(all.steps[0].timeout, Some(Duration::from_secs(9)));
+    assert_eq!(all.steps[1].timeout, Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn captures_say_what_and_how() {
+    let capture = only("- {shell: a, capture: v, capture_format: json, capture_streams: both}").capture.unwrap();
+    assert_eq!((capture.name.as_str(), capture.format), ("v", CaptureFormat::Json));
+    assert!(capture.streams.stdout && capture.streams.stderr && capture.streams.exit_code);
+    let capture = only("- {shell: a, capture: v, capture_streams: {stdout: false, duration: false}}").capture.unwrap();
+    assert!(!capture.streams.stdout && !capture.streams.duration && capture.streams.success);
+    assert_eq!(only("- {shell: a, capture_output: false}").capture, None);
+}
+
+#[test]
+fn commands_of_every_kind_are_read() {
+    let Command::Foreach(foreach) = only(
+        "- foreach: {input: 'ls *.rs', do: [{shell: 'wc ${item}'}, {claude: /x}], parallel: 3, continue_on_error: true, max_items: 7}",
+    )
+    .command
+    else {
+        panic!("a foreach")
+    };
+    assert!(matches!(foreach.items, Items::Command(_)));
+    assert_eq!((foreach.parallel, foreach.continue_on_error, foreach.max_items), (3, true, Some(7)));
+    assert_eq!(foreach.steps[1].id.as_str(), "1.2");
+    let Command::WriteFile(file) =
+        only("- write_file: {path: 'a/${x}', content: '{}', format: json, mode: 0600, create_dirs: true}").command
+    else {
+        panic!("a file")
+    };
+    assert_eq!((file.format, file.mode, file.create_dirs), (FileFormat::Json, 0o600, true));
+    let step = only(
+        "- validate: {shell: check, threshold: 90, timeout: 5, result_file: r.json, expected_schema: {type: object}, on_incomplete: {claude: /gap, max_attempts: 4, fail_workflow: false}}",
+    );
+    assert_eq!(step.timeout, Some(Duration::from_secs(5)));
+    let Command::Validate(validate) = step.command else { panic!("a validate") };
+    let gap = validate.on_incomplete.unwrap();
+    assert!((validate.threshold - 90.0).abs() < f64::EPSILON);
+    assert_eq!((gap.max_attempts, gap.fail_workflow, gap.steps[0].id.as_str()), (4, false, "1.on_incomplete.1"));
+}
+
+#[test]
+fn the_head_of_a_workflow_is_read() {
+    let read = workflow(
+        "env: {A: b, N: 1.10, E: , T: true}\nsecrets: {TOKEN: GH_TOKEN, KEY: {provider: file, key: /run/key}}\nenv_files: [.env]\nmerge: {commands: [{shell: git push}], timeout: 60}\ncommands: [{shell: a}]\n",
+    );
+    let env: Vec<String> = read.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(env, ["A=b", "E=", "N=1.10", "T=true"]);
+    assert_eq!(read.secrets["TOKEN"], Secret::Env("GH_TOKEN".to_owned()));
+    assert_eq!(read.secrets["KEY"], Secret::File("/run/key".to_owned()));
+    let merge = read.merge.as_ref().unwrap();
+    assert_eq!((merge.steps[0].id.as_str(), merge.timeout), ("merge.1", Some(Duration::from_secs(60))));
+    assert!(!read.needs_claude());
+    assert!(workflow("- {shell: a, on_failure: /fix}").needs_claude());
+}
+
+#[test]
+fn every_mistake_is_found_at_once_with_its_place_and_the_nearest_key() {
+    let text = "nam: x\ncommands:\n  - shell: a\n    tiemout: 3\n  - {}\n  - {shell: a, claude: b}\n  - shell: 'echo ${'\n  - {shell: a, when: b == 1}\n  - {shell: a, id: one}\n  - {shell: b, id: one}\n";
+    assert_eq!(
+        wrong(text),
+        [
+            "1:1 a workflow has no key `nam`; did you mean `name`?",
+            "4:5 a step has no key `tiemout`; did you mean `timeout`?",
+            "5:5 a step says what to do, and this one does not",
+            "6:5 a step does one thing, and this one has shell and claude",
+            "7:12 `${` begins a variable that does not end; close it with `}`, or write `$${` for a plain `${`",
+            "8:22 `when`: `b` is neither quoted nor a variable; write 'b' or ${b}",
+            "10:5 the id `one` is taken by another step",
+        ]
+    );
+}
+
+#[test]
+fn no_mistake_passes() {
+    for (text, expected) in [
+        ("", "a workflow is a mapping with the keys"),
+        ("[]", "a workflow is an empty list"),
+        ("name: x", "a workflow has `commands`, and here are none"),
+        ("commands: []", "`commands` is an empty list"),
+        ("- {shell: a, retry: 0}", "`retry` is a whole number from 1 to 1000"),
+        ("- {shell: a, retry: {backoff: cubic}}", "`cubic` is no kind of backoff"),
+        (
+            "- {shell: a, retry: {attempts: 1, max_attempts: 2}}",
+            "`attempts` and `max_attempts` of `retry` say the same",
+        ),
+        ("- {shell: a, capture_format: json}", "nothing is captured here"),
+        ("- {shell: a, capture: v, capture_format: xml}", "`xml` is no format of a capture"),
+        ("- {shell: a, capture: a-b}", "`a-b` is no name of a variable"),
+        ("- {shell: a, capture: v, capture_streams: all}", "`all` is no stream"),
+        ("- {shell: a, env: {'A-B': c}}", "`A-B` is no name of a variable"),
+        ("- {shell: a, env: {PITON_VAR_1: c}}", "`PITON_VAR_1` begins with PITON_, which is Piton's own"),
+        ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
+        ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
+        ("- {claude: '${x%y}'}", "`${x%y}` is no variable"),
+        ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `commands`"),
+        ("- foreach: {do: [{shell: a}]}", "`foreach` needs items and what to do"),
+        ("- write_file: {path: a}", "`write_file` needs a `path` and a `content`"),
+        ("- write_file: {path: a, content: b, mode: '999'}", "`mode` is an octal number"),
+        ("- {validate: {shell: a, threshold: 101}}", "`threshold` is a number from 0 to 100"),
+        ("secrets: {A: {provider: vault, key: b}}\ncommands: [{shell: a}]", "`vault` is no provider of secrets"),
+        ("- {shell: a, shell: b}", "duplicate"),
+        ("- {shell: [a]}", "`shell` is text, not a list"),
+    ] {
+        let found = wrong(text);
+        assert!(found.len() == 1 && found[0].contains(expected), "{text}: {found:?}");
+    }
+}

@@ -1,0 +1,326 @@
+//! A workflow file after it was read and checked: what the runner does, in types. Pure.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::condition::Condition;
+use super::essence;
+use super::template::Template;
+use crate::dialect::script::record::Outline;
+use crate::dialect::script::record::OutlineStep;
+use crate::dialect::yaml::Place;
+use crate::model::StepId;
+
+/// Is a workflow of commands that run one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Workflow {
+    pub(crate) name: String,
+    /// Set for every step, and variables of these names.
+    pub(crate) env: BTreeMap<String, Template>,
+    /// By the name under which steps see them.
+    pub(crate) secrets: BTreeMap<String, Secret>,
+    /// Files with `NAME=value` lines, relative to the working folder.
+    pub(crate) env_files: Vec<Template>,
+    pub(crate) merge: Option<Merge>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Says where a secret comes from. Its value is never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Secret {
+    /// An environment variable of the runner.
+    Env(String),
+    /// A file that holds nothing else.
+    File(String),
+}
+
+/// Is what merges the work of a session into the branch it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Merge {
+    pub(crate) steps: Vec<Step>,
+    /// For all of it together.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Is one command of a workflow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// Given, or the number of the step, from 1. Of a step inside another: `3.1`, `3.on_failure.1`.
+    pub(crate) id: StepId,
+    pub(crate) command: Command,
+    /// Runs only when this holds.
+    pub(crate) when: Option<Condition>,
+    /// Of one attempt; its own, or that of the workflow.
+    pub(crate) timeout: Option<Duration>,
+    /// Its own, that of the workflow, or for `claude` [`Retry::of_claude`].
+    pub(crate) retry: Option<Retry>,
+    pub(crate) capture: Option<Capture>,
+    /// Takes stdout, relative to the working folder of the step.
+    pub(crate) output_file: Option<Template>,
+    pub(crate) env: BTreeMap<String, Template>,
+    /// Relative to the worktree.
+    pub(crate) working_dir: Option<Template>,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) on_success: Vec<Step>,
+    /// HEAD must have moved.
+    pub(crate) commit_required: bool,
+    /// False when doing it twice does harm.
+    pub(crate) idempotent: bool,
+    /// A shell command that says (exit 0) that the step took effect.
+    pub(crate) probe: Option<Template>,
+    pub(crate) place: Place,
+    /// What it does, in one line.
+    pub(crate) title: String,
+    /// Everything that decides what it does, in one spelling.
+    pub(crate) essence: Value,
+}
+
+/// Says what a step does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    /// `sh -c`.
+    Shell(Template),
+    /// A prompt for `claude -p`.
+    Claude(Template),
+    Foreach(Foreach),
+    WriteFile(WriteFile),
+    Validate(Validate),
+}
+
+/// Runs steps once for each item. Each item is a part of the step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Foreach {
+    pub(crate) items: Items,
+    pub(crate) steps: Vec<Step>,
+    /// How many items at once; 1 is one after the other.
+    pub(crate) parallel: usize,
+    /// An item that fails does not stop the others.
+    pub(crate) continue_on_error: bool,
+    pub(crate) max_items: Option<usize>,
+}
+
+/// Says what a `foreach` goes over.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Items {
+    List(Vec<Template>),
+    /// A shell command; each line of its stdout that is not empty is an item, or each element of the JSON array it prints.
+    Command(Template),
+}
+
+/// Writes a file in the working folder.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WriteFile {
+    pub(crate) path: Template,
+    pub(crate) content: Template,
+    pub(crate) format: FileFormat,
+    /// `0644` and the like.
+    pub(crate) mode: u32,
+    pub(crate) create_dirs: bool,
+}
+
+/// Says what the content of a written file has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileFormat {
+    Text,
+    Json,
+    Yaml,
+}
+
+/// Measures how complete something is, and has the gap closed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Validate {
+    /// The last one prints JSON with `completion_percentage`.
+    pub(crate) steps: Vec<Step>,
+    /// Percent, 0 to 100.
+    pub(crate) threshold: f64,
+    /// Where the JSON is, when it is not on stdout.
+    pub(crate) result_file: Option<Template>,
+    /// A JSON Schema that the result has to satisfy.
+    pub(crate) expected_schema: Option<Value>,
+    pub(crate) on_incomplete: Option<OnIncomplete>,
+}
+
+/// Says what closes the gap that a `validate` found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnIncomplete {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) max_attempts: u32,
+    pub(crate) fail_workflow: bool,
+    pub(crate) commit_required: bool,
+}
+
+/// Says what happens when a step fails after its retries.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnFailure {
+    pub(crate) steps: Vec<Step>,
+    /// How often the step runs again after the handler; 0 runs the handler and no more.
+    pub(crate) max_attempts: u32,
+    /// The step counts as failed although the handler ran, unless it then succeeds.
+    pub(crate) fail_workflow: bool,
+}
+
+/// Says how often and when a step is tried again.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Retry {
+    /// All tries together, from 1.
+    pub(crate) attempts: u32,
+    pub(crate) backoff: Backoff,
+    pub(crate) initial_delay: Duration,
+    pub(crate) max_delay: Duration,
+    /// 0 to 1: the part of a delay that chance decides.
+    pub(crate) jitter: f64,
+    /// Empty: whatever another try can change.
+    pub(crate) retry_on: Vec<RetryOn>,
+}
+
+/// Says how delays grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backoff {
+    Exponential,
+    Linear,
+    Fixed,
+    Fibonacci,
+}
+
+/// Names what a retry answers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RetryOn {
+    Network,
+    Timeout,
+    ServerError,
+    RateLimit,
+    /// Any failure at all.
+    Any,
+    /// A text that the error contains, in any case.
+    Contains(String),
+    ExitCode(i32),
+}
+
+/// Says what is kept of what a step prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Capture {
+    pub(crate) name: String,
+    pub(crate) format: CaptureFormat,
+    pub(crate) streams: Streams,
+}
+
+/// Says what a captured text becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CaptureFormat {
+    String,
+    Json,
+    Lines,
+    Number,
+    Boolean,
+}
+
+/// Says what of a step is captured. `${v}` is stdout in its format; the others are `${v.stderr}`, `${v.exit_code}`,
+/// `${v.success}` and `${v.duration}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Streams {
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
+    pub(crate) exit_code: bool,
+    pub(crate) success: bool,
+    pub(crate) duration: bool,
+}
+
+impl Step {
+    /// Returns the digest of what the step is defined as. How often it is tried, how long it may take and where it stands in the
+    /// file are not part of it.
+    pub(crate) fn digest(&self) -> String {
+        crate::model::sha256_hex(self.essence.to_string().as_bytes())
+    }
+}
+
+impl Streams {
+    /// Returns what is captured where nobody says anything.
+    pub(super) const fn usual() -> Self {
+        Self { stdout: true, stderr: false, exit_code: true, success: true, duration: true }
+    }
+}
+
+impl Retry {
+    /// Returns how often a step is tried for which a person only says that it is.
+    pub(crate) const fn usual() -> Self {
+        Self {
+            attempts: 3,
+            backoff: Backoff::Exponential,
+            initial_delay: Duration::from_secs(1),
+            max_delay: Duration::from_secs(60),
+            jitter: 0.0,
+            retry_on: Vec::new(),
+        }
+    }
+
+    /// Returns what holds for `claude` where nobody says anything: five tries when the service is at fault (Spec 185).
+    pub(crate) fn of_claude() -> Self {
+        Self {
+            attempts: 5,
+            backoff: Backoff::Exponential,
+            initial_delay: Duration::from_secs(5),
+            max_delay: Duration::from_secs(300),
+            jitter: 0.25,
+            retry_on: vec![RetryOn::Network, RetryOn::Timeout, RetryOn::ServerError, RetryOn::RateLimit],
+        }
+    }
+}
+
+impl Workflow {
+    /// Returns what a session keeps of the workflow; `sha256` is the digest of the bytes of its file.
+    pub(crate) fn outline(&self, sha256: String) -> Outline {
+        let steps = self.steps.iter().map(|step| OutlineStep {
+            id: step.id.clone(),
+            title: step.title.clone(),
+            definition: step.essence.clone(),
+            idempotent: step.idempotent,
+            probe: step.probe.as_ref().map(ToString::to_string),
+        });
+        let head = crate::model::sha256_hex(essence::head(self).to_string().as_bytes());
+        Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
+    }
+
+    /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. Whether they are schemas is for the
+    /// caller to find out, before anything runs.
+    pub(crate) fn expected_schemas(&self) -> Vec<(&Step, &Value)> {
+        let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
+        let mut waiting: Vec<&Step> = self.steps.iter().chain(merge).rev().collect();
+        let mut found = Vec::new();
+        while let Some(step) = waiting.pop() {
+            if let Command::Validate(Validate { expected_schema: Some(schema), .. }) = &step.command {
+                found.push((step, schema));
+            }
+            waiting.extend(step.inside().into_iter().flatten().rev());
+        }
+        found
+    }
+
+    /// Tells whether any step, at any depth, calls `claude`.
+    pub(crate) fn needs_claude(&self) -> bool {
+        let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
+        self.steps.iter().chain(merge).any(Step::needs_claude)
+    }
+}
+
+impl Step {
+    fn needs_claude(&self) -> bool {
+        matches!(self.command, Command::Claude(_)) || self.inside().into_iter().flatten().any(Self::needs_claude)
+    }
+
+    /// Returns the lists of steps that it has inside, in the order of the file.
+    pub(super) fn inside(&self) -> Vec<&[Self]> {
+        let mut inside: Vec<&[Self]> = match &self.command {
+            Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => Vec::new(),
+            Command::Foreach(foreach) => vec![&foreach.steps],
+            Command::Validate(validate) => {
+                let gap = validate.on_incomplete.as_ref().map_or(&[][..], |gap| &gap.steps);
+                vec![&validate.steps, gap]
+            }
+        };
+        inside.push(self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps));
+        inside.push(&self.on_success);
+        inside
+    }
+}

@@ -1,0 +1,426 @@
+//! Where a session stands: what its records add up to, and what `checkpoint.json` keeps of them. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::record::Captured;
+use super::record::Child;
+use super::record::Event;
+use super::record::FORMAT;
+use super::record::Facts;
+use super::record::Journal;
+use super::record::Outline;
+use super::record::Record;
+use super::record::RetryState;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+
+/// Is the sum of the records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Of the last record.
+    pub(crate) seq: u64,
+    pub(crate) run: RunState,
+    pub(crate) workflow: Outline,
+    pub(crate) steps: BTreeMap<String, StepState>,
+    pub(crate) variables: BTreeMap<String, Captured>,
+    #[serde(rename = "state")]
+    pub(crate) last: Last,
+}
+
+/// Says what is true of the run as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunState {
+    pub(crate) status: Phase,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    #[serde(default)]
+    pub(crate) resumes: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<String>,
+}
+
+/// Says how the run itself stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Phase {
+    #[default]
+    Active,
+    Paused,
+    Completed,
+    Aborted,
+}
+
+/// Is what the records say of one step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StepState {
+    pub(crate) status: Status,
+    #[serde(default)]
+    pub(crate) attempts: u32,
+    #[serde(default)]
+    pub(crate) failures: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) finished_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retryable: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) commit: Option<String>,
+    /// HEAD before its first try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) child: Option<Child>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retry: Option<RetryState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) items: Option<Vec<Value>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) parts: BTreeMap<String, Status>,
+}
+
+/// Is where the run stands in the four states of Spec 186.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Last {
+    /// Nothing was done yet.
+    #[default]
+    Created,
+    BeforeStep {
+        step: StepId,
+    },
+    Completed {
+        step: StepId,
+    },
+    Failed {
+        step: StepId,
+        error: String,
+        retryable: bool,
+    },
+    Interrupted {
+        step: Option<StepId>,
+        in_progress: bool,
+    },
+}
+
+/// How many errors of one step are kept: the newest.
+const ERRORS: usize = 10;
+
+impl Default for StepState {
+    fn default() -> Self {
+        Self {
+            status: Status::Pending,
+            attempts: 0,
+            failures: 0,
+            errors: Vec::new(),
+            started_at: None,
+            finished_at: None,
+            digest: None,
+            retryable: None,
+            exit_code: None,
+            commit: None,
+            head: None,
+            child: None,
+            retry: None,
+            items: None,
+            parts: BTreeMap::new(),
+        }
+    }
+}
+
+impl State {
+    /// Returns what all records add up to.
+    pub(crate) fn of(records: &[Record]) -> Self {
+        let mut state = Self::default();
+        for record in records {
+            state.apply(record);
+        }
+        state
+    }
+
+    /// Returns the newest that is known: what the sound part of a journal says, or a snapshot that has seen more of it.
+    pub(crate) fn newest(journal: &Journal, snapshot: Option<Self>) -> Self {
+        snapshot.filter(|snapshot| snapshot.seq > journal.tail.seq).unwrap_or_else(|| Self::of(&journal.records))
+    }
+
+    /// Takes one more record into account.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::Base(state) => self.clone_from(state),
+            Event::Change(change) => {
+                self.change(change, &record.facts);
+                self.facts(&record.facts);
+            }
+        }
+        self.seq = record.seq;
+    }
+
+    fn change(&mut self, change: &Change, facts: &Facts) {
+        self.run.changed_at = Some(change.at);
+        match &change.kind {
+            ChangeKind::Begin { step, part, attempt, .. } => {
+                self.begin(step, part.as_ref(), (*attempt, change.at), facts)
+            }
+            ChangeKind::Finish(outcome) => self.finish(outcome, change.at, facts),
+            ChangeKind::Approve { step, .. } => {
+                let state = self.step(step);
+                state.status = Status::Completed;
+                state.finished_at = Some(change.at);
+            }
+            ChangeKind::Skip { step, part: Some(part), .. } => {
+                self.step(step).parts.insert(part.clone(), Status::Skipped);
+            }
+            ChangeKind::Skip { step, part: None, .. } => {
+                let state = self.step(step);
+                state.status = Status::Skipped;
+                state.finished_at = Some(change.at);
+                self.last = Last::Completed { step: step.clone() };
+            }
+            ChangeKind::Pause { reason } => {
+                self.rest(Phase::Paused, reason.as_ref());
+                self.last = self.interrupted();
+            }
+            ChangeKind::Abort { reason } => self.rest(Phase::Aborted, reason.as_ref()),
+            ChangeKind::Complete { note } => self.rest(Phase::Completed, note.as_ref()),
+            ChangeKind::Resume { settled, .. } => {
+                self.rest(Phase::Active, None);
+                self.run.resumes = self.run.resumes.saturating_add(1);
+                for (step, status) in settled {
+                    self.step(step).status = *status;
+                }
+            }
+            // A session is gone back in, never rebuilt: no record of ours says so.
+            ChangeKind::Repair(_) => {}
+            ChangeKind::Start(_) => {
+                // The first record of a session, or of one that a person begins from its first step again.
+                *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
+                self.run.started_at = Some(change.at);
+                self.run.changed_at = Some(change.at);
+            }
+        }
+    }
+
+    fn facts(&mut self, facts: &Facts) {
+        if let Some(definition) = &facts.definition {
+            self.define(definition);
+        }
+        for (name, value) in &facts.variables {
+            if *value == (Captured::Inline { value: Value::Null }) {
+                self.variables.remove(name);
+            } else {
+                self.variables.insert(name.clone(), value.clone());
+            }
+        }
+        if self.run.head.is_none() {
+            self.run.head.clone_from(&facts.head);
+        }
+        if facts.worktree.is_some() {
+            self.run.worktree.clone_from(&facts.worktree);
+        }
+    }
+
+    /// Items that were done as a step was defined before are not done as it is defined now.
+    fn define(&mut self, definition: &Outline) {
+        let old = std::mem::replace(&mut self.workflow, definition.clone());
+        let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
+        for step in &definition.steps {
+            let is_changed = old.get(step.id.as_str()).is_some_and(|old| **old != step.definition);
+            if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {
+                state.parts.clear();
+                state.items = None;
+            }
+        }
+    }
+
+    fn step(&mut self, id: &StepId) -> &mut StepState {
+        self.steps.entry(id.as_str().to_owned()).or_default()
+    }
+
+    fn rest(&mut self, phase: Phase, reason: Option<&String>) {
+        self.run.status = phase;
+        self.run.reason = reason.cloned();
+    }
+
+    fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
+        self.rest(Phase::Active, None);
+        let step = self.step(id);
+        if part.is_none() || step.status != Status::InProgress {
+            if step.status == Status::Completed {
+                step.parts.clear();
+                step.items = None;
+            }
+            if !matches!(step.status, Status::InProgress | Status::Failed) || step.head.is_none() {
+                step.head.clone_from(&facts.head);
+            }
+            step.status = Status::InProgress;
+            step.attempts = attempt.max(1);
+            step.started_at = Some(at);
+            step.finished_at = None;
+            step.retryable = None;
+            step.exit_code = None;
+        }
+        step.child.clone_from(&facts.child);
+        if facts.items.is_some() {
+            step.items.clone_from(&facts.items);
+        }
+        if let Some(part) = part {
+            step.parts.insert(part.clone(), Status::InProgress);
+        }
+        self.last = Last::BeforeStep { step: id.clone() };
+    }
+
+    fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
+        let step = self.step(&outcome.step);
+        step.child = None;
+        if let Some(part) = &outcome.part {
+            step.parts.insert(part.clone(), outcome.status);
+            return;
+        }
+        step.status = outcome.status;
+        step.finished_at = Some(at);
+        step.exit_code = facts.exit_code;
+        step.commit.clone_from(&outcome.commit);
+        step.retry = facts.retry;
+        match outcome.status {
+            Status::Completed => {
+                step.failures = 0;
+                step.errors.clear();
+                step.retryable = None;
+                step.digest.clone_from(&facts.digest);
+                self.last = Last::Completed { step: outcome.step.clone() };
+            }
+            Status::Failed => {
+                let error = outcome.error.clone().unwrap_or_default();
+                let retryable = facts.retryable.unwrap_or(false);
+                step.failures = outcome.failures;
+                step.errors.push(error.clone());
+                let old = step.errors.len().saturating_sub(ERRORS);
+                step.errors.drain(..old);
+                step.retryable = Some(retryable);
+                self.last = Last::Failed { step: outcome.step.clone(), error, retryable };
+            }
+            Status::Pending
+            | Status::InProgress
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => {}
+        }
+    }
+
+    fn interrupted(&self) -> Last {
+        let running = self.steps.iter().find(|(_, step)| step.status == Status::InProgress);
+        match (running, &self.last) {
+            (Some((id, _)), _) => Last::Interrupted { step: Some(StepId::new(id.clone())), in_progress: true },
+            (None, Last::Created) => Last::Interrupted { step: None, in_progress: false },
+            (
+                None,
+                Last::BeforeStep { step }
+                | Last::Completed { step }
+                | Last::Failed { step, .. }
+                | Last::Interrupted { step: Some(step), .. },
+            ) => Last::Interrupted { step: Some(step.clone()), in_progress: false },
+            (None, Last::Interrupted { step: None, .. }) => Last::Interrupted { step: None, in_progress: false },
+        }
+    }
+
+    /// Returns what `checkpoint.json` says: `{"digest":"<64 hex digits>",<rest>}`, with the SHA-256 of `{<rest>}`.
+    pub(crate) fn snapshot(&self, session: &str) -> Vec<u8> {
+        let done = |id: &&StepId| self.steps.get(id.as_str()).is_some_and(|step| step.status == Status::Completed);
+        let snapshot = Snapshot {
+            format: FORMAT,
+            session: session.to_owned(),
+            total_steps: self.workflow.steps.len(),
+            completed_steps: self.workflow.steps.iter().map(|step| &step.id).filter(done).cloned().collect(),
+            rest: self.clone(),
+        };
+        let body = serde_json::to_string(&snapshot).expect("a state is JSON");
+        format!("{{\"digest\":\"{}\",{}\n", sha256_hex(body.as_bytes()), &body[1..]).into_bytes()
+    }
+
+    /// Reads what [`State::snapshot`] wrote for this session.
+    ///
+    /// # Errors
+    ///
+    /// In one sentence: it is damaged, of another session, or of a newer format.
+    pub(crate) fn load(session: &str, bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is not text")?;
+        let (digest, rest) = text
+            .strip_prefix("{\"digest\":\"")
+            .and_then(|rest| rest.trim_end().split_once("\","))
+            .ok_or("it does not begin with a digest")?;
+        let body = format!("{{{rest}");
+        if sha256_hex(body.as_bytes()) != digest {
+            return Err("it is not what was written there".to_owned());
+        }
+        let head: Head = serde_json::from_str(&body).map_err(|error| error.to_string())?;
+        if head.format > FORMAT {
+            return Err(format!("it has format {}, and this version reads up to {FORMAT}", head.format));
+        }
+        if head.session != session {
+            return Err("it belongs to another session".to_owned());
+        }
+        serde_json::from_str(&body).map_err(|error| error.to_string())
+    }
+}
+
+#[derive(Serialize)]
+struct Snapshot {
+    format: u32,
+    session: String,
+    total_steps: usize,
+    completed_steps: Vec<StepId>,
+    #[serde(flatten)]
+    rest: State,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    session: String,
+}
+
+/// Names the parts of a `foreach`: by their items, so that a part keeps its name when the list around it changes.
+///
+/// A long item is cut and told by its digest; the second of two that are the same is `item (2)`.
+pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut names = Vec::with_capacity(items.len());
+    for item in items {
+        let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+        let line = clean_line(&text, LONGEST);
+        let name = if line == text { line } else { format!("{line} #{}", &sha256_hex(text.as_bytes())[..8]) };
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        names.push(if *count == 1 { name } else { format!("{name} ({count})") });
+    }
+    names
+}
+
+/// Of the name of a part, in characters.
+const LONGEST: usize = 80;
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

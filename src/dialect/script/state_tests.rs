@@ -1,0 +1,145 @@
+use serde_json::Value;
+use serde_json::json;
+
+use super::Last;
+use super::Phase;
+use super::State;
+use super::part_names;
+use crate::dialect::script::record::Captured;
+use crate::dialect::script::record::Event;
+use crate::dialect::script::record::Journal;
+use crate::dialect::script::record::Record;
+use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Tail;
+use crate::model::Status;
+use crate::model::StepId;
+
+/// Plays records that are written as the lines of a journal without their chains.
+fn play(lines: &[Value]) -> State {
+    let records: Vec<Record> = lines
+        .iter()
+        .zip(1..)
+        .map(|(line, seq)| {
+            let mut line = line.clone();
+            line["seq"] = json!(seq);
+            if let Some(change) = line.get_mut("change") {
+                change["at"] = json!(format!("2026-01-01T00:00:{seq:02}Z"));
+            }
+            serde_json::from_value(line).unwrap()
+        })
+        .collect();
+    State::of(&records)
+}
+
+fn start() -> Value {
+    let step = |id: &str| json!({"id": id, "title": id, "definition": {"shell": id}});
+    let definition = json!({"name": "w", "sha256": "0", "head": "0", "steps": [step("1"), step("2"), step("3")]});
+    json!({"change": {"change": "start", "workflow": "w", "feature": "w"}, "definition": definition, "head": "abc"})
+}
+
+fn begin(step: &str, attempt: u32) -> Value {
+    json!({"change": {"change": "begin", "step": step, "attempt": attempt}})
+}
+
+fn done(step: &str) -> Value {
+    json!({"change": {"change": "finish", "step": step, "attempt": 1}, "digest": "d", "variables": {"out": {"value": "v"}}})
+}
+
+fn failed(step: &str, failures: u32) -> Value {
+    let change = json!({"change": "finish", "step": step, "status": "failed", "error": "exit 1", "failures": failures});
+    json!({"change": change, "exit_code": 1, "retryable": false})
+}
+
+fn pause() -> Value {
+    json!({"change": {"change": "pause", "reason": "SIGINT"}, "signal": "SIGINT"})
+}
+
+#[test]
+fn a_state_is_the_sum_of_its_records() {
+    let id = StepId::new;
+    let stopped = |step: Option<&str>, in_progress| Last::Interrupted { step: step.map(StepId::new), in_progress };
+    let failure = Last::Failed { step: id("2"), error: "exit 1".to_owned(), retryable: false };
+    for (name, lines, phase, last) in [
+        ("started", vec![], Phase::Active, Last::Created),
+        ("before", vec![begin("1", 1)], Phase::Active, Last::BeforeStep { step: id("1") }),
+        ("done", vec![begin("1", 1), done("1")], Phase::Active, Last::Completed { step: id("1") }),
+        ("failed", vec![begin("2", 1), failed("2", 1)], Phase::Active, failure),
+        ("stopped in a step", vec![begin("1", 1), pause()], Phase::Paused, stopped(Some("1"), true)),
+        ("stopped between", vec![begin("1", 1), done("1"), pause()], Phase::Paused, stopped(Some("1"), false)),
+        ("stopped at once", vec![pause()], Phase::Paused, stopped(None, false)),
+        ("over", vec![json!({"change": {"change": "complete"}})], Phase::Completed, Last::Created),
+        ("given up", vec![json!({"change": {"change": "abort"}})], Phase::Aborted, Last::Created),
+    ] {
+        let state = play(&[vec![start()], lines].concat());
+        assert_eq!((state.run.status, state.last), (phase, last), "{name}");
+    }
+}
+
+#[test]
+fn what_a_step_went_through_is_kept() {
+    let resume = json!({"change": {"change": "resume", "steps": ["2"], "interruption": null}});
+    let lines =
+        [start(), begin("1", 1), done("1"), begin("2", 1), failed("2", 1), resume, begin("2", 2), failed("2", 2)];
+    let state = play(&lines);
+    let (one, two) = (&state.steps["1"], &state.steps["2"]);
+    assert_eq!((one.status, one.digest.as_deref(), one.attempts), (Status::Completed, Some("d"), 1));
+    assert_eq!((two.status, two.attempts, two.failures, two.exit_code), (Status::Failed, 2, 2, Some(1)));
+    assert_eq!(two.errors, ["exit 1", "exit 1"]);
+    assert_eq!((state.run.resumes, state.run.head.as_deref(), state.seq), (1, Some("abc"), 8));
+    assert_eq!(state.variables["out"], Captured::Inline { value: json!("v") });
+    let again = play(&[&lines[..], &[begin("2", 3), done("2")]].concat());
+    assert!(again.steps["2"].errors.is_empty());
+    let cleared = json!({"change": {"change": "finish", "step": "2"}, "variables": {"out": {"value": null}}});
+    assert!(play(&[&lines[..], &[cleared]].concat()).variables.is_empty());
+}
+
+#[test]
+fn the_parts_of_a_step_have_records_of_their_own() {
+    let part = |change: &str, part: &str| json!({"change": {"change": change, "step": "3", "part": part}});
+    let mut first = part("begin", "a");
+    first["items"] = json!(["a", "b"]);
+    let state = play(&[start(), first, part("finish", "a"), part("begin", "b")]);
+    let step = &state.steps["3"];
+    assert_eq!(step.status, Status::InProgress);
+    assert_eq!((step.parts["a"], step.parts["b"]), (Status::Completed, Status::InProgress));
+    assert_eq!(step.items, Some(vec![json!("a"), json!("b")]));
+}
+
+#[test]
+fn a_snapshot_reads_back_and_shows_every_damage() {
+    let state = play(&[start(), begin("1", 1), done("1"), begin("2", 1), failed("2", 1)]);
+    let bytes = state.snapshot("s");
+    assert_eq!(State::load("s", &bytes), Ok(state));
+    let value: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(value["completed_steps"], json!(["1"]));
+    assert_eq!(value["state"], json!({"Failed": {"step": "2", "error": "exit 1", "retryable": false}}));
+    assert_eq!(value["total_steps"], 3);
+    for at in 0..bytes.len() - 1 {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(State::load("s", &damaged).is_err(), "{at}");
+        assert!(State::load("s", &bytes[..at]).is_err(), "{at}");
+    }
+    assert_eq!(State::load("t", &bytes), Err("it belongs to another session".to_owned()));
+}
+
+#[test]
+fn the_newer_of_journal_and_snapshot_counts() {
+    let lines = [start(), begin("1", 1), done("1")];
+    let (older, newer) = (play(&lines[..2]), play(&lines));
+    let base = Record { seq: 2, event: Event::Base(Box::new(older.clone())), facts: Default::default() };
+    let tail = Tail { seq: 2, ..Tail::of(b"") };
+    let journal = Journal { records: vec![base], tail, rest: Rest::Broken { line: 3, reason: String::new() } };
+    assert_eq!(State::newest(&journal, Some(newer.clone())), newer);
+    assert_eq!(State::newest(&journal, None), older);
+    assert_eq!(State::newest(&journal, Some(play(&lines[..1]))), older);
+}
+
+#[test]
+fn parts_are_named_by_their_items() {
+    let long = "x".repeat(200);
+    let names = part_names(&[json!("a"), json!("b"), json!("a"), json!({"n": 1}), json!("a\nb"), json!(long)]);
+    assert_eq!(names[..4], ["a", "b", "a (2)", "{\"n\":1}"]);
+    assert!(names[4].starts_with("a b #") && names[4].len() == 13, "{}", names[4]);
+    assert!(names[5].chars().count() == 90, "{}", names[5]);
+}

@@ -1,0 +1,47 @@
+//! `plan --patch`: what a person could change in files that Piton never writes, as a unified diff.
+
+use super::Exit;
+use super::OpError;
+use super::plan;
+use super::plan::PlanRequest;
+use super::report::Body;
+use super::report::Report;
+use super::select;
+use super::world::Opened;
+use super::world::World;
+use crate::model::Patch;
+use crate::model::PatchedFile;
+use crate::model::Suggestions;
+use crate::model::unified_diff;
+
+/// Plans the run that is meant and adds the suggested edits. Without any the answer is no.
+pub(crate) fn patch(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
+    let opened = select::select(world)?;
+    let run = opened.run()?;
+    let planned = plan::planned(world, &opened, run, request)?;
+    let suggestions = opened.dialect.suggest(&opened.files, run, &planned.plan.steps.completed);
+    let patch = assemble(&opened, suggestions);
+    let mut report = plan::report(opened, planned);
+    report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
+    if let Body::Plan(plan) = &mut report.body {
+        plan.plan.patch = Some(patch);
+    }
+    Ok(report)
+}
+
+fn assemble(opened: &Opened, suggestions: Suggestions) -> Patch {
+    let mut patch = Patch { diff: String::new(), files: Vec::new(), notes: suggestions.notes };
+    for suggestion in suggestions.files {
+        let before = opened.files.bytes(&suggestion.file).unwrap_or_default();
+        let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(&suggestion.after)) else {
+            patch.notes.push(format!("{} is no UTF-8; nothing is suggested for it", suggestion.file));
+            continue;
+        };
+        let diff = unified_diff(suggestion.file.as_str(), before, after);
+        if !diff.is_empty() {
+            patch.diff.push_str(&diff);
+            patch.files.push(PatchedFile { file: suggestion.file, reasons: suggestion.reasons, diff });
+        }
+    }
+    patch
+}

@@ -1,0 +1,275 @@
+//! `repair`: a state that cannot be read. Proposes the newest checkpoint that can be, or the state rebuilt from evidence, and
+//! writes neither before a person agreed.
+
+use super::Exit;
+use super::OpError;
+use super::change::Desk;
+use super::change::check_change;
+use super::report::Body;
+use super::report::KnownVersion;
+use super::report::Proposal;
+use super::report::ProposedFile;
+use super::report::RepairReport;
+use super::report::Report;
+use super::restore;
+use super::restore::Version;
+use super::select;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use super::world::located;
+use crate::dialect::EditError;
+use crate::engine;
+use crate::engine::Admitted;
+use crate::engine::Guard;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::EditKind;
+use crate::model::Evidence;
+use crate::model::FindingCode;
+use crate::model::FinishedTrace;
+use crate::model::Reconstruction;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Traces;
+use crate::model::sha256_hex_of;
+use crate::store;
+
+/// Is what a person asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RepairRequest {
+    pub(crate) from_evidence: bool,
+    pub(crate) consent: Consent,
+}
+
+/// Says whether the proposal may be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// Nobody agreed to anything yet.
+    #[default]
+    None,
+    /// To whatever is proposed.
+    Any,
+    /// To the proposal that was shown, by its digest.
+    To(String),
+}
+
+/// Proposes, and with consent writes.
+pub(crate) fn repair(world: &World, request: &RepairRequest) -> Result<Report, OpError> {
+    let spot = select::spot(world)?;
+    let desk = Desk::open(world, &spot)?;
+    desk.check_readable(&spot.candidate.state)?;
+    let problems = problems(&desk.opened)?;
+    let mut report = RepairReport {
+        run: spot.candidate.name.clone(),
+        state: spot.candidate.state.clone(),
+        problems,
+        versions: versions(&desk.opened),
+        proposal: Proposal::default(),
+        written: false,
+        kept: Vec::new(),
+        next: None,
+    };
+    if request.from_evidence {
+        from_evidence(world, &spot, desk, request, &mut report)?;
+    } else {
+        from_checkpoint(world, &spot, desk, request, &mut report)?;
+    }
+    let exit = if report.written { Exit::Ok } else { Exit::Person };
+    Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
+}
+
+/// Returns the question to ask about a proposal, and the digest that a yes is about.
+pub(crate) fn to_ask(report: &Report) -> Option<(String, String)> {
+    let Body::Repair(repair) = &report.body else { return None };
+    let question = format!("Write this in the place of {}? [y/N]", repair.state);
+    (!repair.written).then(|| (question, repair.proposal.digest.clone()))
+}
+
+/// Says what cannot be read; a run in which everything can is not repaired.
+fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
+    if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
+        let unreadable = opened.loaded.findings.iter().filter(|finding| says_unreadable(finding.code));
+        return Ok(unreadable.map(located).collect());
+    }
+    let name = engine::quoted(&opened.candidate.name);
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} can be read: there is nothing to repair", opened.candidate.state),
+        hints: vec![format!("piton plan {name}"), format!("piton history {name}")],
+    }))
+}
+
+const fn says_unreadable(code: FindingCode) -> bool {
+    matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
+}
+
+/// Lists what could be brought back, newest first.
+fn versions(opened: &Opened) -> Vec<KnownVersion> {
+    let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
+    let known = restore::known(opened).into_iter().map(|known| KnownVersion {
+        readable: known.version.as_ref().is_some_and(is_sound),
+        name: known.name,
+        at: known.at,
+        what: known.what,
+    });
+    known.collect()
+}
+
+fn from_checkpoint(
+    world: &World,
+    spot: &Spot,
+    desk: Desk<'_>,
+    request: &RepairRequest,
+    report: &mut RepairReport,
+) -> Result<(), OpError> {
+    let version = restore::newest_readable(&desk.opened).map_err(|error| no_version(world, &desk.opened, error))?;
+    let restored = restore::with_files(&desk.opened, &version);
+    report.proposal = propose(&version.files);
+    report.proposal.source = format!("checkpoint {}", version.name);
+    report.proposal.repeats = restore::repeats(world, &desk.opened, &restored);
+    report.next = Some(format!("piton repair {} --yes", run_word(spot)));
+    if !agreed(request, report)? {
+        return Ok(());
+    }
+    // Restoring takes the lock for itself.
+    drop(desk);
+    if let Body::Restore(done) = restore(world, Some(&version.name), true)?.body {
+        report.kept = done.kept;
+    }
+    written(spot, report);
+    Ok(())
+}
+
+/// Says how to go on where the history has nothing.
+fn no_version(world: &World, opened: &Opened, error: OpError) -> OpError {
+    let OpError::Unreadable { message, findings } = error else { return error };
+    let path = run_path(opened);
+    let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
+    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(world, opened), world.clock.now);
+    let hints = match rebuilt {
+        Ok(_) => vec![format!("piton repair {path} --from-evidence"), put_away],
+        Err(_) => vec![put_away],
+    };
+    OpError::Irreparable { message, hints, findings }
+}
+
+fn from_evidence(
+    world: &World,
+    spot: &Spot,
+    desk: Desk<'_>,
+    request: &RepairRequest,
+    report: &mut RepairReport,
+) -> Result<(), OpError> {
+    let opened = &desk.opened;
+    let traces = traces(world, opened);
+    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, world.clock.now);
+    let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
+    let version = Version { name: "evidence".to_owned(), files };
+    let rebuilt = restore::with_files(opened, &version);
+    let run = sound(&rebuilt)?;
+    report.proposal = propose(&version.files);
+    report.proposal.source = "evidence".to_owned();
+    report.proposal.values = values;
+    report.proposal.unknown = unknown;
+    report.proposal.repeats = restore::repeats(world, opened, &rebuilt);
+    report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(spot)));
+    if !agreed(request, report)? {
+        return Ok(());
+    }
+    desk.drive_check()?;
+    report.kept = rebuild(world, &desk, run, traces)?;
+    written(spot, report);
+    Ok(())
+}
+
+/// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
+fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+    let guard = Guard { force: false, attempt_limit: world.project.config.limits.attempts };
+    let change = Change { at: world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
+    let evidence = Evidence::default();
+    let standings = engine::standings(run, &evidence, &[]);
+    let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
+        Admitted::Change { change, .. } => change,
+        Admitted::Already(_) => return Ok(Vec::new()),
+    };
+    check_change(&change)?;
+    let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
+    edits.iter().try_for_each(|edit| desk.check_schema(edit))?;
+    let mut kept = Vec::new();
+    for edit in &edits {
+        if let EditKind::Replace { before, .. } = &edit.kind {
+            kept.push(store::history::keep_corrupt(desk.lock(), &edit.path, change.at, before)?.into_string());
+        }
+    }
+    desk.commit_as(change.kind.as_str(), None, &edits)?;
+    desk.record(run, &change)?;
+    Ok(kept)
+}
+
+/// Returns the run that a rebuilt state tells; one that is not sound is a bug that never reaches the disk.
+fn sound(rebuilt: &Opened) -> Result<&Run, OpError> {
+    rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
+        file: rebuilt.candidate.state.as_str().to_owned(),
+        problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located),
+    })
+}
+
+/// Gathers what speaks for the steps outside of the files of the run.
+fn traces(world: &World, opened: &Opened) -> Traces {
+    let files = &opened.files;
+    let records = store::records(&files.root, &files.own);
+    let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
+    let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
+    let has_git = world.project.git.is_some();
+    Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() } }
+}
+
+fn not_rebuilt(opened: &Opened, error: &EditError, report: &RepairReport) -> OpError {
+    let path = run_path(opened);
+    let restore = report.versions.iter().find(|version| version.readable);
+    let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
+    hints.push(format!("correct the file by hand, or put it away: piton archive {path} --yes"));
+    OpError::Irreparable {
+        message: format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state),
+        hints,
+        findings: opened.loaded.findings.clone(),
+    }
+}
+
+fn propose(files: &[(RelPath, Vec<u8>)]) -> Proposal {
+    let pieces = files.iter().flat_map(|(path, bytes)| [path.as_str().as_bytes(), &[0], bytes.as_slice(), &[0]]);
+    let shown = files
+        .iter()
+        .map(|(path, bytes)| ProposedFile { file: path.clone(), content: String::from_utf8_lossy(bytes).into_owned() });
+    Proposal { digest: sha256_hex_of(pieces), files: shown.collect(), ..Proposal::default() }
+}
+
+/// Tells whether what is proposed now is what somebody agreed to.
+fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpError> {
+    match &request.consent {
+        Consent::None => Ok(false),
+        Consent::Any => Ok(true),
+        Consent::To(digest) if *digest == report.proposal.digest => Ok(true),
+        Consent::To(digest) => Err(OpError::Moved {
+            expected: digest.clone(),
+            found: report.proposal.digest.clone(),
+            run: report.run.clone(),
+        }),
+    }
+}
+
+fn written(spot: &Spot, report: &mut RepairReport) {
+    report.written = true;
+    report.next = Some(format!("piton plan {}", run_word(spot)));
+}
+
+fn run_word(spot: &Spot) -> String {
+    engine::quoted(&format!("./{}", spot.candidate.state))
+}
+
+fn run_path(opened: &Opened) -> String {
+    engine::quoted(&format!("./{}", opened.candidate.state))
+}

@@ -1,0 +1,124 @@
+//! `sessions clean`: what is over goes, after a person agreed. The records of a session are kept in the archive; its worktree and
+//! branch go only where git has everything of them in the branch they came from.
+
+use super::Looked;
+use super::SessionStatus;
+use super::look;
+use super::named;
+use super::report::CleanReport;
+use super::report::Cleaned;
+use super::report::Kept;
+use crate::dialect::script::Session;
+use crate::model::RunId;
+use crate::model::quoted;
+use crate::ops::OpError;
+use crate::ops::archive;
+use crate::ops::report::Body;
+use crate::ops::report::Report;
+use crate::ops::world::Spot;
+use crate::ops::world::World;
+use crate::store;
+use crate::store::worktree;
+
+/// Is what a caller says about a clean-up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CleanRequest {
+    /// Which sessions; none means all that are over.
+    pub(crate) ids: Vec<String>,
+    /// Only say what would be done.
+    pub(crate) dry_run: bool,
+}
+
+/// Puts sessions away that are over. Whether anybody agreed is the caller's to know.
+pub(crate) fn clean(world: &World, request: &CleanRequest) -> Result<Report, OpError> {
+    let spots = if request.ids.is_empty() {
+        world.sessions().0
+    } else {
+        request.ids.iter().map(|id| named(world, Some(id))).collect::<Result<Vec<_>, _>>()?
+    };
+    let mut report = CleanReport { dry_run: request.dry_run, cleaned: Vec::new(), kept: Vec::new() };
+    for spot in &spots {
+        match judge(world, spot)? {
+            Err(kept) => {
+                // Nobody asked for those that are not over.
+                if !request.ids.is_empty() || kept.fix.is_some() {
+                    report.kept.push(kept);
+                }
+            }
+            Ok(over) if request.dry_run => report.cleaned.push(over),
+            Ok(over) => match put_away(world, spot, over) {
+                Ok(cleaned) => report.cleaned.push(cleaned),
+                Err(kept) => report.kept.push(kept),
+            },
+        }
+    }
+    Ok(Report::ok(Body::Clean(report)))
+}
+
+/// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
+fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
+    let Looked { opened, row, .. } = look(world, spot)?;
+    let kept = |reason: String, fix: Option<String>| Ok(Err(Kept { id: row.id.clone(), reason, fix }));
+    match row.status {
+        SessionStatus::Completed | SessionStatus::Merged => {}
+        SessionStatus::Running
+        | SessionStatus::Failed
+        | SessionStatus::Interrupted
+        | SessionStatus::Paused
+        | SessionStatus::GivenUp
+        | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
+    }
+    let Ok(session) = Session::of(&opened.files) else {
+        return kept("it is another program's".to_owned(), None);
+    };
+    let header = &session.header;
+    let records = spot.root.join("archive").join(&header.session).into_string();
+    let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, records };
+    let Some(folder) = header.worktree.as_ref().filter(|folder| store::is_folder(folder)) else {
+        return Ok(Ok(over));
+    };
+    let branch = header.branch.clone().unwrap_or_default();
+    let base = header.base_branch.clone().unwrap_or_else(|| "HEAD".to_owned());
+    match store::git::dirty(folder) {
+        Some(0) => {}
+        Some(count) => {
+            let reason = format!("its worktree has uncommitted changes in {count} files");
+            return kept(reason, Some(format!("git -C {} status", quoted(folder.as_str()))));
+        }
+        None => {
+            return kept(format!("git does not say what is uncommitted in {folder}"), Some("git status".to_owned()));
+        }
+    }
+    match worktree::commits_ahead(&header.root, &base, &branch) {
+        Some(0) => {}
+        Some(count) => {
+            let reason = format!("{count} commits of {branch} are not in {base}");
+            return kept(reason, Some(format!("git merge {}", quoted(&branch))));
+        }
+        None => {
+            let reason = format!("git does not say whether {branch} is merged into {base}");
+            return kept(reason, Some(format!("git log {}..{}", quoted(&base), quoted(&branch))));
+        }
+    }
+    over.worktree = Some(folder.as_str().to_owned());
+    over.branch = Some(branch);
+    Ok(Ok(over))
+}
+
+/// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
+fn put_away(world: &World, spot: &Spot, mut over: Cleaned) -> Result<Cleaned, Kept> {
+    let kept = |id: &RunId, reason: String, fix: String| Kept { id: id.clone(), reason, fix: Some(fix) };
+    if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
+        && let Err(refusal) = worktree::remove(&world.project.root, folder.as_str().into(), branch)
+    {
+        let fix = format!("git worktree remove {}", quoted(folder));
+        return Err(kept(&over.id, refusal.to_string(), fix));
+    }
+    match archive::put_away(world, spot) {
+        Ok(to) => {
+            over.records = to.under(&spot.root).into_string();
+            Ok(over)
+        }
+        Err(error) => Err(kept(&over.id, error.to_string(), "piton doctor".to_owned())),
+    }
+}

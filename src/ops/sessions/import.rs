@@ -1,0 +1,170 @@
+//! `sessions import`: a session of Prodigy goes on as one of our own. Its files stay as they are.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::report::ImportReport;
+use crate::dialect::script::Session;
+use crate::dialect::script::prodigy;
+use crate::dialect::script::record::FORMAT;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::record::Source;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::Progress;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::StartSpec;
+use crate::model::quoted;
+use crate::ops::OpError;
+use crate::ops::report::Body;
+use crate::ops::report::Report;
+use crate::ops::world::Opened;
+use crate::ops::world::World;
+use crate::store;
+use crate::store::CheckpointMeta;
+use crate::store::Project;
+use crate::store::RunLock;
+use crate::store::sessions;
+
+/// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
+pub(crate) fn import(world: &World, id: &str, in_place: bool) -> Result<Report, OpError> {
+    let (spots, findings) = world.sessions();
+    let guests: Vec<&super::Spot> = spots.iter().filter(|spot| spot.take_over().is_some()).collect();
+    let Some(spot) = guests.iter().find(|spot| spot.candidate.name == id) else {
+        let known = guests.iter().map(|spot| spot.candidate.name.clone()).collect();
+        let searched = world.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
+        return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known });
+    };
+    refuse_twice(world, &spots, id)?;
+    let opened = world.read(spot)?;
+    let run = opened.run()?;
+    if run.status == RunStatus::Completed {
+        let message = format!("{id} is complete: nothing is left to go on with");
+        return Err(OpError::InTheWay {
+            message,
+            hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(spot.root.as_str()))],
+        });
+    }
+    let worktree = if in_place { None } else { Some(worktree(world, &opened, run, id)?) };
+    let header = header(world, &opened, run, worktree)?;
+    let change = start(world, run, &header);
+    let taken = prodigy::import(&opened.files, &header, change)?;
+    write(world, &header, &taken.edits)?;
+    let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
+    let body = Body::Import(ImportReport {
+        from: id.to_owned(),
+        resume: format!("piton resume {}", quoted(&header.session)),
+        session: RunId::new(header.session),
+        progress: Progress { done: taken.done, total: taken.total },
+        folder,
+    });
+    let findings = findings.into_iter().chain(opened.loaded.findings).collect();
+    Ok(Report { findings, ..Report::ok(body) })
+}
+
+/// Two sessions would work in one worktree.
+fn refuse_twice(world: &World, spots: &[super::Spot], id: &str) -> Result<(), OpError> {
+    for spot in spots {
+        let opened = world.read(spot)?;
+        let Ok(session) = Session::of(&opened.files) else { continue };
+        if session.header.imported_from.as_deref() == Some(id) {
+            let name = &session.header.session;
+            let message = format!("{id} was taken over already, as {name}");
+            return Err(OpError::InTheWay { message, hints: vec![format!("piton resume {}", quoted(name))] });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the worktree that the work so far is in. It has to belong to this repository.
+fn worktree(world: &World, opened: &Opened, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
+    let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
+    let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
+        let message = format!("the worktree of {id} is gone, and with it what its steps left");
+        let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
+        return Err(OpError::InTheWay { message, hints: vec![again] });
+    };
+    let owner = Project::open(&folder, &world.environment)?.root;
+    if owner != world.project.root {
+        let message = format!("the worktree of {id} belongs to {owner}, not to {}", world.project.root);
+        let there =
+            format!("piton --project {} {}", quoted(owner.as_str()), take_over(opened).trim_start_matches("piton "));
+        return Err(OpError::InTheWay { message, hints: vec![there] });
+    }
+    Ok(folder)
+}
+
+fn take_over(opened: &Opened) -> String {
+    opened.dialect.guest(&opened.files.root, &opened.candidate).unwrap_or_default()
+}
+
+fn header(world: &World, opened: &Opened, run: &Run, worktree: Option<Utf8PathBuf>) -> Result<Header, OpError> {
+    let source = opened.candidate.reads.iter().find_map(|read| match read {
+        ReadSpec::Elsewhere { root, file, .. } => Some((root, file)),
+        ReadSpec::File(_) | ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,
+    });
+    let Some((folder, file)) = source else {
+        let message = format!("{} does not say where its workflow file is", run.id);
+        return Err(OpError::InTheWay { message, hints: vec!["run the workflow anew: piton run FILE".to_owned()] });
+    };
+    let root = world.project.root.clone();
+    Ok(Header {
+        format: FORMAT,
+        session: sessions::new_id(world.clock.now),
+        workflow: below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() }),
+        created_at: world.clock.now,
+        branch: run.workspace.branch.clone().filter(|_| worktree.is_some()),
+        base_branch: run.workspace.base_branch.clone(),
+        base_commit: None,
+        args: Vec::new(),
+        imported_from: Some(run.id.as_str().to_owned()),
+        worktree,
+        root,
+    })
+}
+
+/// Names a workflow file relative to the repository, when it lies there.
+fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
+    let below = file.under(folder);
+    let file = RelPath::parse(below.strip_prefix(root).ok()?.as_str()).ok()?;
+    Some(Source { root: root.to_owned(), file })
+}
+
+fn start(world: &World, run: &Run, header: &Header) -> Change {
+    let spec = StartSpec {
+        workflow: run.workflow.clone(),
+        feature: run.workflow.clone(),
+        description: None,
+        phases: None,
+        issues: Vec::new(),
+        branch: header.branch.clone(),
+        base_branch: header.base_branch.clone(),
+        plan: None,
+        definition: None,
+    };
+    Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
+}
+
+fn write(world: &World, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
+    let Some(home) = &world.home else {
+        let message = "there is no place for state: neither PITON_HOME nor XDG_STATE_HOME nor HOME is set".to_owned();
+        return Err(OpError::Usage { message, hints: vec!["set PITON_HOME".to_owned()] });
+    };
+    home.create(&header.session)?;
+    let own = RelPath::parse(&format!("sessions/{}", header.session))?;
+    let lock = RunLock::acquire(home.root(), &own, world.project.lock_timeout)?;
+    let meta = CheckpointMeta {
+        at: world.clock.now,
+        change: "import".to_owned(),
+        step: None,
+        history_limit: world.project.config.limits.history,
+        backup: Vec::new(),
+    };
+    store::commit(&lock, edits, &meta)?;
+    Ok(())
+}

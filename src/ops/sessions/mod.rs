@@ -1,0 +1,209 @@
+//! `sessions`: the runs of the runner, what became of them, and how they go on.
+
+mod clean;
+mod import;
+mod report;
+
+pub(crate) use clean::CleanRequest;
+pub(crate) use clean::clean;
+pub(crate) use import::import;
+pub(crate) use report::CleanReport;
+pub(crate) use report::ImportReport;
+pub(crate) use report::SessionDetail;
+pub(crate) use report::SessionList;
+pub(crate) use report::SessionRow;
+pub(crate) use report::SessionStatus;
+use report::SessionStep;
+
+use super::OpError;
+use super::report::Body;
+use super::report::Report;
+use super::world::Opened;
+use super::world::Spot;
+use super::world::World;
+use crate::dialect::Ground;
+use crate::dialect::by_id;
+use crate::dialect::script::Session;
+use crate::engine;
+use crate::engine::Planned;
+use crate::model::Action;
+use crate::model::Evidence;
+use crate::model::FindingCode;
+use crate::model::Options;
+use crate::model::Owner;
+use crate::model::Progress;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Lists the sessions of the repository, and those of Prodigy where they were asked for.
+pub(crate) fn list(world: &World) -> Result<Report, OpError> {
+    let (found, findings) = world.sessions();
+    let mut sessions: Vec<SessionRow> = Vec::new();
+    for spot in &found {
+        sessions.push(look(world, spot)?.row);
+    }
+    if sessions.is_empty() {
+        let searched = world.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+        return Err(OpError::NoSession { searched, findings });
+    }
+    sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
+    Ok(Report { findings, ..Report::ok(Body::Sessions(SessionList { sessions })) })
+}
+
+/// Shows one session with its steps.
+pub(crate) fn show(world: &World, id: Option<&str>) -> Result<Report, OpError> {
+    let spot = named(world, id)?;
+    let Looked { opened, row, .. } = look(world, &spot)?;
+    let session = Session::of(&opened.files).ok();
+    let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
+    let detail = SessionDetail {
+        row,
+        workflow_file: session.as_ref().map(|session| {
+            let source = &session.header.workflow;
+            source.file.under(&source.root).into_string()
+        }),
+        records: spot.candidate.state.under(&spot.root).parent().map_or_else(String::new, ToString::to_string),
+        steps: steps
+            .iter()
+            .map(|step| SessionStep {
+                id: step.id.clone(),
+                title: clean_line(&mask_secrets(&step.title), 200),
+                status: step.status,
+                attempts: step.attempts,
+                started_at: step.started_at,
+                finished_at: step.finished_at,
+                error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
+            })
+            .collect(),
+        variables: session.map(|session| session.state.variables.keys().cloned().collect()).unwrap_or_default(),
+    };
+    Ok(Report { findings: opened.loaded.findings, ..Report::ok(Body::Session(Box::new(detail))) })
+}
+
+impl World {
+    /// Returns the sessions of this repository with what is to say about their home.
+    fn sessions(&self) -> (Vec<Spot>, Vec<crate::model::Finding>) {
+        let (mut spots, mut findings) = self.spots();
+        spots.retain(|spot| by_id(spot.candidate.dialect).ground() == Ground::Home);
+        findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::JobNotResumed));
+        (spots, findings)
+    }
+}
+
+/// Finds a session by its id or by the only part of one that fits; without either the one that was changed last.
+fn named(world: &World, id: Option<&str>) -> Result<Spot, OpError> {
+    let (mut found, findings) = world.sessions();
+    let known = |found: &[Spot]| found.iter().take(12).map(|spot| spot.candidate.name.clone()).collect::<Vec<_>>();
+    let searched = world.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+    let Some(id) = id else {
+        found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
+        return found.pop().ok_or(OpError::NoSession { searched, findings });
+    };
+    if let Some(exact) = found.iter().position(|spot| spot.candidate.name == id) {
+        return Ok(found.swap_remove(exact));
+    }
+    let known = known(&found);
+    found.retain(|spot| spot.candidate.name.contains(id) && !id.is_empty());
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known }),
+    }
+}
+
+/// Is a session that was looked at.
+struct Looked {
+    opened: Opened,
+    row: SessionRow,
+}
+
+fn look(world: &World, spot: &Spot) -> Result<Looked, OpError> {
+    let opened = world.read(spot)?;
+    let evidence = world.evidence(&opened, false);
+    let row = row(world, spot, &opened, &evidence);
+    Ok(Looked { opened, row })
+}
+
+fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> SessionRow {
+    let mut row = SessionRow {
+        id: RunId::new(&spot.candidate.name),
+        status: SessionStatus::Unreadable,
+        workflow: String::new(),
+        progress: Progress::default(),
+        position: String::new(),
+        started_at: None,
+        changed_at: None,
+        age_seconds: None,
+        folder: None,
+        branch: None,
+        base_branch: None,
+        resume: None,
+    };
+    let Some(run) = &opened.loaded.run else {
+        let worst = opened.loaded.findings.iter().min_by_key(|finding| finding.severity);
+        row.position = worst.map_or_else(|| "unreadable".to_owned(), |finding| finding.message.clone());
+        return row;
+    };
+    let options = Options { age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
+    let header = opened.header_at(run, String::new());
+    let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
+    let session = Session::of(&opened.files).ok();
+    let end = session.as_ref().and_then(|session| session.state.run.worktree.as_deref());
+    let is_merged = matches!(end, Some("merged" | "removed"));
+    row.status = status(run, &planned, &evidence.owner, is_merged);
+    row.workflow.clone_from(&run.workflow);
+    row.progress = planned.plan.progress;
+    row.position = position(&planned);
+    row.started_at = run.started_at;
+    row.changed_at = run.stamp;
+    row.age_seconds = run.stamp.map(|stamp| world.clock.now.seconds_since(stamp));
+    row.folder = match &session {
+        Some(session) => {
+            let header = &session.header;
+            Some(header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned())
+        }
+        None => run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root).into_string()),
+    };
+    row.branch = session.as_ref().map_or_else(|| run.workspace.branch.clone(), |session| session.header.branch.clone());
+    row.base_branch.clone_from(&run.workspace.base_branch);
+    row.resume = match row.status {
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::GivenUp => {
+            let guest = opened.dialect.guest(&opened.files.root, &opened.candidate);
+            Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
+        }
+        SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => None,
+    };
+    row
+}
+
+fn position(planned: &Planned) -> String {
+    match planned.plan.next.first() {
+        Some(next) if next.action != Action::Merge => {
+            format!("{} {} ({})", next.action.as_str(), next.step, clean_line(&next.title, 80))
+        }
+        Some(_) | None if planned.plan.verdict == Verdict::Complete => "every step is done".to_owned(),
+        Some(_) | None => planned.findings.first().map_or_else(String::new, |finding| finding.message.clone()),
+    }
+}
+
+fn status(run: &Run, planned: &Planned, owner: &Owner, is_merged: bool) -> SessionStatus {
+    let is_over = planned.plan.verdict == Verdict::Complete;
+    match (owner, run.status) {
+        (Owner::Live { .. }, _) => SessionStatus::Running,
+        (_, RunStatus::Aborted) => SessionStatus::GivenUp,
+        (_, _) if is_over && is_merged => SessionStatus::Merged,
+        (_, _) if is_over => SessionStatus::Completed,
+        (_, _) if run.steps.iter().any(|step| step.status == Status::Failed) => SessionStatus::Failed,
+        (_, RunStatus::Paused) if run.steps.iter().all(|step| step.status != Status::InProgress) => {
+            SessionStatus::Paused
+        }
+        (_, RunStatus::Active | RunStatus::Paused | RunStatus::Completed | RunStatus::Archived) => {
+            SessionStatus::Interrupted
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use super::Reader;
+use super::words;
+
+const STREAM: &str = concat!(
+    "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
+    "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"Looking.\\n\"},{\"type\":\"tool_use\"}]}}\n",
+    "not json\n",
+    "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"Done.\"}",
+);
+
+#[test]
+fn a_stream_that_comes_in_pieces_is_read_the_same() {
+    for size in [1, 7, 64, STREAM.len()] {
+        let mut reader = Reader::default();
+        let mut shown: String = STREAM.as_bytes().chunks(size).map(|piece| reader.take(piece)).collect();
+        shown.push_str(&reader.end());
+        assert_eq!(shown, "Looking.\nnot json\n", "{size}");
+        assert_eq!((reader.result(), reader.error()), (Some("Done."), None));
+    }
+}
+
+#[test]
+fn errors_of_the_service_are_found() {
+    for (line, error) in [
+        (r#"{"type":"result","is_error":true,"result":"API Error: 529 overloaded"}"#, "API Error: 529 overloaded"),
+        (r#"{"type":"result","is_error":true,"subtype":"error_max_turns"}"#, "error_max_turns"),
+        (r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#, "rate_limit_error slow down"),
+    ] {
+        let mut reader = Reader::default();
+        assert_eq!(reader.take(line.as_bytes()), "");
+        assert_eq!(reader.end(), "");
+        assert_eq!(reader.error(), Some(error));
+    }
+}
+
+#[test]
+fn a_prompt_is_never_an_option() {
+    assert_eq!(words("/fix all").last().map(String::as_str), Some("/fix all"));
+    assert_eq!(words("-x")[5..], ["--", "-x"]);
+}

@@ -1,0 +1,217 @@
+//! Children: one process group each, their output passed on while it comes, ended when their time is over or the runner is told
+//! to stop. The only room besides `store` that starts processes; it knows nothing of workflows.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the room that starts the processes of a workflow and waits for them"
+)]
+
+mod output;
+mod signals;
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Child;
+use std::process::Command;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use camino::Utf8PathBuf;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::kill_process;
+use rustix::process::kill_process_group;
+
+use output::Pipe;
+pub(crate) use output::Stream;
+pub(crate) use signals::Signals;
+pub(crate) use signals::Stop;
+
+/// Is a command to run. Its words are never read by a shell of ours.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) words: Vec<String>,
+    pub(crate) folder: Utf8PathBuf,
+    /// Set on top of the runner's own environment.
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) timeout: Option<Duration>,
+    /// How long the group may take to end by itself before it is killed.
+    pub(crate) grace: Duration,
+    /// How many bytes of each stream are kept.
+    pub(crate) keep: usize,
+}
+
+/// Says how a command ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    /// The signal that ended it.
+    pub(crate) signal: Option<i32>,
+    pub(crate) timed_out: bool,
+    /// What the runner was told while it ran.
+    pub(crate) stop: Option<Stop>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    /// A stream was longer than what is kept of it.
+    pub(crate) is_cut: bool,
+}
+
+/// Is told about a child while it runs.
+pub(crate) trait Watcher {
+    /// It printed something.
+    fn printed(&mut self, stream: Stream, bytes: &[u8]);
+}
+
+/// Runs a command to its end. What its leader printed is passed on completely; a process that it left in the background is
+/// neither waited for nor ended.
+///
+/// # Errors
+///
+/// When it cannot be started or waited for. It does not run then.
+pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<Ended> {
+    let mut child = spawn(job)?;
+    let mut running = Running {
+        group: Pid::from_child(&child),
+        stdout: Pipe::new(Stream::Stdout, child.stdout.take(), job.keep)?,
+        stderr: Pipe::new(Stream::Stderr, child.stderr.take(), job.keep)?,
+        deadline: job.timeout.and_then(|limit| Instant::now().checked_add(limit)),
+        grace: job.grace,
+        kill_at: None,
+        ended: Ended::default(),
+    };
+    let waited = running.wait(&mut child, signals, watcher);
+    if waited.is_err() {
+        running.signal(Signal::KILL);
+        let _ = child.wait();
+    }
+    let status = waited?;
+    Ok(running.into_ended(status))
+}
+
+/// Returns this moment, as [`moment_in`] counts.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Returns the moment that comes after a while; `None` for one that never comes.
+pub(crate) fn moment_in(time: Duration) -> Option<Instant> {
+    Instant::now().checked_add(time)
+}
+
+/// Waits, unless the runner is told to stop.
+pub(crate) fn pause(time: Duration, signals: &Signals) -> Option<Stop> {
+    let until = moment_in(time);
+    while signals.stop().is_none() && until.is_none_or(|until| Instant::now() < until) {
+        if output::poll(&[], signals, until).is_err() {
+            break;
+        }
+    }
+    signals.stop()
+}
+
+/// Ends processes that are not our children: TERM, and KILL for whoever does not listen.
+pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_at_work: &dyn Fn(usize) -> bool) {
+    const STEP: Duration = Duration::from_millis(5);
+    for signal in [Signal::TERM, Signal::KILL] {
+        for at in (0..pids.len()).filter(|at| is_at_work(*at)) {
+            if let Some(pid) = i32::try_from(pids[at]).ok().and_then(Pid::from_raw) {
+                // It may have ended this very moment.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        let until = Instant::now() + grace;
+        while (0..pids.len()).any(is_at_work) && Instant::now() < until {
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+fn spawn(job: &Job) -> io::Result<Child> {
+    let (program, rest) = job.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    Command::new(program)
+        .args(rest)
+        .current_dir(&job.folder)
+        .envs(job.env.iter().map(|(name, value)| (name, value)))
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Is a child at work.
+struct Running {
+    group: Pid,
+    stdout: Pipe,
+    stderr: Pipe,
+    deadline: Option<Instant>,
+    grace: Duration,
+    /// Set once the group was asked to end.
+    kill_at: Option<Instant>,
+    ended: Ended,
+}
+
+impl Running {
+    fn wait(&mut self, child: &mut Child, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ExitStatus> {
+        loop {
+            output::poll(&[&self.stdout, &self.stderr], signals, self.next_deadline())?;
+            // Asked before the pipes are emptied, so that what a child printed before its end is not missed.
+            let status = child.try_wait()?;
+            self.stdout.pass_on(watcher)?;
+            self.stderr.pass_on(watcher)?;
+            if let Some(status) = status {
+                if self.kill_at.is_some() {
+                    // Whoever of the group did not end with its leader.
+                    self.signal(Signal::KILL);
+                }
+                return Ok(status);
+            }
+            self.end_when_due(signals);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.kill_at.or(self.deadline)
+    }
+
+    /// TERM when its time is over or the runner was told to stop, KILL when that did not help.
+    fn end_when_due(&mut self, signals: &Signals) {
+        let now = Instant::now();
+        match self.kill_at {
+            Some(kill_at) if now >= kill_at => self.signal(Signal::KILL),
+            Some(_) => {}
+            None => {
+                self.ended.stop = signals.stop();
+                self.ended.timed_out = self.ended.stop.is_none() && self.deadline.is_some_and(|at| now >= at);
+                if self.ended.stop.is_some() || self.ended.timed_out {
+                    self.signal(Signal::TERM);
+                    self.kill_at = Some(now + self.grace);
+                }
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // The group may have ended this very moment.
+        let _ = kill_process_group(self.group, signal);
+    }
+
+    fn into_ended(self, status: ExitStatus) -> Ended {
+        let is_cut = self.stdout.is_cut() || self.stderr.is_cut();
+        Ended {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: self.stdout.into_kept(),
+            stderr: self.stderr.into_kept(),
+            is_cut,
+            ..self.ended
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "exec_tests.rs"]
+mod tests;

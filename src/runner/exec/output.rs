@@ -1,0 +1,101 @@
+//! The pipes of a child: read without blocking, passed on as they come, kept up to a bound.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::Timespec;
+use rustix::io::Errno;
+
+use super::Signals;
+use super::Watcher;
+
+const CHUNK: usize = 64 << 10;
+/// More than any pipe holds, so that what a child printed before its end is read in one go; a bound all the same, since a stream
+/// that never ends must not keep the other one, a signal or a deadline waiting.
+const ROUNDS: usize = 32;
+
+/// Names a stream of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Is one stream of a child.
+pub(super) struct Pipe {
+    stream: Stream,
+    /// `None` once its end was reached.
+    file: Option<File>,
+    kept: Vec<u8>,
+    keep: usize,
+    is_cut: bool,
+}
+
+impl Pipe {
+    pub(super) fn new(stream: Stream, end: Option<impl Into<OwnedFd>>, keep: usize) -> io::Result<Self> {
+        let file = end.map(|end| File::from(end.into()));
+        if let Some(file) = &file {
+            rustix::io::ioctl_fionbio(file, true)?;
+        }
+        Ok(Self { stream, file, kept: Vec::new(), keep, is_cut: false })
+    }
+
+    /// Passes on everything that is there now.
+    pub(super) fn pass_on(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut chunk = [0; CHUNK];
+        for _ in 0..ROUNDS {
+            match file.read(&mut chunk) {
+                Ok(0) => {
+                    self.file = None;
+                    return Ok(());
+                }
+                Ok(read) => {
+                    let bytes = &chunk[..read];
+                    watcher.printed(self.stream, bytes);
+                    let room = (self.keep - self.kept.len()).min(read);
+                    self.kept.extend_from_slice(&bytes[..room]);
+                    self.is_cut |= room < read;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub(super) fn into_kept(self) -> Vec<u8> {
+        self.kept
+    }
+}
+
+/// Waits until a pipe has something, a signal comes, or the moment has come.
+pub(super) fn poll(pipes: &[&Pipe], signals: &Signals, until: Option<Instant>) -> io::Result<()> {
+    let timeout = until.map(|until| {
+        let left = until.saturating_duration_since(Instant::now());
+        Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() }
+    });
+    let open = pipes
+        .iter()
+        .filter_map(|pipe| pipe.file.as_ref())
+        .map(|file| PollFd::from_borrowed_fd(file.as_fd(), PollFlags::IN));
+    let mut waited: Vec<PollFd<'_>> = open.collect();
+    waited.push(PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN));
+    match rustix::event::poll(&mut waited, timeout.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    signals.drain();
+    Ok(())
+}

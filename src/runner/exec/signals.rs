@@ -1,0 +1,94 @@
+//! What the runner is told from outside while it waits: to stop, or that a child ended.
+
+use std::io;
+use std::io::Read as _;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+
+use signal_hook::SigId;
+use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::SIGINT;
+use signal_hook::consts::SIGTERM;
+use signal_hook::flag;
+use signal_hook::low_level;
+
+/// Says which signal told the runner to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Interrupt,
+    Terminate,
+}
+
+impl Stop {
+    /// Returns its name in the journal.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        }
+    }
+}
+
+/// Listens for as long as it lives. Each thread that waits for children has one of its own.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    told: Arc<AtomicUsize>,
+    /// Becomes readable when a signal comes.
+    wake: UnixStream,
+    registered: Vec<SigId>,
+}
+
+impl Signals {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no more file descriptors.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let (wake, sender) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let mut signals = Self { told: Arc::default(), wake, registered: Vec::new() };
+        for signal in [SIGINT, SIGTERM] {
+            // First the flag, then the wake-up, in the order of registration.
+            let value = usize::try_from(signal).unwrap_or_default();
+            signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.told), value)?);
+        }
+        for signal in [SIGINT, SIGTERM, SIGCHLD] {
+            signals.registered.push(low_level::pipe::register(signal, sender.try_clone()?)?);
+        }
+        Ok(signals)
+    }
+
+    /// Returns what the runner was told last.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        match i32::try_from(self.told.load(Ordering::SeqCst)) {
+            Ok(SIGINT) => Some(Stop::Interrupt),
+            Ok(SIGTERM) => Some(Stop::Terminate),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Takes the wake-ups that came so far.
+    pub(super) fn drain(&self) {
+        let mut buffer = [0; 64];
+        while matches!((&self.wake).read(&mut buffer), Ok(read) if read > 0) {}
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            low_level::unregister(id);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The few files that steps and their logs need, other than the state itself. Paths from a workflow file stay below the folder that
+//! the step works in.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "output files, logs and `write_file` steps are the runner's own effects"
+)]
+
+use std::fs;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use crate::model::RelPath;
+
+/// Of a file that a workflow names: a secret, a result, variables.
+const READ_LIMIT: u64 = 16 << 20;
+
+/// Puts a path of a workflow file below the folder of a step.
+///
+/// # Errors
+///
+/// In one sentence: it leaves the folder, also by way of a link.
+pub(super) fn below(folder: &Utf8Path, path: &str) -> Result<Utf8PathBuf, String> {
+    let path = match RelPath::parse(path) {
+        Ok(path) => path.under(folder),
+        Err(error) => return Err(format!("{error}; it lies below the folder of the step")),
+    };
+    let real_folder = folder.canonicalize_utf8().map_err(|error| format!("{folder}: {error}"))?;
+    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(folder);
+    match there.canonicalize_utf8() {
+        Ok(real) if real.starts_with(&real_folder) => Ok(path),
+        Ok(real) => Err(format!("{path} leads to {real}, out of the folder of the step")),
+        Err(error) => Err(format!("{there}: {error}")),
+    }
+}
+
+/// Reads a file that is named in a workflow.
+pub(super) fn read(path: &Utf8Path) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+    let read = file.take(READ_LIMIT + 1).read_to_string(&mut text).map_err(|error| format!("{path}: {error}"))?;
+    if read as u64 > READ_LIMIT { Err(format!("{path} is larger than {READ_LIMIT} bytes")) } else { Ok(text) }
+}
+
+/// Writes a file all at once: a reader sees the old content or the new one.
+pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bool) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{path}: {error}");
+    let parent = path.parent().unwrap_or(path);
+    if makes_folders {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let temporary = parent.join(format!(".piton-{}.tmp", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(&temporary)
+        .and_then(|mut file| {
+            file.write_all(content.as_bytes())?;
+            file.set_permissions(fs::Permissions::from_mode(mode))
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+/// Begins a file that takes what a step prints.
+pub(super) fn create(path: &Utf8Path) -> Result<File, String> {
+    File::create(path).map_err(|error| format!("{path}: {error}"))
+}
+
+/// Opens a file of the session's own to add to it: nobody else may read it.
+pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
+        crate::store::sessions::make_private(parent).map_err(|error| io::Error::other(error.to_string()))?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Writes a file of the session's own, durably.
+pub(super) fn write_private(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
+        crate::store::sessions::make_private(parent).map_err(|error| io::Error::other(error.to_string()))?;
+    }
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes).and_then(|()| file.sync_all())
+}
+
+/// Returns a path without links.
+pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, String> {
+    path.canonicalize_utf8().map_err(|error| error.to_string())
+}
+
+/// Tells whether a program is found by its name.
+pub(super) fn is_on_path(program: &str) -> bool {
+    let path = crate::store::variable("PATH").unwrap_or_default();
+    let is_program = |folder: &str| {
+        fs::metadata(Utf8Path::new(folder).join(program))
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    path.split(':').filter(|folder| !folder.is_empty()).any(is_program)
+}
+
+pub(super) fn is_folder(path: &Utf8Path) -> bool {
+    path.is_dir()
+}

@@ -1,0 +1,205 @@
+//! What becomes of a worktree when every step is done. Nothing is merged or removed that nobody agreed to, and what is not
+//! committed is never removed.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::console::Event;
+use super::drive::End;
+use super::drive::interrupted;
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::hand::Done;
+use super::hand::Hand;
+use super::spec::Merge;
+use super::work::Work;
+use crate::dialect::script::record::Facts;
+use crate::engine::quoted;
+use crate::model::ChangeKind;
+use crate::store;
+use crate::store::worktree;
+use crate::store::worktree::Merged;
+
+/// Says what became of the worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// There was none.
+    InPlace,
+    /// It is where it was, and so is its branch.
+    Kept,
+    /// Its work is merged; it is still there because something in it is not committed.
+    Merged,
+    Removed,
+}
+
+impl Left {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::InPlace => "in_place",
+            Self::Kept => "kept",
+            Self::Merged => "merged",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// Is a worktree at the end of its run.
+struct Site<'a> {
+    folder: &'a Utf8Path,
+    branch: &'a str,
+    base: &'a str,
+    /// Where the base branch is checked out.
+    target: Utf8PathBuf,
+    ahead: usize,
+    dirty: usize,
+}
+
+/// Ends a run whose steps are all done.
+pub(super) fn finish(hand: &mut Hand<'_>, yes: bool) -> Result<End, RunError> {
+    let work = hand.work;
+    let left = match site(work)? {
+        None => Left::InPlace,
+        Some(site) => {
+            let agreed = yes || agrees(work, &site);
+            if agreed {
+                match merged(hand, &site)? {
+                    Ok(left) => left,
+                    Err(end) => return Ok(end),
+                }
+            } else {
+                keep(work, &site);
+                Left::Kept
+            }
+        }
+    };
+    let worktree = (left != Left::InPlace).then(|| left.as_str().to_owned());
+    let mut ledger = work.ledger();
+    ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
+    ledger.snapshot()?;
+    Ok(End::Completed(left))
+}
+
+fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
+    let header = &work.header;
+    let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
+        return Ok(None);
+    };
+    let project = store::Project::open(&header.root, &store::Environment::default())?;
+    let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
+    let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
+    // Where git cannot tell, something may be there.
+    let dirty = store::git::dirty(folder).unwrap_or(1);
+    Ok(Some(Site { folder, branch, base, target, ahead, dirty }))
+}
+
+/// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
+fn agrees(work: &Work<'_>, site: &Site<'_>) -> bool {
+    let Site { branch, base, ahead, dirty, .. } = site;
+    let question = match (ahead, dirty) {
+        (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
+        (0, _) => return false,
+        (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
+        (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
+    };
+    let answer = work.console.ask(&question).unwrap_or_default();
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+/// Says how to do by hand what nobody agreed to now.
+fn keep(work: &Work<'_>, site: &Site<'_>) {
+    let Site { folder, branch, base, target, ahead, dirty } = site;
+    let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
+    let text = match (ahead, dirty) {
+        (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
+        (0, _) => format!("The worktree is kept: {folder}; {dirty} of its files are not committed"),
+        (_, _) => format!("The worktree is kept: {folder}. To merge it into {base}: {merge}"),
+    };
+    work.console.tell(&Event::Note { text: &text });
+}
+
+/// Merges, then removes what is merged and clean.
+fn merged(hand: &mut Hand<'_>, site: &Site<'_>) -> Result<Result<Left, End>, RunError> {
+    let work = hand.work;
+    if let Some(merge) = &work.workflow.merge {
+        if let Some(end) = own_merge(hand, merge, site)? {
+            return Ok(Err(end));
+        }
+    } else if site.ahead > 0 {
+        plain_merge(work, site)?;
+    }
+    if worktree::commits_ahead(&work.header.root, site.base, site.branch) != Some(0) {
+        keep(work, &Site { ahead: 1, target: site.target.clone(), ..*site });
+        return Ok(Ok(Left::Kept));
+    }
+    let merged = if site.ahead > 0 { Left::Merged } else { Left::Kept };
+    if store::git::dirty(site.folder) != Some(0) {
+        let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
+        work.console.tell(&Event::Note { text: &text });
+        return Ok(Ok(merged));
+    }
+    match worktree::remove(&site.target, site.folder, site.branch) {
+        Ok(()) => Ok(Ok(Left::Removed)),
+        Err(refusal) => {
+            let text = format!("The worktree is kept: {}: {refusal}", site.folder);
+            work.console.tell(&Event::Warning { text: &text });
+            Ok(Ok(merged))
+        }
+    }
+}
+
+fn plain_merge(work: &Work<'_>, site: &Site<'_>) -> Result<(), RunError> {
+    let (session, target) = (&work.header.session, quoted(site.target.as_str()));
+    let retry = format!("piton resume {session} asks again once that is put right");
+    let checked_out = store::git::head(&site.target).and_then(|head| head.branch);
+    if checked_out.as_deref() != Some(site.base) {
+        let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
+        let message = format!(
+            "every step is done, and nothing was merged: {} is nowhere checked out ({} is on {found}); the worktree is kept",
+            site.base, site.target
+        );
+        return Err(RunError::new(
+            ProblemKind::No,
+            message,
+            [format!("git -C {target} checkout {}", site.base), retry],
+        ));
+    }
+    match worktree::merge(&site.target, site.branch) {
+        Merged::Yes => Ok(()),
+        Merged::No(refusal) => {
+            let message = format!(
+                "every step is done, and {} could not be merged into {}: {}; the merge was taken back and the worktree is kept",
+                site.branch, site.base, refusal.message
+            );
+            let by_hand = format!("git -C {target} merge {}, and resolve what is in conflict", quoted(site.branch));
+            Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
+        }
+    }
+}
+
+/// Lets the `merge` steps of the workflow do it.
+fn own_merge(hand: &mut Hand<'_>, merge: &Merge, site: &Site<'_>) -> Result<Option<End>, RunError> {
+    let work = hand.work;
+    for (name, value) in [
+        ("merge.worktree", site.folder.as_str()),
+        ("merge.source_branch", site.branch),
+        ("merge.target_branch", site.base),
+        ("merge.session_id", &work.header.session),
+    ] {
+        hand.locals.insert(name.to_owned(), Value::from(value));
+    }
+    hand.top = None;
+    hand.left.clear();
+    hand.deadline = merge.timeout.and_then(super::exec::moment_in);
+    let done = hand.all(&merge.steps)?;
+    hand.deadline = None;
+    match done {
+        Done::Completed(_) | Done::Skipped(_) => Ok(None),
+        Done::Stopped(stop) => interrupted(work, stop).map(Some),
+        Done::Failed(failure) => {
+            let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
+            let hint = format!("piton resume {} tries it again", work.header.session);
+            Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
+        }
+    }
+}

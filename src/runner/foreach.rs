@@ -1,0 +1,200 @@
+//! `foreach`: the same steps for each item. An item of a step of the workflow is a part with records of its own, so that a resume
+//! goes on with the item that did not finish.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::thread;
+
+use serde_json::Value;
+
+use super::console::Event;
+use super::error::RunError;
+use super::hand::Done;
+use super::hand::Hand;
+use super::hand::Produced;
+use super::hand::refused;
+use super::retry::Failure;
+use super::spec::Foreach;
+use super::spec::Items;
+use super::spec::Step;
+use crate::dialect::script::record::Facts;
+use crate::dialect::script::state::part_names;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::Status;
+
+/// Is one item with its number and the name that its part has.
+struct Item<'a> {
+    number: usize,
+    value: &'a Value,
+    name: &'a str,
+}
+
+/// Is a `foreach` at work.
+struct Round<'a> {
+    step: &'a Step,
+    foreach: &'a Foreach,
+    items: &'a [Value],
+    /// Whether its items are parts: it is a step of the workflow itself.
+    is_recorded: bool,
+}
+
+/// Is what became of the items so far.
+#[derive(Default)]
+struct Results<'a> {
+    waiting: VecDeque<Item<'a>>,
+    failures: Vec<(String, Failure)>,
+    /// Why no other item is begun.
+    end: Option<Done>,
+}
+
+impl Hand<'_> {
+    pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<Done, RunError> {
+        let is_recorded = self.top.as_ref() == Some(&step.id);
+        let mut items = match self.items(step, foreach, is_recorded) {
+            Ok(items) => items,
+            Err(done) => return Ok(done),
+        };
+        items.truncate(foreach.max_items.unwrap_or(usize::MAX));
+        let names = part_names(&items);
+        if is_recorded {
+            self.work.ledger().set_parts(&step.id, &names);
+        }
+        let is_open = |name: &str| !is_recorded || !self.work.ledger().is_part_done(&step.id, name);
+        let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
+        let waiting: VecDeque<Item<'_>> = waiting.filter(|item| is_open(item.name)).collect();
+        let round = Round { step, foreach, items: &items, is_recorded };
+        let results = Mutex::new(Results { waiting, ..Results::default() });
+        if foreach.parallel > 1 {
+            self.in_parallel(&round, &results)?;
+        } else {
+            self.in_turn(&round, &results)?;
+        }
+        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(match (results.end, results.failures.first()) {
+            (Some(stopped @ Done::Stopped(_)), _) => stopped,
+            (_, Some((name, failure))) => {
+                let more = match results.failures.len() {
+                    1 => String::new(),
+                    count => format!(" (and {} more)", count - 1),
+                };
+                let message = format!("item {name}: {}{more}", failure.message);
+                Done::Failed(Failure { message, ..failure.clone() })
+            }
+            (Some(done), None) => done,
+            (None, None) => Done::Completed(Produced::default()),
+        })
+    }
+
+    /// Returns what to go over. The items that a command named once are kept, so that a resume goes on with the same ones.
+    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, Done> {
+        match &foreach.items {
+            Items::List(list) => {
+                let items = list.iter().map(|item| self.render(item).map(Value::String));
+                items.collect::<Result<_, _>>().map_err(Done::Failed)
+            }
+            Items::Command(command) => {
+                let known = if is_recorded { self.work.ledger().items(&step.id) } else { None };
+                if let Some(items) = known {
+                    return Ok(items);
+                }
+                let was = std::mem::replace(&mut self.is_listening, true);
+                let done = self.shell(step, command);
+                self.is_listening = was;
+                match done {
+                    Ok(Done::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
+                    Ok(done) => Err(done),
+                    Err(failure) => {
+                        let message = format!("the command that names the items failed: {}", failure.message);
+                        Err(Done::Failed(Failure { message, ..failure }))
+                    }
+                }
+            }
+        }
+    }
+
+    fn in_parallel(&self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+        thread::scope(|scope| {
+            let workers: Vec<_> = (1..=round.foreach.parallel.min(round.items.len()))
+                .map(|_| {
+                    let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
+                    let top = self.top.clone();
+                    let work = self.work;
+                    scope.spawn(move || {
+                        let mut hand = Hand::new(work)?;
+                        (hand.locals, hand.head, hand.deadline, hand.top) = (locals, head, deadline, top);
+                        hand.in_turn(round, results)
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
+    /// Takes one item after the other until none is left, or none is to be begun.
+    fn in_turn(&mut self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+        let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let next = {
+                let mut results = lock();
+                let may_go_on =
+                    results.end.is_none() && (results.failures.is_empty() || round.foreach.continue_on_error);
+                if may_go_on { results.waiting.pop_front() } else { None }
+            };
+            let Some(item) = next else { return Ok(()) };
+            if let Some(stop) = self.signals.stop() {
+                lock().end = Some(Done::Stopped(stop));
+                return Ok(());
+            }
+            match self.item(round, &item)? {
+                Done::Completed(_) | Done::Skipped(_) => {}
+                Done::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
+                stopped @ Done::Stopped(_) => lock().end = Some(stopped),
+            }
+        }
+    }
+
+    fn item(&mut self, round: &Round<'_>, item: &Item<'_>) -> Result<Done, RunError> {
+        let (step, total) = (&round.step.id, round.items.len());
+        if round.is_recorded {
+            self.work.ledger().begin_part(step, item.name, round.items)?;
+        }
+        let (number, name) = (item.number, item.name);
+        self.work.console.tell(&Event::Item { step: step.as_str(), name, number, total });
+        let outer = self.locals.clone();
+        self.locals.insert("item".to_owned(), item.value.clone());
+        self.locals.insert("index".to_owned(), Value::from(item.number - 1));
+        self.locals.insert("total".to_owned(), Value::from(total));
+        let done = self.all(&round.foreach.steps);
+        self.locals = outer;
+        let done = done?;
+        if round.is_recorded {
+            let (status, error) = match &done {
+                Done::Completed(_) | Done::Skipped(_) => (Status::Completed, None),
+                Done::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
+                Done::Stopped(_) => return Ok(done),
+            };
+            let part = Some(item.name.to_owned());
+            let outcome = Outcome { part, status, error, ..Outcome::completed(step.clone()) };
+            let variables = match self.take_left() {
+                Ok(variables) => variables,
+                Err(message) => return Ok(Done::Failed(refused(message))),
+            };
+            let facts = Facts { variables, ..Facts::default() };
+            self.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+        }
+        Ok(done)
+    }
+}
+
+/// Reads what a command names: the elements of a JSON array, else each line that is not empty.
+fn parse(stdout: &str) -> Vec<Value> {
+    match serde_json::from_str(stdout) {
+        Ok(Value::Array(items)) => items,
+        Ok(_) | Err(_) => stdout.lines().map(str::trim).filter(|line| !line.is_empty()).map(Value::from).collect(),
+    }
+}

@@ -1,0 +1,314 @@
+//! The records of a session: every change is admitted, chained to the one before it, and on the disk before anything else happens.
+//!
+//! It knows where the journal ends, so that a step costs two short writes, whatever came before it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::error::RunError;
+use crate::dialect::script::Session;
+use crate::dialect::script::record::Captured;
+use crate::dialect::script::record::Event;
+use crate::dialect::script::record::Facts;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::record::JOURNAL;
+use crate::dialect::script::record::Record;
+use crate::dialect::script::record::SNAPSHOT;
+use crate::dialect::script::record::Tail;
+use crate::dialect::script::state::Phase;
+use crate::dialect::script::state::State;
+use crate::dialect::script::state::StepState;
+use crate::engine;
+use crate::engine::Admitted;
+use crate::engine::Guard;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::Evidence;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::store;
+use crate::store::Caller;
+use crate::store::CheckpointMeta;
+use crate::store::RunLock;
+use crate::store::Ticker;
+
+/// So many records come between two snapshots of a run that goes on without a hitch: two for each of a hundred steps.
+const SNAPSHOT_EVERY: u64 = 200;
+/// How many earlier snapshots are kept. The journal is the history; they only stand in for it.
+const SNAPSHOTS_KEPT: usize = 2;
+/// A value that is larger becomes a file of its own.
+const INLINE_LIMIT: usize = 1 << 20;
+
+/// Is where the records of one session lie.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The folder of all sessions of the repository.
+    pub(super) home: Utf8PathBuf,
+    /// The folder of the session, below it.
+    pub(super) own: RelPath,
+    pub(super) lock_timeout: Duration,
+}
+
+/// Is the written side of a run.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    place: Place,
+    header: Header,
+    ticker: Ticker,
+    caller: Caller,
+    tail: Tail,
+    state: State,
+    /// The run as it stands, for the engine.
+    run: Run,
+    /// Where each step stands in it.
+    positions: BTreeMap<String, usize>,
+    /// The record that the last snapshot saw.
+    snapshot_seq: u64,
+}
+
+impl Place {
+    pub(super) fn lock(&self) -> Result<RunLock, RunError> {
+        Ok(RunLock::acquire(&self.home, &self.own, self.lock_timeout)?)
+    }
+
+    /// Returns the absolute folder of the session.
+    pub(super) fn folder(&self) -> Utf8PathBuf {
+        self.own.under(&self.home)
+    }
+
+    fn file(&self, name: &str) -> RelPath {
+        self.own.join(name).expect("a constant name")
+    }
+}
+
+impl Ledger {
+    pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
+        let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
+        let Session { header, state, journal, .. } = session;
+        let tail = journal.tail;
+        Self { place, header, ticker, caller, snapshot_seq: tail.seq, tail, state, run, positions }
+    }
+
+    pub(super) const fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(super) const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.ticker.now().now
+    }
+
+    /// Returns what the records say of a step.
+    pub(super) fn step(&self, id: &StepId) -> Option<&StepState> {
+        self.state.steps.get(id.as_str())
+    }
+
+    /// Admits a change and makes it durable. `force`: a person chose to do again what is done.
+    pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
+        let at = self.ticker.now().now;
+        // How often a step may fail is for its own `retry`, and for the person who resumes.
+        let guard = Guard { force, attempt_limit: u32::MAX };
+        let run = self.around(&kind);
+        let evidence = Evidence::default();
+        let standings = engine::standings(&run, &evidence, &[]);
+        match engine::admit(&run, &standings, &evidence, Change { at, kind }, guard)? {
+            Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
+            Admitted::Already(_) => Ok(()),
+        }
+    }
+
+    /// Returns the run as far as it bears on a change: the step it is about with the one that it waits for, or, where it is about
+    /// the run as a whole, all of them. So a change costs the same in a long workflow as in a short one.
+    fn around(&self, kind: &ChangeKind) -> Run {
+        let steps = match kind {
+            ChangeKind::Complete { .. } => self.run.steps.clone(),
+            ChangeKind::Start(_)
+            | ChangeKind::Pause { .. }
+            | ChangeKind::Abort { .. }
+            | ChangeKind::Resume { .. }
+            | ChangeKind::Repair(_) => Vec::new(),
+            ChangeKind::Begin { .. } | ChangeKind::Finish(_) | ChangeKind::Skip { .. } | ChangeKind::Approve { .. } => {
+                let at = kind.step().and_then(|step| self.positions.get(step.as_str()));
+                at.map_or_else(Vec::new, |at| self.run.steps[at.saturating_sub(1)..=*at].to_vec())
+            }
+        };
+        let run = &self.run;
+        Run {
+            steps,
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            status: run.status,
+            state_files: Vec::new(),
+            position: None,
+            done_elsewhere: 0,
+            goal: None,
+            started_at: run.started_at,
+            stamp: run.stamp,
+            workspace: run.workspace.clone(),
+            after: None,
+            interruption: None,
+            mode: None,
+            resumes: run.resumes,
+            writable: run.writable,
+            degraded: run.degraded,
+        }
+    }
+
+    fn append(&mut self, event: Event, facts: Facts) -> Result<(), RunError> {
+        let (name, step) = match &event {
+            Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
+            Event::Base(_) => ("base", None),
+        };
+        let (bytes, tail) = self.tail.append(event.clone(), facts.clone());
+        let kind = EditKind::Append { before_len: self.tail.length, bytes };
+        let edit = Edit { path: self.place.file(JOURNAL), kind };
+        let lock = self.place.lock()?;
+        store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
+        store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
+        drop(lock);
+        self.state.apply(&Record { seq: tail.seq, event, facts });
+        self.tail = tail;
+        self.bring_up_to_date(step.as_ref());
+        if self.tail.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
+    }
+
+    /// Tells the run what the records say now: of one step, or of all where a change was about the run as a whole.
+    fn bring_up_to_date(&mut self, step: Option<&StepId>) {
+        self.run.status = match self.state.run.status {
+            Phase::Active => RunStatus::Active,
+            Phase::Paused => RunStatus::Paused,
+            Phase::Completed => RunStatus::Completed,
+            Phase::Aborted => RunStatus::Aborted,
+        };
+        let untouched = StepState::default();
+        let steps = match step.and_then(|step| self.positions.get(step.as_str())) {
+            Some(at) => &mut self.run.steps[*at..=*at],
+            None => &mut self.run.steps[..],
+        };
+        for step in steps {
+            let state = self.state.steps.get(step.id.as_str()).unwrap_or(&untouched);
+            step.status = state.status;
+            step.attempts = state.attempts;
+            step.error = state.errors.last().cloned();
+            step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+            for part in &mut step.parts {
+                part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
+            }
+        }
+    }
+
+    /// Says which parts a step has.
+    pub(super) fn set_parts(&mut self, step: &StepId, names: &[String]) {
+        let parts = names.iter().map(|name| Part {
+            name: name.clone(),
+            title: name.clone(),
+            kind: PartKind::Work,
+            status: Status::Pending,
+            output: None,
+            commands: Vec::new(),
+        });
+        if let Some(step) = self.positions.get(step.as_str()).and_then(|at| self.run.steps.get_mut(*at)) {
+            step.parts = parts.collect();
+        }
+        self.bring_up_to_date(Some(step));
+    }
+
+    /// Returns the items of a step as they were found before.
+    pub(super) fn items(&self, step: &StepId) -> Option<Vec<Value>> {
+        self.step(step)?.items.clone()
+    }
+
+    pub(super) fn is_part_done(&self, step: &StepId, part: &str) -> bool {
+        let status = self.step(step).and_then(|step| step.parts.get(part));
+        matches!(status, Some(Status::Completed | Status::Skipped))
+    }
+
+    /// Records that a part begins; with the first one, of which items it is one.
+    pub(super) fn begin_part(&mut self, step: &StepId, part: &str, items: &[Value]) -> Result<(), RunError> {
+        let is_known = self.step(step).is_some_and(|step| step.items.as_deref() == Some(items));
+        let facts = Facts { items: (!is_known).then(|| items.to_vec()), ..Facts::default() };
+        let kind = ChangeKind::Begin { step: step.clone(), part: Some(part.to_owned()), agent: None, attempt: 0 };
+        self.record(kind, facts, false)
+    }
+
+    /// Records what only the snapshot knows, where the end of the journal was lost.
+    pub(super) fn catch_up(&mut self) -> Result<(), RunError> {
+        if self.state.seq <= self.tail.seq {
+            return Ok(());
+        }
+        self.append(Event::Base(Box::new(self.state.clone())), Facts::default())?;
+        // The old one counts more records than there are now.
+        self.snapshot()
+    }
+
+    /// Writes where the run stands, all at once.
+    pub(super) fn snapshot(&mut self) -> Result<(), RunError> {
+        let path = self.place.file(SNAPSHOT);
+        let after = self.state.snapshot(&self.header.session);
+        let lock = self.place.lock()?;
+        let kind = match store::read_file(&self.place.home, &path) {
+            Content::Bytes(before) => EditKind::Replace { before, after },
+            Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
+        };
+        store::commit(&lock, &[Edit { path, kind }], &self.meta("snapshot", None))?;
+        self.snapshot_seq = self.tail.seq;
+        Ok(())
+    }
+
+    fn meta(&self, change: &str, step: Option<StepId>) -> CheckpointMeta {
+        let at = self.ticker.now().now;
+        CheckpointMeta { at, change: change.to_owned(), step, history_limit: SNAPSHOTS_KEPT, backup: Vec::new() }
+    }
+
+    /// Says that nobody drives the run any more.
+    pub(super) fn release(&self) -> Result<(), RunError> {
+        Ok(store::lease::release(&self.place.lock()?, self.ticker.now(), &self.caller)?)
+    }
+
+    /// Returns a value as the journal keeps it: a large one is put into a file first.
+    pub(super) fn keep(&self, value: Value) -> Result<Captured, String> {
+        let large = match &value {
+            Value::String(text) if text.len() > INLINE_LIMIT => Some(value.to_string()),
+            Value::Array(_) | Value::Object(_) => Some(value.to_string()).filter(|text| text.len() > INLINE_LIMIT),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        };
+        let Some(text) = large else { return Ok(Captured::Inline { value }) };
+        let sha256 = crate::model::sha256_hex(text.as_bytes());
+        let stored = RelPath::parse(&format!("captures/{sha256}.json")).expect("hex digits");
+        super::files::write_private(&stored.under(&self.place.folder()), text.as_bytes())
+            .map_err(|error| format!("{stored}: {error}"))?;
+        Ok(Captured::Stored { stored, bytes: text.len() as u64, sha256 })
+    }
+
+    /// Returns the value of a variable that a step left.
+    pub(super) fn variable(&self, name: &str) -> Result<Option<Value>, String> {
+        match self.state.variables.get(name) {
+            None => Ok(None),
+            Some(Captured::Inline { value }) => Ok(Some(value.clone())),
+            Some(Captured::Stored { stored, sha256, .. }) => {
+                let text = super::files::read(&stored.under(&self.place.folder()))?;
+                if crate::model::sha256_hex(text.as_bytes()) != *sha256 {
+                    return Err(format!("{stored} is not what the step left there"));
+                }
+                serde_json::from_str(&text).map(Some).map_err(|error| format!("{stored}: {error}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Runs a workflow file, unattended. Running is resuming from nothing.
+//!
+//! `spec` is the workflow file, `variables` what texts in it stand for, `retry` when a step is tried again; all three are pure.
+//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `hand` does one of them, `ledger` is what is
+//! written down, `finish` what becomes of the worktree. What is said meanwhile goes to a [`Console`].
+
+mod claude;
+mod console;
+mod drive;
+mod effects;
+mod error;
+mod exec;
+mod files;
+mod finish;
+mod foreach;
+mod hand;
+mod ledger;
+mod open;
+mod orphan;
+mod resume;
+mod retry;
+mod scope;
+mod secrets;
+mod sight;
+mod variables;
+mod work;
+
+pub(crate) use console::Console;
+pub(crate) use console::Event;
+pub(crate) use drive::End;
+pub(crate) use drive::Ended;
+pub(crate) use error::ProblemKind;
+pub(crate) use error::RunError;
+pub(crate) use exec::Stop;
+pub(crate) use exec::Stream;
+pub(crate) use finish::Left;
+pub(crate) use open::Resume;
+pub(crate) use open::Start;
+pub(crate) use open::resume;
+pub(crate) use open::run;
+pub(crate) use resume::Asked;
+
+use crate::dialect::script::spec;

@@ -1,0 +1,493 @@
+//! Begins a session, or takes one up again: what there is to do, and whether anything stands against doing it.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::console::Console;
+use super::console::Event;
+use super::drive::End;
+use super::drive::Ended;
+use super::drive::drive;
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::files;
+use super::ledger::Ledger;
+use super::ledger::Place;
+use super::orphan;
+use super::resume::Asked;
+use super::resume::due;
+use super::secrets;
+use super::secrets::Masks;
+use super::spec;
+use super::spec::Workflow;
+use super::variables;
+use super::work::Work;
+use super::work::named_steps;
+use crate::dialect;
+use crate::dialect::Loaded;
+use crate::dialect::script;
+use crate::dialect::script::Session;
+use crate::dialect::script::record::FORMAT;
+use crate::dialect::script::record::Facts;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Source;
+use crate::engine::quoted;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::FileSet;
+use crate::model::Owner;
+use crate::model::RelPath;
+use crate::model::StartSpec;
+use crate::model::sha256_hex;
+use crate::schema;
+use crate::store;
+use crate::store::Caller;
+use crate::store::CheckpointMeta;
+use crate::store::Environment;
+use crate::store::Project;
+use crate::store::SessionHome;
+use crate::store::Ticker;
+use crate::store::worktree;
+
+/// Is what a caller says about a new run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Start {
+    pub(crate) project: Option<String>,
+    pub(crate) now: Option<String>,
+    pub(crate) file: String,
+    /// For `${ARG}`.
+    pub(crate) args: Vec<String>,
+    /// The steps work in the project itself.
+    pub(crate) in_place: bool,
+    /// Merge at the end without asking.
+    pub(crate) yes: bool,
+    pub(crate) dry_run: bool,
+}
+
+/// Is what a caller says about a session that is to go on.
+#[derive(Clone, Debug)]
+pub(crate) struct Resume {
+    pub(crate) now: Option<String>,
+    /// The folder of all sessions of its repository.
+    pub(crate) home: Utf8PathBuf,
+    pub(crate) session: String,
+    pub(crate) asked: Asked,
+}
+
+/// Is where a run takes place.
+struct Site {
+    environment: Environment,
+    project: Project,
+    ticker: Ticker,
+}
+
+impl Site {
+    fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
+        let environment = Environment::read();
+        let project = Project::open(folder, &environment)?;
+        let ticker = Ticker::new(now.or(environment.now.as_deref()))
+            .map_err(|error| RunError::new(ProblemKind::Usage, format!("--now: {error}"), []))?;
+        Ok(Self { environment, project, ticker })
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::itself(&self.environment)
+    }
+}
+
+/// Runs a workflow file.
+pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunError> {
+    let folder = match &start.project {
+        Some(folder) => Utf8PathBuf::from(folder),
+        None => store::current_dir()?,
+    };
+    let site = Site::open(&folder, start.now.as_deref())?;
+    let path = files::real(&site.project.cwd.join(&start.file)).map_err(|why| {
+        let message = format!("there is no workflow file {}: {why}", start.file);
+        RunError::new(ProblemKind::NotFound, message, ["piton run FILE; its schema: piton schema script".to_owned()])
+    })?;
+    let source = source(&site.project, &path)?;
+    let (workflow, bytes) = workflow(&source)?;
+    needs(&workflow)?;
+    if start.dry_run {
+        let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
+        let total = workflow.steps.len();
+        let folder = site.project.root.as_str().to_owned();
+        return Ok(Ended { session: String::new(), folder, end: End::Planned(steps), done: 0, total });
+    }
+    let (home, header) = begin(&site, start, source, &workflow, &bytes)?;
+    let id = header.session.clone();
+    let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
+    console.tell(&Event::Session { id: &id, folder: shown.as_str() });
+    let asked = Asked { yes: start.yes, is_new: true, ..Asked::default() };
+    go_on(&site, home.root(), &id, &asked, console)
+}
+
+/// Takes a session up again.
+pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<Ended, RunError> {
+    let header = header(&resume.home, &resume.session)?;
+    let site = Site::open(&header.root, resume.now.as_deref())?;
+    go_on(&site, &resume.home, &resume.session, &resume.asked, console)
+}
+
+/// Writes the first record of a session.
+fn begin(
+    site: &Site,
+    start: &Start,
+    source: Source,
+    workflow: &Workflow,
+    bytes: &[u8],
+) -> Result<(SessionHome, Header), RunError> {
+    let project = &site.project;
+    let home = SessionHome::of(project, &site.environment).ok_or_else(|| {
+        let message = "there is no place for the session: neither PITON_HOME nor HOME is set";
+        RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
+    })?;
+    let now = site.ticker.now().now;
+    let id = store::sessions::new_id(now);
+    let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
+    let in_worktree = !start.in_place && project.git.is_some();
+    if in_worktree && head.sha.is_none() {
+        let message = "a worktree begins at a commit, and this repository has none yet";
+        let hints =
+            ["git commit, then run the command again".to_owned(), "or run it in place: --no-worktree".to_owned()];
+        return Err(RunError::new(ProblemKind::No, message, hints));
+    }
+    let header = Header {
+        format: FORMAT,
+        session: id.clone(),
+        root: project.root.clone(),
+        workflow: source,
+        created_at: now,
+        worktree: in_worktree.then(|| home.worktree(&id)),
+        branch: in_worktree.then(|| format!("piton/{id}")),
+        base_branch: head.branch.filter(|_| in_worktree),
+        base_commit: head.sha.clone().filter(|_| in_worktree),
+        args: start.args.clone(),
+        imported_from: None,
+    };
+    let spec = StartSpec {
+        workflow: workflow.name.clone(),
+        feature: id.clone(),
+        description: None,
+        phases: None,
+        issues: Vec::new(),
+        branch: header.branch.clone(),
+        base_branch: header.base_branch.clone(),
+        plan: None,
+        definition: None,
+    };
+    let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
+    let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
+    home.create(&id)?;
+    let lock = place(home.root(), &id, project)?.lock()?;
+    let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
+    store::commit(&lock, &new, &meta)?;
+    Ok((home, header))
+}
+
+fn place(home: &Utf8Path, id: &str, project: &Project) -> Result<Place, RunError> {
+    let own = candidate(id, None)?.own;
+    Ok(Place { home: home.to_owned(), own, lock_timeout: project.lock_timeout })
+}
+
+fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
+    script::candidate(id, header)
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is no name of a session"), []))
+}
+
+/// Does what is due of a session, new or not: there is one way.
+fn go_on(site: &Site, home: &Utf8Path, id: &str, asked: &Asked, console: &dyn Console) -> Result<Ended, RunError> {
+    let header = header(home, id)?;
+    let place = place(home, id, &site.project)?;
+    if !asked.dry_run {
+        claim(&place, site, asked)?;
+    }
+    let done = held(site, &place, &header, asked, console);
+    if done.is_err() && !asked.dry_run {
+        let lock = place.lock()?;
+        store::lease::release(&lock, site.ticker.now(), &site.caller())?;
+    }
+    done
+}
+
+/// Does the same for a session that nobody else is at work in.
+fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dyn Console) -> Result<Ended, RunError> {
+    let candidate = candidate(&header.session, Some(header))?;
+    if !header.is_writable() {
+        return Err(newer(header));
+    }
+    let (session, loaded) = sound(site, place, &candidate, asked, console)?;
+    let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
+        true => error,
+        false => gone(header, error),
+    })?;
+    let Some(run) = loaded.run else {
+        let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
+        return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));
+    };
+    if !run.writable {
+        return Err(newer(header));
+    }
+    needs(&workflow)?;
+    let declared = secrets::fetch(&workflow.secrets, &header.root)?;
+    let mut ledger = Ledger::new(place.clone(), (site.ticker, site.caller()), session, run);
+    if !asked.dry_run {
+        ledger.catch_up()?;
+        for pid in orphan::end_all(&ledger) {
+            let text = format!("Process {pid} of the runner before was still at work; it was ended");
+            console.tell(&Event::Note { text: &text });
+        }
+    }
+    let plan = due(&mut ledger, &workflow, &sha256_hex(&bytes), (header, loaded.findings), asked, console)?;
+    if asked.dry_run {
+        let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
+        let (session, total) = (header.session.clone(), workflow.steps.len());
+        let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
+        return Ok(Ended { session, folder, end: End::Planned(shown), done: total - plan.len(), total });
+    }
+    let folder = folder(header, &ledger, asked)?;
+    let env = environment(&workflow, &declared, header, &folder)?;
+    let work = Work {
+        masks: Masks::of(&declared, store::variables()),
+        named: named_steps(&workflow),
+        header: header.clone(),
+        session: place.folder(),
+        ticker: site.ticker,
+        ledger: std::sync::Mutex::new(ledger),
+        workflow,
+        folder,
+        console,
+        env,
+    };
+    drive(&work, &plan, asked.yes)
+}
+
+fn newer(header: &Header) -> RunError {
+    let message = format!("session {} was written by a newer version of piton", header.session);
+    RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
+}
+
+/// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
+fn sound(
+    site: &Site,
+    place: &Place,
+    candidate: &Candidate,
+    asked: &Asked,
+    console: &dyn Console,
+) -> Result<(Session, Loaded), RunError> {
+    let dialect = dialect::by_id(DialectId::Script);
+    let read = || -> Result<(FileSet, Session), RunError> {
+        let lock = place.lock()?;
+        let files = store::file_set_locked(&site.project, &lock, &place.home, candidate, site.ticker.now());
+        let session = Session::of(&files).map_err(|finding| {
+            let message = finding.message.clone();
+            RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
+        })?;
+        Ok((files, session))
+    };
+    let (files, session) = read()?;
+    let what = match &session.journal.rest {
+        Rest::Nothing | Rest::Newer { .. } => None,
+        Rest::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
+        Rest::Broken { line, reason } => {
+            let again = if session.state.seq > session.journal.tail.seq {
+                "the last checkpoint has seen more of it and counts"
+            } else {
+                "what was recorded after it will be done again"
+            };
+            let message = format!("line {line} of its journal is not to be trusted ({reason}); {again}");
+            let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
+            if !asked.yes && !super::resume::says_yes(console.ask(&question)) {
+                let hint = format!("to go on all the same: piton resume {} --yes", session.header.session);
+                return Err(RunError::new(ProblemKind::Person, message, [hint]));
+            }
+            Some(message)
+        }
+    };
+    let Some(what) = what.filter(|_| !asked.dry_run) else {
+        let loaded = dialect.load(&files);
+        return Ok((session, loaded));
+    };
+    let lock = place.lock()?;
+    let at = site.ticker.now().now;
+    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal.tail.length, at)?;
+    drop(lock);
+    console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
+    let (files, session) = read()?;
+    let loaded = dialect.load(&files);
+    Ok((session, loaded))
+}
+
+/// Refuses where somebody else is at work, else says that we are.
+fn claim(place: &Place, site: &Site, asked: &Asked) -> Result<(), RunError> {
+    let lock = place.lock()?;
+    let command = if asked.is_new { "run" } else { "resume" };
+    let (now, caller) = (site.ticker.now(), site.caller());
+    match store::lease::inspect_by(&lock, now, &caller) {
+        Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
+        Owner::Live { description } => {
+            let id = place.own.name();
+            let message = format!("session {id} is at work already: {description}");
+            let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
+            Err(RunError::new(ProblemKind::Conflict, message, hints))
+        }
+    }
+}
+
+/// Reads what a session was begun as.
+fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
+    let file = candidate(id, None)?.own.join(HEADER).expect("a constant name");
+    let unreadable =
+        |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
+    match store::read_file(home, &file) {
+        Content::Bytes(bytes) => serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string())),
+        Content::NameOnly => Err(unreadable("it has no content".to_owned())),
+        Content::Problem(problem) => Err(unreadable(problem.to_string())),
+    }
+}
+
+/// Says where a workflow file is, so that it is found again from anywhere.
+fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
+    let root = if path.starts_with(&project.root) { Some(project.root.as_path()) } else { path.parent() };
+    let root = root.unwrap_or(&project.root);
+    let file = path.strip_prefix(root).ok().and_then(|file| RelPath::parse(file.as_str()).ok());
+    file.map(|file| Source { root: root.to_owned(), file })
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is no path that a session can keep"), []))
+}
+
+fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
+    let path = source.file.under(&source.root);
+    let text = files::read(&path)
+        .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
+    let mut parsed = spec::parse(&source.file, text.as_bytes());
+    if let Some(workflow) = &parsed.workflow {
+        let declared = workflow.expected_schemas().into_iter();
+        let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));
+        parsed.findings = schema::not_schemas(&source.file, declared);
+    }
+    match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
+        Some(workflow) => Ok((workflow, text.into_bytes())),
+        None => {
+            let count = parsed.findings.len();
+            let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+            let hint = "correct the file, then run the command again; its schema: piton schema script".to_owned();
+            Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
+        }
+    }
+}
+
+fn gone(header: &Header, error: RunError) -> RunError {
+    let path = header.workflow.file.under(&header.workflow.root);
+    match error {
+        RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
+            let message =
+                format!("session {} cannot go on without its workflow file: {}", header.session, problem.message);
+            let hint = format!("bring {} back, then: piton resume {}", quoted(path.as_str()), header.session);
+            RunError::new(ProblemKind::Unreadable, message, [hint])
+        }
+        RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
+    }
+}
+
+/// Refuses before the first step what could not work in a later one.
+fn needs(workflow: &Workflow) -> Result<(), RunError> {
+    if !workflow.needs_claude() || files::is_on_path("claude") {
+        return Ok(());
+    }
+    let message = "a step of the workflow calls `claude`, and there is none on the PATH";
+    let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
+    Err(RunError::new(ProblemKind::No, message, [hint]))
+}
+
+/// Returns where the steps work; a worktree that is not there yet is made.
+fn folder(header: &Header, ledger: &Ledger, asked: &Asked) -> Result<Utf8PathBuf, RunError> {
+    let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else { return Ok(header.root.clone()) };
+    if files::is_folder(folder) {
+        return Ok(folder.clone());
+    }
+    let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
+    let id = &header.session;
+    if !is_untouched && !asked.force {
+        let message = format!("the worktree of session {id} is not there: {folder}; what its steps left went with it");
+        let again = format!("to begin anew, in a new worktree: piton resume {id} --force");
+        return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
+    }
+    if let Some(parent) = folder.parent() {
+        store::sessions::make_private(parent)?;
+    }
+    let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
+    worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
+        let message = format!("the worktree of session {id} cannot be made: {refusal}");
+        let hints = [
+            format!("once that is put right: piton resume {id}"),
+            "or in place: piton run FILE --no-worktree".to_owned(),
+        ];
+        RunError::new(ProblemKind::No, message, hints)
+    })?;
+    Ok(folder.clone())
+}
+
+/// Returns what the workflow sets for every step, the later ones counting: files, `env`, secrets.
+fn environment(
+    workflow: &Workflow,
+    declared: &std::collections::BTreeMap<String, String>,
+    header: &Header,
+    folder: &Utf8Path,
+) -> Result<Vec<(String, String)>, RunError> {
+    let given = Given { header, workflow, folder };
+    let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
+    let mut env = Vec::new();
+    for file in &workflow.env_files {
+        let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;
+        let text = files::read(&folder.join(&path)).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;
+        env.extend(secrets::env_file(&text).map_err(|why| wrong(format!("{path}: {why}")))?);
+    }
+    for (name, value) in &workflow.env {
+        let value =
+            variables::render(value, &given).map_err(|error| wrong(format!("`env`, {name}: {}", error.message)))?;
+        env.push((name.clone(), value));
+    }
+    env.extend(declared.iter().map(|(name, value)| (name.clone(), value.clone())));
+    Ok(env)
+}
+
+/// Answers for variables before there are any steps.
+struct Given<'a> {
+    header: &'a Header,
+    workflow: &'a Workflow,
+    folder: &'a Utf8Path,
+}
+
+impl variables::Scope for Given<'_> {
+    fn get(&self, name: &str) -> Result<Option<serde_json::Value>, String> {
+        Ok(super::work::given(name, self.header, self.workflow, self.folder)
+            .or_else(|| store::variable(name).map(serde_json::Value::String)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        super::work::GIVEN.iter().map(|name| (*name).to_owned()).collect()
+    }
+}
+
+/// Begins a session anew, from its first step.
+pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
+    let id = ledger.run().id.as_str().to_owned();
+    let spec = StartSpec {
+        workflow: workflow.name.clone(),
+        feature: id,
+        description: None,
+        phases: None,
+        issues: Vec::new(),
+        branch: None,
+        base_branch: None,
+        plan: None,
+        definition: None,
+    };
+    ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)
+}

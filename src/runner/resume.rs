@@ -1,0 +1,324 @@
+//! What a session goes on with: the one planner decides, and this turns its answer into the steps that are due. Where a person has
+//! to agree, nothing is changed before they did.
+
+use std::collections::BTreeSet;
+
+use super::console::Console;
+use super::console::Event;
+use super::drive::Due;
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::ledger::Ledger;
+use super::open::start_again;
+use super::spec::Workflow;
+use crate::dialect::script::record::Facts;
+use crate::dialect::script::record::Header;
+use crate::engine;
+use crate::engine::Planned;
+use crate::engine::Standing;
+use crate::engine::quoted;
+use crate::model::ChangeKind;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Options;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::RunHeader;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+
+/// Is what a caller wants of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// It was begun a moment ago.
+    pub(crate) is_new: bool,
+    /// Repeat from this step on.
+    pub(crate) from: Option<String>,
+    pub(crate) skip: Vec<String>,
+    /// From the first step again.
+    pub(crate) force: bool,
+    pub(crate) accept_edits: bool,
+    pub(crate) yes: bool,
+    pub(crate) dry_run: bool,
+}
+
+/// Is a session whose next steps are being found.
+struct Choice<'a> {
+    ledger: &'a mut Ledger,
+    workflow: &'a Workflow,
+    header: &'a Header,
+    asked: &'a Asked,
+    console: &'a dyn Console,
+    standings: Vec<Standing>,
+}
+
+/// Returns the steps that are due, after recording that the session goes on.
+pub(super) fn due(
+    ledger: &mut Ledger,
+    workflow: &Workflow,
+    sha256: &str,
+    (header, findings): (&Header, Vec<Finding>),
+    asked: &Asked,
+    console: &dyn Console,
+) -> Result<Vec<Due>, RunError> {
+    let standings = engine::standings(ledger.run(), &Evidence::default(), &findings);
+    let mut choice = Choice { ledger, workflow, header, asked, console, standings };
+    let planned = choice.planned(findings);
+    if asked.is_new {
+        return Ok((0..workflow.steps.len()).map(|at| Due { at, is_forced: false, is_retry: false }).collect());
+    }
+    if asked.force {
+        return choice.force(sha256);
+    }
+    choice.may_go_on(&planned)?;
+    let due = choice.choose()?;
+    if asked.dry_run {
+        return Ok(due);
+    }
+    choice.take_up(sha256, &due)?;
+    Ok(due)
+}
+
+impl Choice<'_> {
+    fn planned(&self, findings: Vec<Finding>) -> Planned {
+        let run = self.ledger.run();
+        let stamp = run.stamp.or(run.started_at).unwrap_or(self.header.created_at);
+        let header = RunHeader {
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            root: self.header.root.as_str().to_owned(),
+            state_files: run.state_files.clone(),
+            branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
+            worktree: self.header.worktree.as_ref().map(ToString::to_string),
+            plan_reference: None,
+            resumes: run.resumes,
+            revision: String::new(),
+        };
+        let options = Options { attempt_limit: u32::MAX, ..Options::at(self.ledger.now().max(stamp)) };
+        engine::plan(run, header, &Evidence::default(), findings, &options)
+    }
+
+    /// Refuses what is over, and what a person has to look at first.
+    fn may_go_on(&self, planned: &Planned) -> Result<(), RunError> {
+        let run = self.ledger.run();
+        let id = &self.header.session;
+        if run.status == RunStatus::Completed && self.asked.from.is_none() {
+            let message = format!("session {id} is complete already; there is nothing to resume");
+            let hints =
+                [format!("piton resume {id} --force runs it again from its first step"), format!("piton status {id}")];
+            return Err(RunError::new(ProblemKind::No, message, hints));
+        }
+        if run.status == RunStatus::Aborted {
+            let message = format!("session {id} was given up");
+            return Err(RunError::new(
+                ProblemKind::Person,
+                message,
+                [format!("piton resume {id} --force begins it anew")],
+            ));
+        }
+        // Whether a step took effect is asked about on its own, with what its person needs to know.
+        let is_blocking =
+            |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
+        let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
+        if let Some(first) = blocking.first() {
+            let hints = first.fix.clone().into_iter().collect::<Vec<_>>();
+            let message = first.message.clone();
+            let error = RunError::new(ProblemKind::Person, message, [hints.join("; ")]);
+            return Err(error.with(blocking));
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, at: usize) -> bool {
+        self.standings[at].is_over()
+    }
+
+    /// Returns what is due in the order of the file.
+    fn choose(&mut self) -> Result<Vec<Due>, RunError> {
+        let skipped = self.skipped()?;
+        let from = match &self.asked.from {
+            Some(text) => Some(self.from(text, &skipped)?),
+            None => None,
+        };
+        if from.is_none() {
+            self.edits()?;
+        }
+        let mut due = Vec::new();
+        for at in 0..self.standings.len() {
+            let is_chosen = from.is_some_and(|from| at >= from);
+            if skipped.contains(&at) || (self.is_over(at) && !is_chosen) {
+                continue;
+            }
+            if self.standings[at] == Standing::Verify && !is_chosen && self.took_effect(at)? {
+                continue;
+            }
+            let is_forced = is_chosen || matches!(self.standings[at], Standing::Verify | Standing::Invalid);
+            let step = &self.ledger.run().steps[at];
+            let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
+            due.push(Due { at, is_forced, is_retry });
+        }
+        Ok(due)
+    }
+
+    fn find(&self, text: &str) -> Result<usize, RunError> {
+        let run = self.ledger.run();
+        let found = run.resolve(text).and_then(|found| run.steps.iter().position(|step| step.id == found.id));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = run.steps.iter().take(12).map(|step| step.id.as_str()).collect();
+            let message = format!("session {} has no step `{text}`", self.header.session);
+            RunError::new(ProblemKind::NotFound, message, [format!("there are {}", known.join(", "))])
+        })
+    }
+
+    fn from(&self, text: &str, skipped: &BTreeSet<usize>) -> Result<usize, RunError> {
+        let from = self.find(text)?;
+        match (0..from).find(|at| !self.is_over(*at) && !skipped.contains(at)) {
+            None => Ok(from),
+            Some(open) => {
+                let (open, id) = (&self.ledger.run().steps[open].id, &self.header.session);
+                let message = format!("step {open} comes before `{text}` and is not done");
+                let hints = [format!("piton resume {id}"), format!("piton resume {id} --from {text} --skip {open}")];
+                Err(RunError::new(ProblemKind::No, message, hints))
+            }
+        }
+    }
+
+    fn skipped(&self) -> Result<BTreeSet<usize>, RunError> {
+        let texts = self.asked.skip.iter().flat_map(|text| text.split(','));
+        texts.map(|text| self.find(text.trim())).collect()
+    }
+
+    /// Finished steps that are defined otherwise now are done again only when a person says so.
+    fn edits(&self) -> Result<(), RunError> {
+        let steps = &self.ledger.run().steps;
+        let is_edited = |step: &&Step| {
+            step.status == Status::Completed && step.done_as.is_some() && step.done_as != step.definition_digest()
+        };
+        let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
+        let Some(first) = edited.first().filter(|_| !self.asked.accept_edits) else { return Ok(()) };
+        let again = self.standings.iter().filter(|standing| **standing == Standing::Invalid).count();
+        let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
+        let (file, id) = (&self.header.workflow.file, &self.header.session);
+        let message = format!(
+            "{file} was changed where it says what finished steps do ({}); going on would do {again} finished steps again",
+            names.join(", ")
+        );
+        let hints = [
+            format!("undo the change to step {}, then: piton resume {id}", first.id),
+            format!("or do them again: piton resume {id} --accept-edits"),
+        ];
+        Err(RunError::new(ProblemKind::Person, message, hints))
+    }
+
+    /// Asks a person whether a step that must not run twice took effect before it was cut off.
+    fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
+        let step = self.ledger.run().steps[at].clone();
+        let id = self.header.session.clone();
+        let message = format!(
+            "step {} ({}) must not run twice, and nobody knows whether it took effect before it was cut off",
+            step.id, step.title
+        );
+        if let Some(probe) = &step.probe {
+            self.console.tell(&Event::Note { text: &format!("To find out: {probe}") });
+        }
+        let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
+        let answer = if self.asked.dry_run { None } else { self.console.ask(&question) };
+        match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
+            Some("y" | "yes") => {
+                let summary = Some("a person said that it took effect".to_owned());
+                let outcome = Outcome { summary, ..Outcome::completed(step.id.clone()) };
+                let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
+                self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)?;
+                Ok(true)
+            }
+            Some("n" | "no") => Ok(false),
+            Some(_) | None => {
+                let name = quoted(step.id.as_str());
+                let probe = step.probe.as_ref().map(|probe| format!("to find out: {probe}"));
+                let hints = [
+                    probe.unwrap_or_else(|| format!("piton status {id}")),
+                    format!("when it did: piton finish {name} --run {id}, then piton resume {id}"),
+                    format!("when it did not: piton resume {id} --from {name}"),
+                ];
+                Err(RunError::new(ProblemKind::Person, message, hints))
+            }
+        }
+    }
+
+    /// Begins the session anew, once a person agreed to lose what is done.
+    fn force(&mut self, sha256: &str) -> Result<Vec<Due>, RunError> {
+        let all = (0..self.workflow.steps.len()).map(|at| Due { at, is_forced: false, is_retry: false }).collect();
+        if self.asked.dry_run {
+            return Ok(all);
+        }
+        let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
+        let steps = if done == 1 { "1 completed step".to_owned() } else { format!("{done} completed steps") };
+        let question = format!("Force restart will lose {steps}. Continue? [y/N]");
+        let id = &self.header.session;
+        self.console.tell(&Event::Resuming { id });
+        if self.asked.yes {
+            self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
+        } else if done > 0 && !says_yes(self.console.ask(&question)) {
+            let message = format!("a restart would lose {steps}, and nobody agreed; nothing was changed");
+            return Err(RunError::new(
+                ProblemKind::Person,
+                message,
+                [format!("when you do: piton resume {id} --force --yes")],
+            ));
+        }
+        let definition = Some(self.workflow.outline(sha256.to_owned()));
+        start_again(self.ledger, self.workflow, Facts { definition, ..Facts::default() })?;
+        Ok(all)
+    }
+
+    /// Records that the session goes on, and with what definition.
+    fn take_up(&mut self, sha256: &str, due: &[Due]) -> Result<(), RunError> {
+        let run = self.ledger.run();
+        let id = &self.header.session;
+        let skipped = self.skipped()?;
+        let is_over = |at: usize| !due.iter().any(|due| due.at == at);
+        let done = (0..run.steps.len()).filter(|at| is_over(*at) && !skipped.contains(at)).count();
+        self.console.tell(&Event::Resuming { id });
+        self.console.tell(&Event::Loaded { done, total: run.steps.len() });
+        let steps = due.first().map(|due| run.steps[due.at].id.clone()).into_iter().collect();
+        let interruption = interruption(run, due);
+        let changed = self.ledger.state().workflow.sha256 != sha256;
+        let definition = changed.then(|| self.workflow.outline(sha256.to_owned()));
+        let ids: Vec<_> = skipped.iter().map(|at| run.steps[*at].id.clone()).collect();
+        for step in ids {
+            let kind = ChangeKind::Skip { step, part: None, reason: "skipped on resume".to_owned() };
+            self.ledger.record(kind, Facts::default(), false)?;
+        }
+        let kind = ChangeKind::Resume { steps, interruption, strategy: None, settled: Vec::new() };
+        self.ledger.record(kind, Facts { definition, ..Facts::default() }, true)
+    }
+}
+
+/// Says what cut the run off.
+fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
+    let step = &run.steps[due.first()?.at];
+    let (kind, reason) = match step.status {
+        Status::Failed => (InterruptionKind::TaskFailure, step.error.clone().unwrap_or_default()),
+        Status::InProgress => (InterruptionKind::AgentInterruption, "the runner ended in the middle of it".to_owned()),
+        Status::Pending
+        | Status::Completed
+        | Status::WaitingApproval
+        | Status::Blocked
+        | Status::Skipped
+        | Status::Cancelled => return None,
+    };
+    Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
+}
+
+/// Tells whether an answer agrees. Silence never does.
+pub(super) fn says_yes(answer: Option<String>) -> bool {
+    answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,244 @@
+//! When a failed step is tried again, and when a failure is of a passing kind. Pure: chance and clock are inputs.
+
+use std::time::Duration;
+
+use super::spec::Backoff;
+use super::spec::Retry;
+use super::spec::RetryOn;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Says what sort of failure it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    /// When a rate limit ends, where it says so.
+    pub(crate) resets_at: Option<Timestamp>,
+    pub(crate) exit_code: Option<i32>,
+    /// One line, fit to be recorded.
+    pub(crate) message: String,
+}
+
+/// Names what went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// 500, 502, 503, 504.
+    ServerError,
+    /// 529.
+    Overloaded,
+    RateLimit,
+    Network,
+    Timeout,
+    Authentication,
+    NotFound,
+    /// The command ran and said no.
+    Exit,
+    /// It could not be started.
+    Spawn,
+    /// A signal ended it that the runner did not send.
+    Signal,
+}
+
+/// Is what a command left when it failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed<'a> {
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) timed_out: bool,
+    pub(crate) stderr: &'a str,
+    /// For `claude`: the error of the stream, where there was one.
+    pub(crate) api_error: Option<&'a str>,
+    pub(crate) is_claude: bool,
+}
+
+/// Says what comes after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    GiveUp,
+    TryAgain { after: Duration },
+}
+
+impl Failure {
+    /// Tells whether the same thing may well work later, without anybody changing anything.
+    pub(crate) const fn is_transient(&self) -> bool {
+        match self.kind {
+            FailureKind::ServerError
+            | FailureKind::Overloaded
+            | FailureKind::RateLimit
+            | FailureKind::Network
+            | FailureKind::Timeout => true,
+            FailureKind::Authentication
+            | FailureKind::NotFound
+            | FailureKind::Exit
+            | FailureKind::Spawn
+            | FailureKind::Signal => false,
+        }
+    }
+}
+
+/// Words by which an error of the service tells what it is, in lower case; the first that is found decides.
+const SIGNS: [(&str, FailureKind); 25] = [
+    ("authentication", FailureKind::Authentication),
+    ("invalid api key", FailureKind::Authentication),
+    ("unauthorized", FailureKind::Authentication),
+    ("permission_error", FailureKind::Authentication),
+    ("please run /login", FailureKind::Authentication),
+    ("not_found_error", FailureKind::NotFound),
+    ("command not found", FailureKind::NotFound),
+    ("unknown command", FailureKind::NotFound),
+    ("rate limit", FailureKind::RateLimit),
+    ("rate_limit", FailureKind::RateLimit),
+    ("usage limit", FailureKind::RateLimit),
+    ("too many requests", FailureKind::RateLimit),
+    ("overloaded", FailureKind::Overloaded),
+    ("internal server error", FailureKind::ServerError),
+    ("bad gateway", FailureKind::ServerError),
+    ("service unavailable", FailureKind::ServerError),
+    ("gateway timeout", FailureKind::ServerError),
+    ("timed out", FailureKind::Timeout),
+    ("econnreset", FailureKind::Network),
+    ("econnrefused", FailureKind::Network),
+    ("enotfound", FailureKind::Network),
+    ("connection reset", FailureKind::Network),
+    ("connection refused", FailureKind::Network),
+    ("connection error", FailureKind::Network),
+    ("network error", FailureKind::Network),
+];
+
+/// Sorts a failure. Only what `claude` says of its service is looked into: a command of a shell may print any text at all.
+pub(crate) fn classify(failed: Failed<'_>) -> Failure {
+    let said = failed.api_error.unwrap_or(failed.stderr);
+    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let how = match (failed.timed_out, failed.signal, failed.exit_code) {
+        (true, _, _) => "it took longer than its timeout".to_owned(),
+        (false, Some(signal), _) => format!("signal {signal} ended it"),
+        (false, None, Some(code)) => format!("exit code {code}"),
+        (false, None, None) => "it could not be started".to_owned(),
+    };
+    let message = if last.is_empty() { how } else { format!("{how}: {last}") };
+    let message = clean_line(&mask_secrets(&message), 400);
+    let kind = match (failed.timed_out, failed.signal, failed.exit_code) {
+        (true, _, _) => FailureKind::Timeout,
+        (false, Some(_), _) => FailureKind::Signal,
+        (false, None, None) => FailureKind::Spawn,
+        (false, None, Some(_)) if failed.is_claude => service_kind(said).unwrap_or(FailureKind::Exit),
+        (false, None, Some(_)) => FailureKind::Exit,
+    };
+    let resets_at = (kind == FailureKind::RateLimit).then(|| reset(said)).flatten();
+    Failure { kind, resets_at, exit_code: failed.exit_code, message }
+}
+
+fn service_kind(said: &str) -> Option<FailureKind> {
+    let text = said.to_ascii_lowercase();
+    status(&text).or_else(|| SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
+}
+
+/// Reads an HTTP status where it is named as one: `API Error: 500`, `status code 529`, `HTTP 503`, or a line `500 {"type":...`.
+/// A number elsewhere in a text means nothing.
+fn status(text: &str) -> Option<FailureKind> {
+    const BEFORE: [&str; 6] = ["api error: ", "api error (", "http ", "status code ", "status ", "failed: "];
+    let named = BEFORE.iter().flat_map(|word| text.match_indices(word).map(|(at, _)| &text[at + word.len()..]));
+    let alone =
+        text.lines().map(str::trim_start).filter(|line| line.get(3..).is_some_and(|rest| rest.starts_with(" {")));
+    named.chain(alone).find_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        match &rest[..end] {
+            "401" | "403" => Some(FailureKind::Authentication),
+            "404" => Some(FailureKind::NotFound),
+            "429" => Some(FailureKind::RateLimit),
+            "500" | "502" | "503" | "504" => Some(FailureKind::ServerError),
+            "529" => Some(FailureKind::Overloaded),
+            _ => None,
+        }
+    })
+}
+
+/// Reads when a limit ends: `...limit reached|1760000000`, or the first time in RFC 3339.
+fn reset(said: &str) -> Option<Timestamp> {
+    let seconds = said.split('|').skip(1).find_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        // Ten digits: seconds since 1970 from the year 2001 to 2286.
+        (end == 10).then(|| rest[..end].parse::<i64>().ok()).flatten()
+    });
+    let stamped = || {
+        said.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | ','))
+            .filter(|word| word.len() >= 20 && word.contains('T'))
+            .find_map(|word| Timestamp::parse(word.trim_end_matches('.'), 0).ok())
+    };
+    seconds.and_then(|seconds| Timestamp::from_unix(seconds, 0)).or_else(stamped)
+}
+
+/// Decides after the `attempt`th try, from 1. `seed` stands for chance.
+pub(crate) fn decide(policy: &Retry, attempt: u32, failure: &Failure, now: Timestamp, seed: u64) -> Decision {
+    if attempt >= policy.attempts || !answers(policy, failure) {
+        return Decision::GiveUp;
+    }
+    let delay = jittered(delay(policy, attempt), policy, seed);
+    // A limit that says when it ends is not asked earlier, whatever the longest delay is.
+    let limit = failure.resets_at.map_or(0, |at| at.seconds_since(now).saturating_add(1));
+    let limit = Duration::from_secs(u64::try_from(limit).unwrap_or(0));
+    Decision::TryAgain { after: delay.max(limit) }
+}
+
+/// Tells whether a policy is meant for such a failure.
+fn answers(policy: &Retry, failure: &Failure) -> bool {
+    if policy.retry_on.is_empty() {
+        return match failure.kind {
+            FailureKind::Authentication | FailureKind::NotFound | FailureKind::Spawn => false,
+            FailureKind::ServerError
+            | FailureKind::Overloaded
+            | FailureKind::RateLimit
+            | FailureKind::Network
+            | FailureKind::Timeout
+            | FailureKind::Exit
+            | FailureKind::Signal => true,
+        };
+    }
+    let text = failure.message.to_lowercase();
+    policy.retry_on.iter().any(|on| match on {
+        RetryOn::Network => failure.kind == FailureKind::Network,
+        RetryOn::Timeout => failure.kind == FailureKind::Timeout,
+        RetryOn::ServerError => matches!(failure.kind, FailureKind::ServerError | FailureKind::Overloaded),
+        RetryOn::RateLimit => failure.kind == FailureKind::RateLimit,
+        RetryOn::Any => true,
+        RetryOn::Contains(part) => text.contains(&part.to_lowercase()),
+        RetryOn::ExitCode(code) => failure.exit_code == Some(*code),
+    })
+}
+
+fn delay(policy: &Retry, attempt: u32) -> Duration {
+    let factor = match policy.backoff {
+        Backoff::Fixed => 1,
+        Backoff::Linear => attempt,
+        Backoff::Exponential => 2_u32.saturating_pow(attempt.saturating_sub(1)),
+        Backoff::Fibonacci => fibonacci(attempt),
+    };
+    policy.initial_delay.saturating_mul(factor.max(1)).min(policy.max_delay)
+}
+
+fn fibonacci(count: u32) -> u32 {
+    let (mut before, mut current) = (0_u32, 1_u32);
+    for _ in 1..count.min(64) {
+        (before, current) = (current, before.saturating_add(current));
+    }
+    current
+}
+
+/// Spreads a delay evenly over its jitter, to both sides.
+fn jittered(delay: Duration, policy: &Retry, seed: u64) -> Duration {
+    if policy.jitter <= 0.0 {
+        return delay;
+    }
+    // One round of SplitMix64: neighbouring seeds give unrelated numbers.
+    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let thousandths = u32::try_from((mixed ^ (mixed >> 31)) % 2001).unwrap_or(1000);
+    let part = (f64::from(thousandths) / 1000.0 - 1.0) * policy.jitter.min(1.0);
+    delay.mul_f64(1.0 + part)
+}
+
+#[cfg(test)]
+#[path = "retry_tests.rs"]
+mod tests;

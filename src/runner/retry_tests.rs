@@ -1,0 +1,156 @@
+use std::time::Duration;
+
+use super::Decision;
+use super::Failed;
+use super::Failure;
+use super::FailureKind;
+use super::classify;
+use super::decide;
+use crate::model::Timestamp;
+use crate::runner::spec::Backoff;
+use crate::runner::spec::Retry;
+use crate::runner::spec::RetryOn;
+
+const NOW: i64 = 1_760_000_000;
+
+fn now() -> Timestamp {
+    Timestamp::from_unix(NOW, 0).unwrap()
+}
+
+fn claude(said: &str) -> Failed<'_> {
+    let (exit_code, signal) = (Some(1), None);
+    Failed { exit_code, signal, timed_out: false, stderr: said, api_error: None, is_claude: true }
+}
+
+fn failure(kind: FailureKind) -> Failure {
+    Failure { kind, resets_at: None, exit_code: Some(1), message: "exit code 1: lock held".to_owned() }
+}
+
+#[test]
+fn what_claude_says_of_its_service_is_sorted() {
+    for (said, kind, is_transient) in [
+        ("API Error: 500 {\"type\":\"error\"}", FailureKind::ServerError, true),
+        ("Error: 500 Internal Server Error", FailureKind::ServerError, true),
+        ("API Error (502 Bad gateway)", FailureKind::ServerError, true),
+        ("HTTP 503", FailureKind::ServerError, true),
+        ("529 {\"error\":{\"type\":\"overloaded_error\"}}", FailureKind::Overloaded, true),
+        ("Overloaded", FailureKind::Overloaded, true),
+        ("status code 429", FailureKind::RateLimit, true),
+        ("Claude AI usage limit reached|1760003600", FailureKind::RateLimit, true),
+        ("read ECONNRESET", FailureKind::Network, true),
+        ("Request timed out", FailureKind::Timeout, true),
+        ("API Error: 401 OAuth token has expired", FailureKind::Authentication, false),
+        ("Invalid API key · Please run /login", FailureKind::Authentication, false),
+        ("{\"type\":\"authentication_error\"}", FailureKind::Authentication, false),
+        ("API Error: 404 {\"type\":\"not_found_error\"}", FailureKind::NotFound, false),
+        ("500 files were changed and two tests fail", FailureKind::Exit, false),
+        ("there are 500 lines, and 529 {", FailureKind::Exit, false),
+        ("", FailureKind::Exit, false),
+    ] {
+        let found = classify(claude(said));
+        assert_eq!((found.kind, found.is_transient()), (kind, is_transient), "{said}");
+    }
+}
+
+#[test]
+fn a_shell_command_may_print_anything() {
+    let failed = Failed { is_claude: false, ..claude("one\nHTTP 500: Overloaded\n\n") };
+    let found = classify(failed);
+    assert_eq!((found.kind, found.is_transient()), (FailureKind::Exit, false));
+    assert_eq!(found.message, "exit code 1: HTTP 500: Overloaded");
+    for (failed, kind, message) in [
+        (Failed { timed_out: true, stderr: "", ..failed }, FailureKind::Timeout, "it took longer than its timeout"),
+        (Failed { signal: Some(9), exit_code: None, stderr: "", ..failed }, FailureKind::Signal, "signal 9 ended it"),
+        (Failed { exit_code: None, stderr: "", ..failed }, FailureKind::Spawn, "it could not be started"),
+    ] {
+        assert_eq!(
+            classify(failed),
+            Failure { kind, resets_at: None, exit_code: failed.exit_code, message: message.to_owned() }
+        );
+    }
+    let secret = Failed { stderr: "bad key sk-0123456789abcdef", ..failed };
+    assert_eq!(classify(secret).message, "exit code 1: bad key [masked]");
+}
+
+#[test]
+fn a_limit_says_when_it_ends() {
+    for (said, after) in [
+        ("Claude AI usage limit reached|1760003600", Some(3600)),
+        ("rate limit, resets at 2025-10-09T09:53:20Z.", Some(3600)),
+        ("rate limit", None),
+    ] {
+        let found = classify(claude(said)).resets_at;
+        assert_eq!(found.map(|at| at.seconds_since(now())), after, "{said}");
+    }
+    let limit = classify(claude("usage limit reached|1760003600"));
+    let policy = Retry { attempts: 2, ..Retry::usual() };
+    assert_eq!(decide(&policy, 1, &limit, now(), 0), Decision::TryAgain { after: Duration::from_secs(3601) });
+    let later = Timestamp::from_unix(NOW + 7200, 0).unwrap();
+    assert_eq!(decide(&policy, 1, &limit, later, 0), Decision::TryAgain { after: Duration::from_secs(1) });
+}
+
+#[test]
+fn delays_grow_as_they_are_told_to() {
+    for (backoff, expected) in [
+        (Backoff::Fixed, [2, 2, 2, 2, 2, 2]),
+        (Backoff::Linear, [2, 4, 6, 8, 10, 12]),
+        (Backoff::Exponential, [2, 4, 8, 16, 20, 20]),
+        (Backoff::Fibonacci, [2, 2, 4, 6, 10, 16]),
+    ] {
+        let policy = Retry {
+            attempts: 100,
+            backoff,
+            initial_delay: Duration::from_secs(2),
+            max_delay: Duration::from_secs(20),
+            jitter: 0.0,
+            retry_on: Vec::new(),
+        };
+        let after = |attempt| decide(&policy, attempt, &failure(FailureKind::Exit), now(), 0);
+        for (seconds, attempt) in expected.into_iter().zip(1..) {
+            assert_eq!(
+                after(attempt),
+                Decision::TryAgain { after: Duration::from_secs(seconds) },
+                "{backoff:?} {attempt}"
+            );
+        }
+        assert!(matches!(after(99), Decision::TryAgain { after } if after <= policy.max_delay));
+        assert_eq!(after(100), Decision::GiveUp);
+    }
+}
+
+#[test]
+fn chance_stays_within_its_part_and_the_same_seed_gives_the_same() {
+    let policy = Retry { attempts: 2, initial_delay: Duration::from_secs(10), jitter: 0.25, ..Retry::usual() };
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..200 {
+        let Decision::TryAgain { after } = decide(&policy, 1, &failure(FailureKind::Exit), now(), seed) else {
+            panic!("it is tried again")
+        };
+        assert!((7.5..=12.5).contains(&after.as_secs_f64()), "{after:?}");
+        assert_eq!(decide(&policy, 1, &failure(FailureKind::Exit), now(), seed), Decision::TryAgain { after });
+        seen.insert(after);
+    }
+    assert!(seen.len() > 100);
+}
+
+#[test]
+fn a_policy_answers_to_what_it_names() {
+    use FailureKind::*;
+    let any = [ServerError, Overloaded, RateLimit, Network, Timeout, Exit, Signal];
+    for (retry_on, answered) in [
+        (vec![], any.to_vec()),
+        (vec![RetryOn::Network], vec![Network]),
+        (vec![RetryOn::ServerError, RetryOn::Timeout], vec![ServerError, Overloaded, Timeout]),
+        (Retry::of_claude().retry_on, vec![ServerError, Overloaded, RateLimit, Network, Timeout]),
+        (vec![RetryOn::Contains("Lock".to_owned())], [&any[..], &[Authentication, NotFound, Spawn]].concat()),
+        (vec![RetryOn::Contains("disk".to_owned()), RetryOn::ExitCode(75)], vec![]),
+    ] {
+        let policy = Retry { retry_on, ..Retry::usual() };
+        for kind in [&any[..], &[Authentication, NotFound, Spawn]].concat() {
+            let again = decide(&policy, 1, &failure(kind), now(), 0) != Decision::GiveUp;
+            assert_eq!(again, answered.contains(&kind), "{:?} {kind:?}", policy.retry_on);
+        }
+    }
+    let one = Retry { retry_on: vec![RetryOn::ExitCode(1)], ..Retry::usual() };
+    assert_ne!(decide(&one, 1, &failure(Exit), now(), 0), Decision::GiveUp);
+}

@@ -1,0 +1,112 @@
+//! What the variables of a workflow are at one moment.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::variables::Scope;
+use super::work::Work;
+use crate::store::worktree::git;
+
+/// Names of what git says changed, after `step.` or `workflow.`.
+const CHANGES: [&str; 8] = [
+    "files_added",
+    "files_modified",
+    "files_deleted",
+    "files_changed",
+    "commits",
+    "commit_count",
+    "insertions",
+    "deletions",
+];
+
+/// Answers for variables, the nearest first: of the item, of the step so far, of the steps before it, of the environment.
+pub(super) struct Names<'a> {
+    pub(super) work: &'a Work<'a>,
+    pub(super) locals: &'a BTreeMap<String, Value>,
+    pub(super) left: &'a BTreeMap<String, Value>,
+    /// HEAD before the step.
+    pub(super) head: Option<&'a str>,
+}
+
+impl Scope for Names<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        if let Some(value) = self.locals.get(name).or_else(|| self.left.get(name)) {
+            return Ok(Some(value.clone()));
+        }
+        if let Some(value) = self.work.ledger().variable(name)? {
+            return Ok(Some(value));
+        }
+        if let Some((_, value)) = self.work.env.iter().rev().find(|(known, _)| known == name) {
+            return Ok(Some(Value::String(value.clone())));
+        }
+        if let Some(value) = self.work.given(name) {
+            return Ok(Some(value));
+        }
+        self.changes(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let known = self.locals.keys().chain(self.left.keys()).cloned();
+        let ledger = self.work.ledger();
+        let captured = ledger.state().variables.keys().cloned();
+        let env = self.work.env.iter().map(|(name, _)| name.clone());
+        let given = super::work::GIVEN.iter().map(|name| (*name).to_owned());
+        let changes = ["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}")));
+        known.chain(captured).chain(env).chain(given).chain(changes).collect()
+    }
+}
+
+impl Names<'_> {
+    /// Asks git what changed since the step, or the whole run, began.
+    fn changes(&self, name: &str) -> Result<Option<Value>, String> {
+        let Some((of, what)) = name.split_once('.').filter(|(_, what)| CHANGES.contains(what)) else { return Ok(None) };
+        let run_head;
+        let head = match of {
+            "step" => self.head,
+            "workflow" => {
+                run_head = self.work.ledger().state().run.head.clone();
+                run_head.as_deref()
+            }
+            _ => return Ok(None),
+        };
+        let head = head.ok_or("the steps do not work in a git repository with a commit")?;
+        let folder = &self.work.folder;
+        let ask = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
+        Ok(Some(match what {
+            "commits" => text(ask("log", &["--format=%H", &format!("{head}..HEAD"), "--"])?.lines()),
+            "commit_count" => {
+                let count = ask("rev-list", &["--count", &format!("{head}..HEAD"), "--"])?;
+                Value::from(count.trim().parse::<u64>().unwrap_or_default())
+            }
+            "insertions" | "deletions" => {
+                let table = ask("diff", &["--numstat", "--no-renames", head, "--"])?;
+                let column = usize::from(what == "deletions");
+                let numbers = table.lines().filter_map(|line| line.split('\t').nth(column)?.parse::<u64>().ok());
+                Value::from(numbers.sum::<u64>())
+            }
+            _ => {
+                let table = ask("diff", &["--name-status", "--no-renames", head, "--"])?;
+                let new = ask("ls-files", &["--others", "--exclude-standard"])?;
+                files(what, &table, &new)
+            }
+        }))
+    }
+}
+
+/// Picks the files of one kind, one for each line.
+fn files(what: &str, table: &str, new: &str) -> Value {
+    let wanted = |status: &str| match what {
+        "files_added" => status == "A",
+        "files_modified" => matches!(status, "M" | "T"),
+        "files_deleted" => status == "D",
+        _ => true,
+    };
+    let known = table.lines().filter_map(|line| line.split_once('\t'));
+    let known = known.filter(|(status, _)| wanted(status)).map(|(_, file)| file);
+    text(known.chain(new.lines().filter(|_| wanted("A"))))
+}
+
+fn text<'a>(lines: impl Iterator<Item = &'a str>) -> Value {
+    Value::String(lines.collect::<Vec<_>>().join("\n"))
+}

@@ -1,0 +1,131 @@
+//! What is set for every step, and what must never be written down. Values of secrets reach the steps and nothing else: not the
+//! journal, not a log, not a message.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::files;
+use super::spec::Secret;
+use crate::store;
+
+/// A shorter value would be found in texts that have nothing to do with it.
+const SHORTEST: usize = 6;
+/// A variable of the runner's own environment whose name has one of these in it holds a secret.
+const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL"];
+const MASK: &str = "***";
+
+/// Knows what must not be written down.
+#[derive(Clone, Default)]
+pub(super) struct Masks {
+    /// The longest first, so that none hides a part of another.
+    values: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Masks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} secrets", self.values.len())
+    }
+}
+
+impl Masks {
+    /// Takes the declared secrets and those of the environment.
+    pub(super) fn of(declared: &BTreeMap<String, String>, environment: impl Iterator<Item = (String, String)>) -> Self {
+        let is_secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part));
+        let found = environment.filter(|(name, _)| is_secret(name));
+        let all = declared.iter().map(|(name, value)| (name.clone(), value.clone())).chain(found);
+        let mut values: Vec<(String, String)> = all
+            .map(|(name, value)| (value.trim().to_owned(), name))
+            .filter(|(value, _)| value.len() >= SHORTEST)
+            .collect();
+        values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup_by(|(a, _), (b, _)| a == b);
+        Self { values }
+    }
+
+    /// Returns a text without any of the values.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let hidden = |text: String, (value, _): &(String, String)| match text.contains(value.as_str()) {
+            true => text.replace(value.as_str(), MASK),
+            false => text,
+        };
+        crate::model::mask_secrets(&self.values.iter().fold(text.to_owned(), hidden)).into_owned()
+    }
+
+    /// Returns the name of a secret whose value a text has in it.
+    pub(super) fn found_in(&self, text: &str) -> Option<&str> {
+        self.values.iter().find(|(value, _)| text.contains(value.as_str())).map(|(_, name)| name.as_str())
+    }
+}
+
+/// Fetches the declared secrets.
+///
+/// # Errors
+///
+/// When one is not there. Its value is in no message.
+pub(super) fn fetch(
+    declared: &BTreeMap<String, Secret>,
+    root: &Utf8Path,
+) -> Result<BTreeMap<String, String>, RunError> {
+    let mut found = BTreeMap::new();
+    for (name, secret) in declared {
+        let value = match secret {
+            Secret::Env(variable) => store::variable(variable).ok_or_else(|| {
+                let message = format!("the secret `{name}` is not set: the environment has no {variable}");
+                RunError::new(ProblemKind::No, message, [format!("export {variable}=..., then run the command again")])
+            })?,
+            Secret::File(path) => {
+                files::read(&root.join(path)).map(|text| text.trim_end().to_owned()).map_err(|why| {
+                    let message = format!("the secret `{name}` cannot be read: {why}");
+                    RunError::new(
+                        ProblemKind::No,
+                        message,
+                        [format!("correct the `key` of `{name}` in the workflow file")],
+                    )
+                })?
+            }
+        };
+        found.insert(name.clone(), value);
+    }
+    Ok(found)
+}
+
+/// Reads a file of variables: `NAME=value` lines, with `export` before and quotes around where somebody likes them.
+///
+/// # Errors
+///
+/// In one sentence, with the line.
+pub(super) fn env_file(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut found = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} is no `NAME=value`"))?;
+        let name = name.trim();
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !plain || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with("PITON_") {
+            return Err(format!("line {number}: no step can be given a variable of that name"));
+        }
+        found.push((name.to_owned(), unquoted(value.trim())));
+    }
+    Ok(found)
+}
+
+fn unquoted(value: &str) -> String {
+    for quote in ['"', '\''] {
+        if let Some(inner) = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner.to_owned();
+        }
+    }
+    // A comment begins with a blank before it.
+    value.split_once(" #").map_or(value, |(value, _)| value).trim_end().to_owned()
+}
+
+#[cfg(test)]
+#[path = "secrets_tests.rs"]
+mod tests;

@@ -1,0 +1,130 @@
+//! Watches a child: passes on what it prints and keeps a log of it.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use camino::Utf8PathBuf;
+
+use super::claude::Reader;
+use super::console::Event;
+use super::exec::Stream;
+use super::exec::Watcher;
+use super::files;
+use super::spec::Step;
+use super::work::Work;
+
+/// How much of the end of stderr is looked at for what went wrong.
+const TAIL: usize = 64 << 10;
+/// A line that is longer goes into the log in pieces.
+const LOG_LINE: usize = 64 << 10;
+
+/// Is the watch over one child.
+pub(super) struct Sight<'a> {
+    work: &'a Work<'a>,
+    step: &'a str,
+    claude: Option<Reader>,
+    output: Option<File>,
+    log: Log<'a>,
+    stderr: Vec<u8>,
+    problem: Option<String>,
+}
+
+/// Is what was seen.
+pub(super) struct Seen {
+    pub(super) stderr: String,
+    pub(super) result: Option<String>,
+    pub(super) api_error: Option<String>,
+    /// Why a file of the step does not have what it printed.
+    pub(super) problem: Option<String>,
+}
+
+/// Is the log of a step, written when there is something to write.
+struct Log<'a> {
+    work: &'a Work<'a>,
+    path: Utf8PathBuf,
+    file: Option<File>,
+    waiting: Vec<u8>,
+    is_broken: bool,
+}
+
+impl<'a> Sight<'a> {
+    pub(super) fn new(work: &'a Work<'a>, step: &'a Step, is_claude: bool, output: Option<File>) -> Self {
+        let step = step.id.as_str();
+        let path = work.session.join(format!("logs/{step}.log"));
+        let log = Log { work, path, file: None, waiting: Vec::new(), is_broken: false };
+        let claude = is_claude.then(Reader::default);
+        Self { work, step, claude, output, log, stderr: Vec::new(), problem: None }
+    }
+
+    pub(super) fn end(mut self) -> Seen {
+        if let Some(reader) = &mut self.claude {
+            let shown = reader.end();
+            self.work.console.output(self.step, Stream::Stdout, shown.as_bytes());
+        }
+        self.log.flush(true);
+        let (result, api_error) = match &self.claude {
+            Some(reader) => (reader.result().map(str::to_owned), reader.error().map(str::to_owned)),
+            None => (None, None),
+        };
+        let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
+        Seen { stderr, result, api_error, problem: self.problem }
+    }
+}
+
+impl Watcher for Sight<'_> {
+    fn printed(&mut self, stream: Stream, bytes: &[u8]) {
+        self.log.add(bytes);
+        match (stream, &mut self.claude) {
+            (Stream::Stdout, Some(reader)) => {
+                let shown = reader.take(bytes);
+                if !shown.is_empty() {
+                    self.work.console.output(self.step, stream, shown.as_bytes());
+                }
+            }
+            (Stream::Stdout, None) | (Stream::Stderr, _) => self.work.console.output(self.step, stream, bytes),
+        }
+        match stream {
+            Stream::Stdout => {
+                if let Some(Err(error)) = self.output.as_mut().map(|file| file.write_all(bytes)) {
+                    self.problem = Some(format!("its `output_file` cannot be written: {error}"));
+                }
+            }
+            Stream::Stderr => {
+                self.stderr.extend_from_slice(bytes);
+                if self.stderr.len() > 2 * TAIL {
+                    self.stderr.drain(..self.stderr.len() - TAIL);
+                }
+            }
+        }
+    }
+}
+
+impl Log<'_> {
+    fn add(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        self.flush(false);
+    }
+
+    /// Writes the lines that are whole, without the secrets in them.
+    fn flush(&mut self, is_end: bool) {
+        let whole = self.waiting.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let take = if is_end || self.waiting.len() > LOG_LINE { self.waiting.len() } else { whole };
+        if take == 0 || self.is_broken {
+            return;
+        }
+        let text = self.work.masks.hide(&String::from_utf8_lossy(&self.waiting[..take]));
+        self.waiting.drain(..take);
+        let written = match &mut self.file {
+            Some(file) => file.write_all(text.as_bytes()),
+            None => files::append_private(&self.path).and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                self.file = Some(file);
+                Ok(())
+            }),
+        };
+        if let Err(error) = written {
+            self.is_broken = true;
+            self.work.console.tell(&Event::Warning { text: &format!("{} cannot be written: {error}", self.path) });
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What all steps of a run have in common: where they work, what they are given, and where what they leave is written down.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::console::Console;
+use super::ledger::Ledger;
+use super::secrets::Masks;
+use super::spec::Workflow;
+use crate::dialect::script::record::Header;
+use crate::store::Ticker;
+
+/// Names that every step can use, besides captured variables and those of the environment.
+pub(super) const GIVEN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
+
+/// Is what a run is done with.
+pub(super) struct Work<'a> {
+    pub(super) header: Header,
+    pub(super) workflow: Workflow,
+    /// Where the steps work.
+    pub(super) folder: Utf8PathBuf,
+    /// Where the session keeps what is its own.
+    pub(super) session: Utf8PathBuf,
+    pub(super) console: &'a dyn Console,
+    /// Of the workflow: `env`, `env_files` and `secrets`.
+    pub(super) env: Vec<(String, String)>,
+    pub(super) masks: Masks,
+    pub(super) ticker: Ticker,
+    /// The steps whose output another step names.
+    pub(super) named: BTreeSet<String>,
+    pub(super) ledger: Mutex<Ledger>,
+}
+
+impl Work<'_> {
+    /// Waits for the records; a thread that panicked left them whole.
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn given(&self, name: &str) -> Option<Value> {
+        given(name, &self.header, &self.workflow, &self.folder)
+    }
+}
+
+/// Returns what every step is given.
+pub(super) fn given(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
+    Some(Value::String(match name {
+        "ARG" => header.args.join(" "),
+        "PROJECT_ROOT" => header.root.as_str().to_owned(),
+        "WORKTREE" => folder.as_str().to_owned(),
+        "workflow.id" => header.session.clone(),
+        "workflow.name" => workflow.name.clone(),
+        _ => return None,
+    }))
+}
+
+/// Finds the steps whose output is named somewhere (`${step.ID.output}`): only what is asked for is kept.
+pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
+    let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
+    let mut found = BTreeSet::new();
+    for step in workflow.steps.iter().chain(merge) {
+        let text = step.essence.to_string();
+        for (at, word) in text.match_indices("step.") {
+            let rest = &text[at + word.len()..];
+            let end = rest.find(['}', ':', '"', '\\']).unwrap_or(rest.len());
+            if let Some((id, _)) = rest[..end].rsplit_once(".output") {
+                found.insert(id.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Is what an environment is for a child: later names win.
+pub(super) fn joined(
+    base: &[(String, String)],
+    more: impl IntoIterator<Item = (String, String)>,
+) -> Vec<(String, String)> {
+    let mut all: BTreeMap<String, String> = base.iter().cloned().collect();
+    all.extend(more);
+    all.into_iter().collect()
+}

@@ -1,0 +1,66 @@
+//! Adds to a journal: one write and one flush. What was there before is never touched, so nothing has to be kept of it.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::io::Seek as _;
+use std::io::SeekFrom;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::error::StoreError;
+use super::history;
+use super::lock::RunLock;
+use super::platform;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+
+/// Adds the bytes behind the first `before_len` ones. A write that the system cuts short is taken back.
+pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u8]) -> Result<(), StoreError> {
+    let real = lock.root().target(path)?;
+    let mut file = open(&real)?;
+    let found = file.metadata().map_err(|source| StoreError::io(&real, source))?;
+    if !found.is_file() {
+        return Err(StoreError::UnsafePath { path: real, problem: "it is not a regular file" });
+    }
+    if found.len() != before_len {
+        return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
+    }
+    file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|source| {
+        let _ = file.set_len(before_len);
+        StoreError::io(&real, source)
+    })
+}
+
+/// Cuts a journal after its last sound record. What is cut off, torn by a kill or a power loss, is kept with the corrupt states;
+/// returns where.
+///
+/// # Errors
+///
+/// When it cannot be read, kept or cut.
+pub(crate) fn set_tail_aside(
+    lock: &RunLock,
+    path: &RelPath,
+    sound_len: u64,
+    at: Timestamp,
+) -> Result<Utf8PathBuf, StoreError> {
+    let real = lock.root().target(path)?;
+    let failed = |source| StoreError::io(&real, source);
+    let mut options = platform::careful();
+    let mut file = options.read(true).write(true).open(&real).map_err(failed)?;
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
+    let kept = history::keep_corrupt(lock, path, at, &tail)?;
+    file.set_len(sound_len).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok(kept)
+}
+
+fn open(real: &Utf8Path) -> Result<File, StoreError> {
+    let mut options = platform::careful();
+    options.append(true).open(real).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => StoreError::Conflict { path: real.to_owned(), what: "was removed" },
+        _ => StoreError::io(real, source),
+    })
+}

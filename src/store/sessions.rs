@@ -1,0 +1,194 @@
+//! Where the sessions of the runner live: below the state home of this user, one folder for each repository, by its full identity.
+//!
+//! What a session says is run by a shell. So a folder that belongs to somebody else is not read, a link is not followed, and no
+//! name is a session that this program would not give one.
+
+use std::fs;
+use std::fs::File;
+use std::hash::BuildHasher as _;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::discover;
+use super::environment::Environment;
+use super::error::StoreError;
+use super::path::Root;
+use super::platform;
+use super::project::Project;
+use crate::model::Config;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::sha256_hex;
+
+const SESSIONS: &str = "sessions";
+const WORKTREES: &str = "worktrees";
+const HEADER: &str = "session.json";
+const READABLE_LIMIT: usize = 40;
+const SESSION_LIMIT: usize = 10_000;
+const ID_LIMIT: usize = 100;
+
+/// Is the folder of one repository, with its sessions and their worktrees. It need not be there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionHome {
+    root: Utf8PathBuf,
+}
+
+impl SessionHome {
+    /// Returns it; `None` where the environment names no place for state.
+    pub(crate) fn of(project: &Project, environment: &Environment) -> Option<Self> {
+        let identity = project.git.as_ref().map_or(&project.root, |git| &git.common_dir);
+        let identity = identity.canonicalize_utf8().unwrap_or_else(|_| identity.clone());
+        Some(Self { root: without_links(environment.state_home.as_ref()?).join(key(&project.root, &identity)) })
+    }
+
+    pub(crate) fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
+    /// Returns where the records of a session are.
+    pub(crate) fn session(&self, id: &str) -> Utf8PathBuf {
+        self.root.join(SESSIONS).join(id)
+    }
+
+    /// Makes the folder of a new session, for its owner only.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
+        let folder = self.session(id);
+        make_private(&folder)?;
+        Ok(folder)
+    }
+
+    /// Returns where a session works.
+    pub(crate) fn worktree(&self, id: &str) -> Utf8PathBuf {
+        self.worktrees().join(id)
+    }
+
+    /// Returns the folder that holds the worktrees of all sessions.
+    pub(crate) fn worktrees(&self) -> Utf8PathBuf {
+        self.root.join(WORKTREES)
+    }
+
+    /// Returns the session whose records or worktree a path leads to, with the home that it is in.
+    pub(crate) fn around(path: &Utf8Path, environment: &Environment) -> Option<(Self, String)> {
+        let state_home = without_links(environment.state_home.as_ref()?);
+        let mut parts = path.strip_prefix(&state_home).ok()?.components().map(|part| part.as_str());
+        let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_session = matches!(folder, SESSIONS | WORKTREES) && is_id(id);
+        is_session.then(|| (Self { root: state_home.join(key) }, id.to_owned()))
+    }
+
+    /// Lists the headers of all sessions.
+    pub(crate) fn listing(&self, config: &Arc<Config>) -> Sessions {
+        let mut found = Sessions::default();
+        found.listing.root.clone_from(&self.root);
+        found.listing.config = Arc::clone(config);
+        let Ok(root) = Root::open(&self.root) else { return found };
+        let folder = self.root.join(SESSIONS);
+        for place in [&self.root, &folder] {
+            match fs::symlink_metadata(place) {
+                Ok(metadata) if metadata.is_dir() && platform::is_ours(&metadata) => {}
+                Ok(_) => {
+                    found.foreign.push(place.clone());
+                    return found;
+                }
+                Err(_) => return found,
+            }
+        }
+        let Ok(entries) = folder.read_dir_utf8() else { return found };
+        for entry in entries.filter_map(Result::ok).filter(|entry| is_id(entry.file_name())).take(SESSION_LIMIT) {
+            let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
+            if !metadata.is_dir() {
+                continue;
+            }
+            if !platform::is_ours(&metadata) {
+                found.foreign.push(entry.path().to_owned());
+                continue;
+            }
+            let Ok(path) = RelPath::parse(&format!("{SESSIONS}/{}/{HEADER}", entry.file_name())) else { continue };
+            // Without one it is what a kill left of a session that never was.
+            if root.open_file(&path).is_err_and(|problem| problem == ReadProblem::Missing) {
+                continue;
+            }
+            let look = discover::look(&root, &path);
+            found.listing.entries.push(ListingEntry { path, is_dir: false, look });
+        }
+        found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        found.foreign.sort_unstable();
+        found
+    }
+}
+
+/// Is what lies in a home.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    pub(crate) listing: Listing,
+    /// Folders that belong to another user, or are none; they were not read.
+    pub(crate) foreign: Vec<Utf8PathBuf>,
+}
+
+/// Tells whether a name can be that of a session: nothing that leads elsewhere, and nothing that a command line takes for an option.
+fn is_id(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    name.len() <= ID_LIMIT && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
+}
+
+/// Resolves the links in the part of a path that is there, as git does for the worktrees that it is told to make.
+fn without_links(path: &Utf8Path) -> Utf8PathBuf {
+    let resolved = path.ancestors().find_map(|there| Some((there, there.canonicalize_utf8().ok()?)));
+    let below = resolved.and_then(|(there, real)| Some(real.join(path.strip_prefix(there).ok()?)));
+    below.unwrap_or_else(|| path.to_owned())
+}
+
+/// Makes a folder and those above it that are missing; nobody but the owner may enter the new ones.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        match platform::create_private_dir(folder.as_std_path()) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io(folder, error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Puts a name that people recognise before a digest of the whole path, since two repositories may have one name.
+fn key(root: &Utf8Path, identity: &Utf8Path) -> String {
+    let name = root.file_name().unwrap_or_default();
+    let readable = name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' });
+    let readable: String = readable.take(READABLE_LIMIT).collect();
+    format!("{readable}-{}", &sha256_hex(identity.as_str().as_bytes())[..16])
+}
+
+/// Returns an id for a new session: later ones sort behind, and nobody can tell it in advance.
+pub(crate) fn new_id(now: Timestamp) -> String {
+    format!("session-{}-{:012x}", now.compact().to_lowercase(), random() >> 16)
+}
+
+/// Returns a number that nobody can tell in advance.
+pub(crate) fn random() -> u64 {
+    let mut bytes = [0; 8];
+    match File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)) {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        // Its keys come from the system as well.
+        Err(_) => std::hash::RandomState::new().hash_one(std::process::id()),
+    }
+}
+
+#[cfg(test)]
+#[path = "sessions_tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::SessionHome;
+use super::key;
+use super::new_id;
+use crate::model::Config;
+use crate::store::Environment;
+use crate::store::testing::Scratch;
+use crate::store::testing::time;
+
+#[test]
+fn repositories_of_one_name_do_not_share_a_folder() {
+    let key = |root: &str| key(Utf8Path::new(root), &Utf8Path::new(root).join(".git"));
+    assert_ne!(key("/a/app"), key("/b/app"));
+    assert_eq!(key("/a/app"), key("/a/app"));
+    assert!(key("/a/my app; rm").starts_with("my-app--rm-"), "{}", key("/a/my app; rm"));
+    assert!(key(&format!("/{}", "x".repeat(300))).len() < 100);
+}
+
+#[test]
+fn sessions_and_worktrees_lie_below_the_state_home() {
+    let scratch = Scratch::new();
+    let project = scratch.project();
+    let environment = Environment { state_home: Some(Utf8PathBuf::from("/state")), ..Environment::default() };
+    let home = SessionHome::of(&project, &environment).unwrap();
+    assert_eq!(home.root().parent(), Some(Utf8Path::new("/state")));
+    assert_eq!(home.session("s"), home.root().join("sessions/s"));
+    assert_eq!(home.worktree("s"), home.root().join("worktrees/s"));
+    assert_eq!(SessionHome::of(&project, &Environment::default()), None);
+}
+
+#[test]
+fn ids_sort_by_time_and_never_meet() {
+    let ids: BTreeSet<String> = (0..1_000).map(|_| new_id(time("2026-01-31T12:00:00Z"))).collect();
+    assert_eq!(ids.len(), 1_000);
+    assert!(ids.iter().all(|id| id.starts_with("session-20260131t120000z-") && id.len() == 37));
+    assert!(ids.last() < Some(&new_id(time("2026-01-31T12:00:01Z"))));
+}
+
+/// Makes a home with one session in it.
+fn home(scratch: &Scratch) -> SessionHome {
+    let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
+    let home = SessionHome::of(&scratch.project(), &environment).unwrap();
+    std::fs::create_dir_all(home.session("session-1")).unwrap();
+    std::fs::write(home.session("session-1").join("session.json"), "{}").unwrap();
+    home
+}
+
+fn found(home: &SessionHome) -> (Vec<String>, usize) {
+    let sessions = home.listing(&Arc::new(Config::default()));
+    (sessions.listing.entries.iter().map(|entry| entry.path.to_string()).collect(), sessions.foreign.len())
+}
+
+#[test]
+fn folders_that_can_be_no_session_are_not_listed() {
+    let scratch = Scratch::new();
+    let home = home(&scratch);
+    let elsewhere = scratch.root.join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("session.json"), "{}").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, home.session("session-2")).unwrap();
+    for name in ["-rf", "a b", "..x", ".hidden", "half"] {
+        std::fs::create_dir_all(home.session(name)).unwrap();
+    }
+    for name in ["-rf", "a b", "..x", ".hidden"] {
+        std::fs::write(home.session(name).join("session.json"), "{}").unwrap();
+    }
+    assert_eq!(found(&home), (vec!["sessions/session-1/session.json".to_owned()], 0));
+    let nobody = Environment { state_home: Some(scratch.root.join("none")), ..Environment::default() };
+    assert_eq!(found(&SessionHome::of(&scratch.project(), &nobody).unwrap()), (vec![], 0));
+}
+
+#[test]
+fn a_home_behind_a_link_is_named_and_not_read() {
+    let scratch = Scratch::new();
+    let home = home(&scratch);
+    let moved = scratch.root.join("moved");
+    std::fs::rename(home.root(), &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, home.root()).unwrap();
+    assert_eq!(found(&home), (vec![], 1));
+}
+
+#[test]
+fn paths_lead_to_their_session() {
+    let scratch = Scratch::new();
+    let home = home(&scratch);
+    let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
+    let around = |path: Utf8PathBuf| SessionHome::around(&path, &environment).map(|(_, id)| id);
+    for (path, id) in [
+        (home.session("session-1"), Some("session-1")),
+        (home.session("session-1").join("journal.jsonl"), Some("session-1")),
+        (home.worktree("session-1").join("src"), Some("session-1")),
+        (home.root().to_owned(), None),
+        (home.root().join("sessions/../x"), None),
+        (home.root().join("sessions/-x"), None),
+        (scratch.root.join("sessions/session-1"), None),
+    ] {
+        assert_eq!(around(path.clone()).as_deref(), id, "{path}");
+    }
+}

@@ -1,0 +1,74 @@
+use camino::Utf8Path;
+
+use super::Merged;
+use super::add;
+use super::commits_ahead;
+use super::git;
+use super::merge;
+use super::remove;
+use crate::store::testing::Scratch;
+
+fn repository() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("main/file", "one\n");
+    let root = scratch.root.join("main");
+    run(&root, "init", &["--quiet", "--initial-branch=main"]);
+    run(&root, "config", &["user.name", "a"]);
+    run(&root, "config", &["user.email", "a@example.org"]);
+    commit(&root);
+    scratch
+}
+
+fn run(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) {
+    git(folder, verb, arguments).unwrap();
+}
+
+fn commit(folder: &Utf8Path) {
+    run(folder, "add", &["--all"]);
+    run(folder, "commit", &["--quiet", "--message=x"]);
+}
+
+#[test]
+fn work_is_merged_and_its_worktree_goes() {
+    let scratch = repository();
+    let (root, folder) = (scratch.root.join("main"), scratch.root.join("tree"));
+    add(&root, &folder, "piton/s", "HEAD").unwrap();
+    scratch.write("tree/new", "two\n");
+    assert_eq!(commits_ahead(&root, "main", "piton/s"), Some(0));
+    let refusal = remove(&root, &folder, "piton/s").unwrap_err();
+    assert_eq!(refusal.verb, "worktree");
+    assert_eq!(scratch.text("tree/new").as_deref(), Some("two\n"), "what is not committed is not removed");
+    commit(&folder);
+    assert_eq!(commits_ahead(&root, "main", "piton/s"), Some(1));
+    assert_eq!(merge(&root, "piton/s"), Merged::Yes);
+    remove(&root, &folder, "piton/s").unwrap();
+    assert_eq!((scratch.text("main/new").as_deref(), folder.exists()), (Some("two\n"), false));
+    assert_eq!(commits_ahead(&root, "main", "piton/s"), None, "the branch went too");
+}
+
+#[test]
+fn a_conflict_is_taken_back() {
+    let scratch = repository();
+    let (root, folder) = (scratch.root.join("main"), scratch.root.join("tree"));
+    add(&root, &folder, "piton/s", "HEAD").unwrap();
+    scratch.write("tree/file", "theirs\n");
+    commit(&folder);
+    scratch.write("main/file", "ours\n");
+    commit(&root);
+    let Merged::No(refusal) = merge(&root, "piton/s") else { panic!("it went through") };
+    assert!(refusal.message.starts_with("CONFLICT"), "{refusal}");
+    assert_eq!(scratch.text("main/file").as_deref(), Some("ours\n"));
+    assert_eq!(scratch.text("tree/file").as_deref(), Some("theirs\n"));
+}
+
+#[test]
+fn a_worktree_that_was_deleted_is_made_again_on_its_branch() {
+    let scratch = repository();
+    let (root, folder) = (scratch.root.join("main"), scratch.root.join("tree"));
+    add(&root, &folder, "piton/s", "HEAD").unwrap();
+    scratch.write("tree/new", "two\n");
+    commit(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    add(&root, &folder, "piton/s", "HEAD").unwrap();
+    assert_eq!(scratch.text("tree/new").as_deref(), Some("two\n"));
+}

@@ -1,0 +1,260 @@
+//! `repair`: what is proposed for a state that cannot be read, where it comes from, and what a yes writes.
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::support::Output;
+use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::repository;
+
+const EPIC: &str = ".aios/epic-5-state.yaml";
+const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";
+const EXECUTION: &str = "execution:
+  epicId: 5
+  storyBasePath: docs/stories
+  stories:
+    5.1: { file: 5.1.story.md, executor: dev }
+    5.2: { file: 5.2.story.md, executor: dev }
+  waves:
+    - { wave: 1, name: Base, stories: [5.1, 5.2], gate: { agent: qa } }
+";
+
+fn example(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
+    sandbox
+}
+
+fn torn_epic() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file(EPIC, "epic_state:\n  epicId: 5\n  mode: yolo\n  waves: [").file(PLAN, EXECUTION);
+    sandbox.file("docs/stories/5.1.story.md", "# Story 5.1: A\n\n**Status:** Done\n");
+    sandbox.file("docs/stories/5.2.story.md", "# Story 5.2: B\n\n**Status:** InProgress\n");
+    sandbox
+}
+
+/// Returns `what: value` of everything that was rebuilt.
+fn values(output: &Output) -> Vec<String> {
+    let values = output.at("/data/proposal/values");
+    let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    values
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|value| format!("{}: {}", word(value, "of"), word(value, "value")))
+        .collect()
+}
+
+/// Returns the bytes that were set aside.
+fn kept(sandbox: &Sandbox, output: &Output) -> Vec<String> {
+    let kept = output.at("/data/kept");
+    let paths =
+        kept.as_array().into_iter().flatten().map(|path| path.as_str().unwrap_or_default().replace("$ROOT/", ""));
+    paths.map(|path| sandbox.read(&path)).collect()
+}
+
+#[test]
+fn nothing_is_written_before_a_person_agrees() {
+    let sandbox = torn_epic();
+    let before = sandbox.tree();
+    for format in ["json", "text"] {
+        for stdin in ["", "n\n", "y\n"] {
+            // Standard input is no terminal: nobody is there to be asked.
+            let call = ["repair", "--from-evidence", "--format", format];
+            let output = sandbox.piton(call).stdin(stdin).run().expect_code(9);
+            assert!(output.stdout.contains("piton repair ./.aios/epic-5-state.yaml --from-evidence --yes"), "{output}");
+            let changes = before.changes(&sandbox.tree());
+            assert!(changes.iter().all(|path| path.contains(".piton")), "{changes:?}");
+        }
+    }
+}
+
+#[test]
+fn an_epic_is_rebuilt_and_planned() {
+    let sandbox = torn_epic();
+    let torn = sandbox.read(EPIC);
+    sandbox.piton(["plan"]).run().expect_code(4);
+    let proposed = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(9);
+    assert_eq!(proposed.at("/data/written"), false);
+    let expected = [
+        "epicId: 5",
+        "execution_plan: docs/stories/EPIC-5-EXECUTION.yaml",
+        "mode: yolo",
+        "wave 1: in_progress",
+        "story 5.1: completed",
+        "story 5.2: in_progress",
+    ];
+    assert_eq!(values(&proposed), expected);
+    assert_eq!(proposed.at("/data/proposal/values/4/evidence"), json!(["docs/stories/5.1.story.md:3 says `Done`"]));
+    assert!(proposed.at("/data/problems/0").as_str().unwrap().contains(EPIC), "{proposed}");
+    let content = proposed.at("/data/proposal/files/0/content").as_str().unwrap().to_owned();
+    let written = sandbox.piton(["repair", "--from-evidence", "--yes"]).run().expect_code(0);
+    assert_eq!(written.at("/data/written"), true);
+    assert_eq!(sandbox.read(EPIC), content);
+    assert_eq!(kept(&sandbox, &written), [torn]);
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/next/0/step"), "5.2", "{plan}");
+    let history = sandbox.piton(["history"]).run().expect_code(0);
+    assert_eq!(history.at("/data/checkpoints/0/replaced_by"), "repair");
+    sandbox.piton(["repair", "--from-evidence"]).run().expect_code(1);
+}
+
+#[test]
+fn the_text_says_who_says_what() {
+    let text = torn_epic().piton(["repair", "--from-evidence", "--format", "text"]).run().expect_code(9).stdout;
+    for line in [
+        "Proposed, from evidence; nothing is written yet\n",
+        "  story 5.2: in_progress\n      docs/stories/5.2.story.md:3 says `InProgress`\n",
+        "  - when it began: `started_at` is null\n",
+        "  |         \"5.1\":\n  |           status: completed\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn the_newest_sound_copy_is_proposed_first() {
+    let sandbox = torn_epic();
+    let sound = "epic_state:\n  epicId: 5\n  status: active\n  waves:\n    1:\n      name: A\n      status: in_progress\n      stories:\n        5.1: { status: completed }\n        5.2: { status: pending }\n";
+    sandbox.file(&format!("{EPIC}.bak"), sound);
+    let proposed = sandbox.piton(["repair"]).run().expect_code(9);
+    assert_eq!(proposed.at("/data/proposal/source"), "checkpoint backup");
+    assert_eq!(proposed.at("/data/versions/0/readable"), true);
+    assert_eq!(proposed.at("/data/versions/0/what"), format!("{EPIC}.bak"));
+    let written = sandbox.piton(["repair", "--yes"]).run().expect_code(0);
+    assert_eq!(written.at("/data/written"), true);
+    assert_eq!(sandbox.read(EPIC), sound);
+}
+
+#[test]
+fn a_checkpoint_of_the_history_is_proposed() {
+    let sandbox = example("ccw");
+    let task = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";
+    sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
+    let sound = sandbox.read(task);
+    sandbox.piton(["finish", "IMPL-002", "--status", "failed", "--error", "x"]).run().expect_code(0);
+    sandbox.file(task, "{\"id\": \"IMPL-002\",\n");
+    let proposed = sandbox.piton(["repair"]).run().expect_code(9);
+    let versions = proposed.at("/data/versions");
+    assert_eq!(versions[0]["what"], "before finish", "{versions}");
+    assert_eq!(versions[0]["readable"], true);
+    let written = sandbox.piton(["repair", "--yes"]).run().expect_code(0);
+    assert_eq!(sandbox.read(task), sound);
+    assert_eq!(kept(&sandbox, &written), ["{\"id\": \"IMPL-002\",\n"]);
+}
+
+#[test]
+fn a_task_of_ccw_is_rebuilt_from_checklist_and_summary() {
+    let sandbox = example("ccw");
+    let folder = ".workflow/active/WFS-user-auth";
+    for id in ["IMPL-001", "IMPL-003"] {
+        sandbox.file(&format!("{folder}/.task/{id}.json"), "{\"id\":");
+    }
+    sandbox.file(&format!("{folder}/workflow-session.json"), "{");
+    let proposed = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(9);
+    let values = values(&proposed);
+    for value in ["IMPL-001: completed", "IMPL-003: pending", "session_id: WFS-user-auth"] {
+        assert!(values.iter().any(|found| found == value), "{value}: {values:?}");
+    }
+    sandbox.piton(["repair", "--from-evidence", "--yes"]).run().expect_code(0);
+    assert_eq!(sandbox.read_json(&format!("{folder}/.task/IMPL-001.json"))["status"], "completed");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/degraded"), false, "{plan}");
+    assert_eq!(plan.at("/data/steps/completed"), json!(["IMPL-001"]));
+}
+
+#[test]
+fn a_run_of_dotagent_is_rebuilt_from_what_its_phases_left() {
+    let sandbox = example("dotagent");
+    let (phase, execution) = ("memory/state/phase.json", "memory/state/execution.json");
+    let whole = sandbox.read_json(phase);
+    sandbox.file(phase, &sandbox.read(phase)[..60]).file(execution, "{");
+    let proposed = sandbox.piton(["repair", "--from-evidence"]).run();
+    let id = whole["workflow_id"].as_str().unwrap();
+    let values = values(&proposed);
+    assert!(values.contains(&format!("workflow_id: {id}")), "{proposed}");
+    for value in ["REQUIREMENTS: completed", "ARCHITECTURE: completed", "IMPLEMENTATION: in_progress"] {
+        assert!(values.iter().any(|found| found == value), "{value}: {values:?}");
+    }
+    assert_eq!(proposed.code, 9);
+    sandbox.piton(["repair", "--from-evidence", "--yes"]).run().expect_code(0);
+    let rebuilt = sandbox.read_json(phase);
+    assert_eq!(rebuilt["current_phase"], "IMPLEMENTATION");
+    assert_eq!(rebuilt["user_checkpoints"], json!([]));
+    assert_eq!(sandbox.read_json(execution)["tasks"][0]["id"], "task-001");
+    sandbox.piton(["validate"]).run();
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/degraded"), false, "{plan}");
+}
+
+#[test]
+fn a_nine_step_run_is_rebuilt_from_records_and_commits() {
+    let sandbox = example("nine-step");
+    let state = ".worktree/user-auth/.workflow-state.json";
+    sandbox.file(state, "{\"feature_name\": \"user-auth\",\n");
+    let refused = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
+    assert!(refused.stdout.contains("neither piton's own record nor a commit"), "{refused}");
+    assert!(refused.stdout.contains("piton archive ./.worktree/user-auth/.workflow-state.json --yes"), "{refused}");
+    sandbox.remove(".worktree").git_init().worktree(".worktree/user-auth", "feature/user-auth");
+    sandbox.file(".worktree/user-auth/a", "a");
+    sandbox.git_in(".worktree/user-auth", ["add", "a"]);
+    sandbox.git_in(".worktree/user-auth", ["commit", "--quiet", "--message", "feat: users (phase 1)"]);
+    sandbox.file(state, "{\"feature_name\": \"user-auth\",\n");
+    let proposed = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(9);
+    let values = values(&proposed);
+    for value in ["feature_name: user-auth", "total_phases: 2", "1:9: completed"] {
+        assert!(values.iter().any(|found| found == value), "{value}: {values:?}");
+    }
+    sandbox.piton(["repair", "--from-evidence", "--yes"]).run().expect_code(0);
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/next/0/step"), "2:1", "{plan}");
+}
+
+#[test]
+fn a_refusal_names_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.file(EPIC, "epic_state: [");
+    let bare = sandbox.piton(["repair"]).run().expect_code(4);
+    assert_eq!(bare.at("/error/code"), "unreadable");
+    assert_eq!(
+        bare.at("/error/hints"),
+        json!(["correct the file by hand, or put it away: piton archive ./.aios/epic-5-state.yaml --yes"])
+    );
+    let rebuilt = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
+    assert!(rebuilt.stdout.contains("no execution plan of epic 5 can be read"), "{rebuilt}");
+    sandbox.file(PLAN, EXECUTION);
+    let bare = sandbox.piton(["repair"]).run().expect_code(4);
+    assert_eq!(bare.at("/error/hints/0"), "piton repair ./.aios/epic-5-state.yaml --from-evidence");
+    // An own workflow was in its file alone.
+    let sandbox = example("own-workflow");
+    let phase = "memory/state/phase.json";
+    let half = sandbox.read(phase).len() / 2;
+    sandbox.file(phase, &sandbox.read(phase)[..half]);
+    let refused = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
+    assert!(refused.stdout.contains("cannot be rebuilt from evidence"), "{refused}");
+}
+
+#[test]
+fn a_sound_state_is_not_repaired() {
+    for name in ["nine-step", "ccw", "dotagent", "own-workflow"] {
+        for call in [vec!["repair"], vec!["repair", "--from-evidence", "--yes"]] {
+            let sandbox = example(name);
+            let before = sandbox.tree();
+            let refused = sandbox.piton(call).run().expect_code(1);
+            assert!(refused.stdout.contains("there is nothing to repair"), "{refused}");
+            let changes = before.changes(&sandbox.tree());
+            assert!(changes.iter().all(|path| path.contains(".piton")), "{changes:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_stranger_wrote_does_not_drive_a_terminal() {
+    let sandbox = torn_epic();
+    sandbox.file("docs/stories/5.1.story.md", "# Story 5.1: A\n\n**Status:** Done\u{1b}[31m\u{202e}\n");
+    for format in ["json", "text", "markdown"] {
+        let shown = sandbox.piton(["repair", "--from-evidence", "--format", format]).run().expect_code(9).stdout;
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+    }
+}

@@ -1,0 +1,301 @@
+//! What else a run does: parts, tries, handlers, what must not run twice, and the ways to go on from elsewhere.
+
+use serde_json::json;
+
+use super::support::Stage;
+use super::support::until;
+use crate::support::read;
+use crate::support::run_tool;
+
+fn repair(stage: &Stage) {
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+}
+
+fn kill(pid: u32) {
+    run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {pid}")], &[]);
+}
+
+#[test]
+fn a_foreach_goes_on_with_the_item_that_did_not_finish() {
+    let stage = Stage::new(
+        "
+- foreach:
+    foreach: echo list >> LOG; printf 'a\\nb c\\nd\\n'
+    do:
+      - shell: echo \"${item}\" >> LOG
+      - shell: '[ \"${item}\" != \"b c\" ] || [ -e LOG.repaired ]'
+",
+    );
+    let (output, id) = stage.run(&[]);
+    let output = output.expect_code(7);
+    assert!(output.stderr.contains("Step 1 failed: item b c: "), "{output}");
+    repair(&stage);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(
+        stage.executions(),
+        ["list", "a", "b c", "b c", "d"],
+        "neither the list nor a finished item is done again"
+    );
+}
+
+#[test]
+fn an_edited_foreach_does_all_its_items_again() {
+    let workflow = |word: &str| {
+        format!(
+            "
+- foreach:
+    foreach: [a, b]
+    do:
+      - shell: echo {word} ${{item}} >> LOG; [ ${{item}} = a ] || [ -e LOG.repaired ]
+"
+        )
+    };
+    let stage = Stage::new(&workflow("old"));
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    stage.workflow(&workflow("new"));
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["old a", "old b", "new a", "new b"]);
+}
+
+#[test]
+fn items_side_by_side_are_each_done_once() {
+    let stage = Stage::new(
+        "
+- foreach:
+    foreach: [a, b, c, d, e, f]
+    parallel: 3
+    continue_on_error: true
+    do:
+      - shell: echo ${item} >> LOG; [ ${item} != c ] || [ -e LOG.repaired ]
+",
+    );
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    stage.resume(&id).expect_code(0);
+    let mut all = stage.executions();
+    all.sort();
+    assert_eq!(all, ["a", "b", "c", "c", "d", "e", "f"]);
+}
+
+#[test]
+fn a_value_is_never_code() {
+    let stage = Stage::new(
+        "
+- shell: printf '%s' \"'; echo INJECTED >> LOG; '\"
+  capture: v
+- shell: printf '%s\\n' ${v} >> LOG
+- shell: printf '%s\\n' \"${v}\" '${v}' >> LOG
+",
+    );
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["'; echo INJECTED >> LOG; '".replace("LOG", stage.log().as_str()).as_str(); 3]);
+}
+
+#[test]
+fn an_unset_variable_is_named() {
+    let stage = Stage::new(
+        "- shell: echo x\n  capture: result\n- shell: echo ${resutl}\n- shell: echo ${none:-default} >> LOG\n",
+    );
+    let (output, _) = stage.run(&[]);
+    let output = output.expect_code(7);
+    assert!(output.stderr.contains("the variable `${resutl}` is not set"), "{output}");
+    assert!(output.stderr.contains("did you mean `${result}`"), "{output}");
+}
+
+#[test]
+fn a_try_that_is_due_later_is_waited_for_after_a_kill() {
+    let stage = Stage::new(
+        "
+- shell: echo try >> LOG; [ -e LOG.repaired ]
+  retry: {attempts: 2, backoff: fixed, initial_delay: 60s}
+",
+    );
+    let mut child = stage.piton(["run", "w.yml"]).spawn();
+    let failed = || {
+        let homes = stage.state().read_dir_utf8().ok()?;
+        let sessions = homes.filter_map(|home| home.ok()?.path().join("sessions").read_dir_utf8().ok()).flatten();
+        sessions.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("journal.jsonl")).ok()).next()
+    };
+    until("the first try fails", || failed().is_some_and(|journal| journal.contains("\"next_at\"")));
+    kill(child.id());
+    child.wait().unwrap();
+    repair(&stage);
+    let limit = std::time::Duration::from_millis(1500);
+    assert!(stage.piton(["resume"]).run_within(limit).is_none(), "what is left of the delay is waited for");
+    assert_eq!(stage.executions(), ["try"]);
+}
+
+#[test]
+fn a_handler_repairs_a_step() {
+    let stage = Stage::new(
+        "
+- shell: echo step >> LOG; [ -e fixed ]
+  on_failure: {shell: 'echo \"${error}\" >> LOG; echo > fixed', max_attempts: 2}
+- shell: echo next >> LOG
+",
+    );
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["step", "exit code 1", "step", "next"]);
+}
+
+#[test]
+fn a_step_that_must_not_run_twice_waits_for_a_person() {
+    let workflow = "
+- id: push
+  shell: echo push >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done
+  irreversible: true
+  probe: '[ -e LOG.pushed ]'
+- shell: echo after >> LOG
+";
+    let cut_off = || {
+        let stage = Stage::new(workflow);
+        let mut child = stage.piton(["run", "w.yml"]).spawn();
+        until("the step is at work", || stage.executions() == ["push"]);
+        kill(child.id());
+        child.wait().unwrap();
+        let refused = stage.piton(["resume"]).run().expect_code(9);
+        assert!(refused.stderr.contains("must not run twice"), "{refused}");
+        assert!(refused.stderr.contains("to find out: [ -e "), "{refused}");
+        let id = super::support::session_of(&refused.stderr);
+        repair(&stage);
+        (stage, id)
+    };
+    let (stage, id) = cut_off();
+    stage.piton(["finish", "push", "--run", &id]).run().expect_code(0);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["push", "after"]);
+
+    let (stage, id) = cut_off();
+    stage.piton(["resume", &id, "--from", "push"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["push", "push", "after"]);
+}
+
+const THREE: &str = "
+- shell: echo 1 >> LOG
+- shell: echo 2 >> LOG; [ -e LOG.repaired ]
+- shell: echo 3 >> LOG
+";
+
+#[test]
+fn a_person_says_where_to_go_on() {
+    let stage = Stage::new(THREE);
+    let (_, id) = stage.run(&[]);
+    stage.piton(["resume", &id, "--from", "3"]).run().expect_code(1);
+    stage.piton(["resume", &id, "--from", "9"]).run().expect_code(3);
+    let planned = stage.piton(["resume", &id, "--from", "1", "--dry-run"]).run().expect_code(0);
+    assert_eq!(planned.stdout.lines().count(), 4, "{planned}");
+    assert_eq!(stage.executions(), ["1", "2"]);
+    stage.piton(["resume", &id, "--skip", "2"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "3"]);
+
+    let stage = Stage::new(THREE);
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    stage.piton(["resume", &id, "--from", "1"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "1", "2", "3"]);
+    stage.piton(["resume", &id, "--parallel"]).run().expect_code(2);
+}
+
+#[test]
+fn a_merge_in_conflict_is_taken_back_and_tried_again() {
+    let stage = Stage::new("- shell: echo theirs > f; git add f; git commit -qm theirs\n");
+    stage.sandbox.file("f", "base\n").commit("base");
+    stage.workflow("- shell: echo theirs > f; git add f; git commit -qm theirs; while [ ! -e LOG.repaired ]; do sleep 0.01; done\n");
+    let child = stage.piton(["run", "w.yml", "--yes"]).spawn();
+    until("the worktree is made", || !stage.sandbox.git(["branch", "--list", "piton/*"]).is_empty());
+    stage.sandbox.file("f", "ours\n").commit("ours");
+    repair(&stage);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the merge was taken back and the worktree is kept"), "{said}");
+    assert_eq!(stage.sandbox.read("f"), "ours\n");
+    let id = super::support::session_of(&said);
+    stage.sandbox.file("f", "base\n").commit("undo");
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.sandbox.read("f"), "theirs\n");
+}
+
+#[test]
+fn a_workflow_merges_in_its_own_way() {
+    let stage = Stage::new(
+        "
+merge:
+  - shell: git -C ${PROJECT_ROOT} merge --quiet ${merge.source_branch}; echo ${merge.target_branch} >> LOG
+commands:
+  - shell: echo new > new; git add new; git commit -qm new
+",
+    );
+    let (output, id) = stage.run(&["--yes"]);
+    output.expect_code(0);
+    assert_eq!((stage.sandbox.read("new").as_str(), stage.executions()), ("new\n", vec!["main".to_owned()]));
+    assert!(!stage.worktree(&id).exists());
+}
+
+#[test]
+fn a_step_that_has_to_commit_is_held_to_it() {
+    let stage = Stage::new("- shell: 'true'\n  commit_required: true\n");
+    let (output, _) = stage.run(&[]);
+    assert!(output.expect_code(7).stderr.contains("no commit was made"));
+    let stage = Stage::new(
+        "
+- shell: echo x > x; git add x; git commit -qm x
+  commit_required: true
+  on_success: {shell: 'echo ${step.files_added} ${step.commit_count} >> LOG'}
+",
+    );
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["x 1"]);
+}
+
+#[test]
+fn in_place_there_is_no_worktree() {
+    let stage = Stage::new("- shell: echo here > here; [ -e LOG.repaired ]\n");
+    let (_, id) = stage.run(&["--no-worktree"]);
+    assert_eq!(stage.sandbox.read("here"), "here\n");
+    repair(&stage);
+    stage.resume(&id).expect_code(0);
+    assert!(!stage.worktree(&id).exists());
+}
+
+#[test]
+fn what_a_step_prints_is_kept_in_its_log_and_where_it_says() {
+    let stage = Stage::new("- id: talk\n  shell: echo out; echo err >&2\n  output_file: said\n");
+    let (output, id) = stage.run(&[]);
+    let output = output.expect_code(0);
+    assert_eq!(output.stdout, "out\n");
+    assert!(output.stderr.contains("\nerr\n"), "{output}");
+    let mut log: Vec<String> = read(&stage.folder(&id).join("logs/talk.log")).lines().map(str::to_owned).collect();
+    log.sort();
+    assert_eq!(log, ["err", "out"]);
+    assert_eq!(read(&stage.worktree(&id).join("said")), "out\n");
+}
+
+#[test]
+fn claude_is_wanted_only_by_a_step_that_calls_it() {
+    let stage = Stage::new("- claude: /go\n");
+    let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
+    assert!(output.stderr.contains("there is none on the PATH"), "{output}");
+    assert!(!stage.state().exists());
+}
+
+#[test]
+fn a_large_value_is_kept_by_reference() {
+    let stage = Stage::new(
+        "
+- shell: head -c 1500000 /dev/zero | tr '\\0' x
+  capture: big
+- write_file: {path: copy, content: '${big}'}
+- shell: '[ -e LOG.repaired ]'
+- write_file: {path: again, content: '${big}'}
+",
+    );
+    std::os::unix::fs::symlink("/usr/bin/tr", stage.sandbox.top().join("bin/tr")).unwrap();
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(read(&stage.worktree(&id).join("again")).len(), 1_500_000);
+    assert_eq!(stage.checkpoint(&id)["variables"]["big"]["bytes"], json!(1_500_002));
+    assert!(stage.folder(&id).join("checkpoint.json").metadata().unwrap().len() < 10_000);
+}

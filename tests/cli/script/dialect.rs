@@ -1,0 +1,109 @@
+//! Workflow files of the runner, as `validate` and the published schema see them.
+
+use serde_json::Value;
+
+use crate::support;
+use crate::support::Sandbox;
+
+/// What both accept.
+const GOOD: &[&str] = &[
+    "- shell: make",
+    "- /review",
+    "- {name: review, args: [a, b]}",
+    "commands: [{shell: a}]",
+    "{name: x, env: {A: 1, B: true, C: }, secrets: {T: TOKEN, U: {provider: file, key: k}}, env_files: [.env], commands: [{shell: a}]}",
+    "{timeout: 1m30s, retry: 3, merge: [{shell: m}], commands: [{shell: a}]}",
+    "{merge: {commands: [{claude: /m}], timeout: 60}, commands: [{shell: a}]}",
+    "- {shell: a, id: build, when: '${x} == 1', timeout: 5, retry: {attempts: 3, backoff: fibonacci, initial_delay: 2s, max_delay: 1m, jitter: true, retry_on: [network, 7]}}",
+    "- {shell: a, retry: {max_attempts: 3, initial_delay_secs: 1, max_delay_secs: 9, jitter_factor: 0.2, exit_codes: [1, 2]}}",
+    "- {shell: a, capture: v, capture_format: json, capture_streams: both, output_file: out.txt}",
+    "- {shell: a, capture_output: true, capture_streams: {stdout: true, stderr: false}}",
+    "- {shell: a, env: {X: y}, working_dir: sub, commit_required: true, idempotent: false, probe: 'true'}",
+    "- {shell: a, irreversible: true, on_failure: fix it, on_success: [{shell: b}]}",
+    "- {shell: a, on_failure: {claude: /fix, max_attempts: 0, fail_workflow: false, commit_required: true}}",
+    "- {shell: a, on_failure: {commands: [{shell: x}, {claude: /y}]}}",
+    "- test: {command: t, on_failure: {claude: /fix}}",
+    "- test: cargo test",
+    "- foreach: {foreach: [a, 1], do: [{shell: x}], parallel: 4, continue_on_error: true, max_items: 9}",
+    "- foreach: {input: ls, do: {shell: x}}",
+    "- write_file: {path: a/b, content: x, format: json, mode: \"0600\", create_dirs: true}",
+    "- validate: {shell: v, threshold: 90, timeout: 30, result_file: r.json, expected_schema: {type: object}, on_incomplete: {claude: /gap, max_attempts: 2}}",
+    "- validate: [{shell: v}]",
+];
+
+/// What both refuse.
+const BAD: &[&str] = &[
+    "commands: []",
+    "- {shell: a, tiemout: 3}",
+    "- {shell: a, claude: b}",
+    "- {id: x}",
+    "- {shell: ''}",
+    "- {shell: a, retry: 0}",
+    "- {shell: a, retry: {backoff: sometimes}}",
+    "- {shell: a, timeout: soon}",
+    "- {shell: a, capture: 'a b'}",
+    "- {shell: a, capture: v, capture_format: xml}",
+    "- {shell: a, id: -x}",
+    "- {shell: a, env: {1A: b}}",
+    "- {shell: a, env: {PITON_X: b}}",
+    "- {shell: a, on_failure: {max_attempts: 3}}",
+    "- foreach: {do: [{shell: x}]}",
+    "- foreach: {foreach: [a]}",
+    "- write_file: {path: a}",
+    "- validate: {threshold: 50}",
+    "- validate: {shell: v, threshold: 101}",
+    "{comands: [{shell: a}], commands: [{shell: a}]}",
+    "{secrets: {T: {provider: vault, key: k}}, commands: [{shell: a}]}",
+];
+
+#[test]
+fn the_schema_of_scripts_agrees_with_the_program() {
+    let schema = support::read(&support::repository().join("schemas/script.schema.json"));
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let sandbox = Sandbox::new();
+    let mut wrong = Vec::new();
+    for (texts, is_good) in [(GOOD, true), (BAD, false)] {
+        for text in texts {
+            let value: Value = serde_saphyr::from_str(text).unwrap();
+            sandbox.file("w.yaml", text);
+            let by_program = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run();
+            let found = (validator.is_valid(&value), by_program.code == 0);
+            if found != (is_good, is_good) {
+                wrong.push(format!("{text}: schema {}, program {}\n{by_program}", found.0, found.1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let example = support::read(&support::repository().join("examples/script/release.yaml"));
+    assert!(validator.is_valid(&serde_saphyr::from_str::<Value>(&example).unwrap()));
+}
+
+#[test]
+fn every_mistake_of_a_workflow_file_has_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "w.yaml",
+        "commands:\n  - {shell: a, tiemout: 3}\n  - validate: {shell: v, expected_schema: {type: objekt}}\n  - shell: echo ${\n",
+    );
+    let output = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run().expect_code(1);
+    let findings = output.at("/findings");
+    let places: Vec<String> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| format!("{}:{} {}", finding["line"], finding["column"], finding["code"]))
+        .collect();
+    assert_eq!(places, ["2:16 \"definition-invalid\"", "4:12 \"definition-invalid\""]);
+    sandbox.file("w.yaml", "commands:\n  - validate: {shell: v, expected_schema: {type: objekt}}\n");
+    let output = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run().expect_code(1);
+    assert!(output.stdout.contains("the `expected_schema` of 1 is no JSON Schema"), "{output}");
+    assert_eq!(output.at("/findings/0/line"), 2);
+}
+
+#[test]
+fn the_schema_is_published() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.piton(["schema", "script"]).run().expect_code(0);
+    assert_eq!(printed.stdout, support::read(&support::repository().join("schemas/script.schema.json")));
+}

@@ -1,0 +1,10 @@
+//! Sessions of the runner, as a person meets them: run, fail, repair, resume, and count what was executed.
+
+mod acceptance;
+mod behaviour;
+mod conformance;
+mod dialect;
+mod kills;
+mod prodigy;
+mod sessions;
+mod support;

@@ -1,0 +1,284 @@
+//! Sessions as runs like any other: found from everywhere, listed, planned, gone back in, and put away.
+
+use std::os::unix::fs::symlink;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+use serde_json::json;
+
+use super::support::Stage;
+use crate::support::Output;
+
+/// Commits in its first step, and fails in its second until `LOG.repaired` is there.
+const FLOW: &str = "
+name: release
+commands:
+- {shell: 'echo 1 >> LOG; echo new > new; git add new; git commit --quiet --message=new', capture: sha}
+- {shell: 'echo 2 >> LOG; [ -e LOG.repaired ]', id: check}
+- shell: echo 3 >> LOG
+";
+
+fn failed() -> (Stage, String) {
+    let stage = Stage::new(FLOW);
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    (stage, id)
+}
+
+fn completed() -> (Stage, String) {
+    let (stage, id) = failed();
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.resume(&id).expect_code(0);
+    (stage, id)
+}
+
+fn json(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn text(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "text"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn in_folder(stage: &Stage, folder: &Utf8Path, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).folder(folder).run()
+}
+
+#[test]
+fn a_session_is_listed_with_its_status_its_progress_and_the_command_that_goes_on() {
+    let (stage, id) = failed();
+    let list = text(&stage, &["sessions"]).expect_code(0).stdout;
+    assert!(list.starts_with(&format!("{id}  failed  1/3  release  retry check (")), "{list}");
+    assert!(list.contains(&format!("→ piton resume {id}")), "{list}");
+    let list = json(&stage, &["sessions", "list"]).expect_code(0);
+    assert_eq!(list.at("/schema"), json!("sessions/1"));
+    let row = list.at("/data/sessions/0");
+    assert_eq!((&row["id"], &row["status"]), (&json!(id), &json!("failed")));
+    assert_eq!(row["progress"], json!({"done": 1, "total": 3}));
+    assert_eq!((&row["branch"], &row["base_branch"]), (&json!(format!("piton/{id}")), &json!("main")));
+    assert_eq!(row["resume"], json!(format!("piton resume {id}")));
+    let shown = json(&stage, &["sessions", "show", &id[..20]]).expect_code(0);
+    assert_eq!(shown.at("/data/steps/0/status"), json!("completed"));
+    assert_eq!(shown.at("/data/steps/1/error"), json!("exit code 1"), "{shown}");
+    assert_eq!(shown.at("/data/variables/0"), json!("sha"));
+    assert_eq!(shown.at("/data/status"), json!("failed"));
+}
+
+#[test]
+fn a_session_that_is_done_is_listed_as_complete_and_hidden_among_interrupted_runs() {
+    let (stage, id) = completed();
+    let row = json(&stage, &["sessions"]).at("/data/sessions/0");
+    assert_eq!((&row["status"], &row["resume"]), (&json!("completed"), &Value::Null));
+    json(&stage, &["list"]).expect_code(3);
+    let all = json(&stage, &["list", "--all"]).expect_code(0);
+    assert_eq!((all.at("/data/runs/0/id"), all.at("/data/runs/0/verdict")), (json!(id), json!("complete")));
+}
+
+#[test]
+fn a_session_is_found_from_any_folder_of_the_repository_and_from_its_own() {
+    let (stage, id) = failed();
+    stage.sandbox.dir("deep/down");
+    let root = stage.sandbox.root();
+    let (records, worktree) = (stage.folder(&id), stage.worktree(&id));
+    for folder in [root.clone(), root.join("deep/down"), worktree.clone()] {
+        for arguments in [&["plan", &id][..], &["status", &id], &["context", &id], &["history", &id], &["plan"]] {
+            let output = in_folder(&stage, &folder, arguments).expect_code(0);
+            let run = [output.at("/data/run/id"), output.at("/data/run")];
+            assert!(run.contains(&json!(id)), "{arguments:?} in {folder}\n{output}");
+        }
+        in_folder(&stage, &folder, &["validate", &id]).expect_code(0);
+    }
+    let elsewhere = stage.sandbox.top().join("empty");
+    for path in [&records, &records.join("journal.jsonl"), &worktree, &worktree.join("new")] {
+        let output = in_folder(&stage, &elsewhere, &["plan", path.as_str()]).expect_code(0);
+        assert_eq!(output.at("/data/run/id"), json!(id), "{path}");
+    }
+    in_folder(&stage, &elsewhere, &["plan", &id]).expect_code(3);
+}
+
+#[test]
+fn the_plan_of_a_session_says_what_spec_186_says() {
+    let (stage, id) = failed();
+    let plan = json(&stage, &["plan", &id]).expect_code(0);
+    let native = plan.at("/data/native");
+    assert_eq!((&native["start_index"], &native["retry_current"]), (&json!(1), &json!(true)));
+    assert_eq!(native["skip_steps"], json!([0]));
+    assert_eq!(native["state"]["Failed"]["step_index"], json!(1));
+    assert_eq!(plan.at("/data/steps/completed"), json!(["1"]));
+    assert_eq!(plan.at("/data/commands/resume"), json!(format!("piton resume {id}")));
+    let context = json(&stage, &["context", &id]).expect_code(0);
+    assert_eq!(context.at("/data/context/agent_context/working_folder"), Value::Null);
+    assert!(context.stdout.contains(&format!("/worktrees/{id}")), "{context}");
+}
+
+#[test]
+fn what_lies_in_the_worktree_of_a_session_is_no_run_of_the_project() {
+    let stage = Stage::new(FLOW);
+    let state = r#"{"feature_name": "x", "current_phase": 1, "current_step": 1, "last_execution": {"phase": 1, "step": 1,
+        "agent": "a", "status": "failed", "timestamp": "2026-01-31T11:00:00Z"}, "total_phases": 1}"#;
+    stage.sandbox.file(".worktree/x/.workflow-state.json", state);
+    stage.sandbox.git(["add", "--force", ".worktree"]);
+    stage.sandbox.commit("a state in git");
+    stage.run(&[]).0.expect_code(7);
+    let runs = json(&stage, &["list"]).expect_code(0).at("/data/runs");
+    let dialects: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["dialect"]).collect();
+    assert_eq!(dialects.len(), 2, "{runs:#}");
+    assert!(dialects.contains(&&json!("nine-step")) && dialects.contains(&&json!("script")), "{runs:#}");
+}
+
+#[test]
+fn a_person_can_record_what_became_of_a_step() {
+    let (stage, id) = failed();
+    let journal = stage.folder(&id).join("journal.jsonl");
+    let before = std::fs::read(&journal).unwrap();
+    let skipped = json(&stage, &["skip", "check", "--run", &id, "--reason", "checked by hand"]).expect_code(0);
+    assert_eq!(skipped.at("/data/next"), json!(format!("piton resume {id}")));
+    let after = std::fs::read(&journal).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len(), "only the end grows");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "3"]);
+}
+
+#[test]
+fn a_torn_record_is_set_aside_by_the_next_write() {
+    let (stage, id) = failed();
+    let journal = stage.folder(&id).join("journal.jsonl");
+    let whole = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, [&whole[..], b"{\"chain\":\"0123"].concat()).unwrap();
+    let plan = json(&stage, &["plan", &id]).expect_code(0);
+    assert_eq!(plan.findings(), ["interrupted-write"], "{plan}");
+    json(&stage, &["skip", "check", "--run", &id, "--reason", "r"]).expect_code(0);
+    let mended = std::fs::read(&journal).unwrap();
+    assert!(mended.starts_with(&whole));
+    assert!(!json(&stage, &["plan", &id]).findings().contains(&"interrupted-write".to_owned()));
+    let kept = stage.folder(&id).join("history/corrupt");
+    assert_eq!(kept.read_dir_utf8().unwrap().count(), 1, "what was cut off is kept");
+}
+
+#[test]
+fn every_record_is_a_checkpoint_that_can_be_gone_back_to() {
+    let (stage, id) = completed();
+    let history = json(&stage, &["history", &id]).expect_code(0).at("/data/checkpoints");
+    let finish = |step: &str| {
+        let found =
+            history.as_array().unwrap().iter().find(|one| one["replaced_by"] == "finish" && one["step"] == step);
+        found.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let refused = json(&stage, &["restore", &id, "--to", &finish("3")]).expect_code(9);
+    assert!(refused.stdout.contains("1 are done again: 3"), "{refused}");
+    json(&stage, &["restore", &id, "--to", &finish("3"), "--yes"]).expect_code(0);
+    let plan = json(&stage, &["plan", &id]).expect_code(0);
+    assert_eq!(plan.at("/data/next/0/step"), json!("3"));
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "2", "3", "3"]);
+    json(&stage, &["restore", &id, "--to", "999999", "--yes"]).expect_code(3);
+}
+
+#[test]
+fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed() {
+    let (stage, id) = completed();
+    let worktree = stage.worktree(&id);
+    let kept = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
+    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("1 commits of piton/{id} are not in main")));
+    stage.sandbox.git(["merge", "--quiet", &format!("piton/{id}")]);
+    std::fs::write(worktree.join("scratch"), "mine").unwrap();
+    let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
+    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 files"));
+    assert!(worktree.join("scratch").exists());
+    std::fs::remove_file(worktree.join("scratch")).unwrap();
+
+    let would = json(&stage, &["sessions", "clean", "--dry-run"]).expect_code(0);
+    assert_eq!((would.at("/data/dry_run"), would.at("/data/cleaned/0/id")), (json!(true), json!(id)));
+    json(&stage, &["sessions", "clean"]).expect_code(9);
+    stage.piton(["--format", "text", "sessions", "clean"]).stdin("y\n").run().expect_code(9);
+    assert!(worktree.is_dir() && stage.folder(&id).is_dir(), "nobody agreed");
+
+    let records = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0).at("/data/cleaned/0/records");
+    assert!(records.as_str().unwrap().ends_with(&format!("archive/{id}")), "{records}");
+    assert!(!worktree.exists());
+    assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]), "");
+    json(&stage, &["sessions"]).expect_code(3);
+    let home = worktree.parent().unwrap().parent().unwrap();
+    assert!(home.join("archive").join(&id).join("journal.jsonl").is_file(), "its records are kept");
+}
+
+#[test]
+fn what_is_not_over_is_never_put_away() {
+    let (stage, id) = failed();
+    let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
+    assert_eq!(kept.at("/data/kept/0/reason"), json!("it is failed"));
+    assert_eq!(
+        json(&stage, &["sessions", "clean", "--yes"]).at("/data"),
+        json!({"dry_run": false, "cleaned": [], "kept": []})
+    );
+    assert!(stage.folder(&id).is_dir());
+}
+
+#[test]
+fn an_unknown_session_and_a_way_out_are_not_found() {
+    let (stage, id) = failed();
+    let home = home_of(&stage, &id);
+    std::fs::create_dir_all(home.join("elsewhere")).unwrap();
+    std::fs::copy(stage.folder(&id).join("session.json"), home.join("elsewhere/session.json")).unwrap();
+    for name in ["session-none", "../elsewhere", "..", "sessions/../elsewhere", "-x", "/etc/passwd"] {
+        let output = stage.piton(["--format", "json", "sessions", "show", "--", name]).run();
+        assert_eq!(output.code, 3, "{name}\n{output}");
+        assert!(!output.stdout.contains("panicked"), "{output}");
+    }
+}
+
+fn home_of(stage: &Stage, id: &str) -> Utf8PathBuf {
+    stage.folder(id).parent().expect("the sandbox is ours").parent().expect("the sandbox is ours").to_owned()
+}
+
+#[test]
+fn a_link_among_the_sessions_is_no_session() {
+    let (stage, id) = failed();
+    let (home, planted) = (home_of(&stage, &id), stage.sandbox.top().join("tmp/planted"));
+    std::fs::rename(stage.folder(&id), &planted).unwrap();
+    symlink(&planted, home.join("sessions").join(&id)).unwrap();
+    json(&stage, &["sessions"]).expect_code(3);
+    json(&stage, &["plan", &id]).expect_code(3);
+    stage.resume(&id).expect_code(3);
+    assert_eq!(stage.executions(), ["1", "2"]);
+}
+
+#[test]
+fn a_header_that_is_a_link_out_of_the_home_is_not_read() {
+    let (stage, id) = failed();
+    let header = stage.folder(&id).join("session.json");
+    let planted = stage.outside("planted.json", &std::fs::read_to_string(&header).unwrap());
+    std::fs::remove_file(&header).unwrap();
+    symlink(&planted, &header).unwrap();
+    let row = json(&stage, &["sessions"]).expect_code(0).at("/data/sessions/0");
+    assert_eq!(row["status"], json!("unreadable"), "{row:#}");
+    assert_ne!(stage.resume(&id).code, 0);
+    assert_eq!(stage.executions(), ["1", "2"]);
+}
+
+#[test]
+fn the_session_of_another_user_is_named_and_never_run() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (stage, id) = failed();
+    std::os::unix::fs::chown(stage.folder(&id), Some(65_534), Some(65_534)).unwrap();
+    let list = json(&stage, &["list"]).expect_code(3);
+    assert!(list.stdout.contains("session-foreign"), "{list}");
+    json(&stage, &["plan", &id]).expect_code(3);
+    stage.resume(&id).expect_code(3);
+    assert_eq!(stage.executions(), ["1", "2"]);
+}
+
+#[test]
+fn a_repository_cannot_ship_a_session() {
+    let (stage, id) = failed();
+    for name in ["session.json", "journal.jsonl"] {
+        let bytes = std::fs::read(stage.folder(&id).join(name)).unwrap();
+        stage.sandbox.bytes(&format!("sessions/session-planted/{name}"), &bytes);
+    }
+    let sessions = json(&stage, &["sessions"]).at("/data/sessions");
+    assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions:#}");
+    json(&stage, &["plan", "session-planted"]).expect_code(3);
+}

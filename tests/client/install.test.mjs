@@ -1,0 +1,124 @@
+// The plugin as it is installed: from a folder and from git, with and without the program, and what is left when it goes.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import test from 'node:test';
+
+import { bash, model, saw, say } from './server.mjs';
+import { Stage, plugin, repository } from './stage.mjs';
+
+/** What a plugin costs in every session, in tokens as the client counts them; the README states it. */
+const COST = 500;
+const URL = 'https://git.example.test/piton.git';
+
+function onStage(name, play) {
+  test(name, { timeout: 180_000 }, async (context) => {
+    const stage = new Stage('install');
+    context.after(() => stage.close());
+    await play(stage, context);
+  });
+}
+
+/** Every file below a folder, relative to it. */
+function files(folder) {
+  const found = fs.readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  return found.map((entry) => path.relative(folder, path.join(entry.parentPath ?? entry.path, entry.name))).sort();
+}
+
+/** Makes a repository of the plugin that the client finds under an address, without a network. */
+function published(stage) {
+  const work = plugin(stage.folder('published'));
+  const options = { cwd: work, env: stage.environment() };
+  execFileSync('git', ['init', '--quiet', '--initial-branch=main'], options);
+  execFileSync('git', ['add', '--all'], options);
+  execFileSync('git', ['commit', '--quiet', '--message', 'release'], options);
+  fs.writeFileSync(path.join(stage.home, '.gitconfig'), `[url "${work}"]\n\tinsteadOf = ${URL}\n`);
+  return URL;
+}
+
+onStage('both manifests are valid, strictly', (stage) => {
+  const tree = plugin(stage.folder('tree'));
+  for (const target of [tree, path.join(tree, '.claude-plugin/plugin.json')]) {
+    const done = stage.claude('plugin', 'validate', '--strict', target);
+    assert.equal(done.code, 0, done.out + done.err);
+  }
+});
+
+onStage('from a folder: it loads without errors and costs little', (stage) => {
+  stage.install(plugin(stage.folder('a marketplace')));
+  const list = stage.claude('plugin', 'list');
+  assert.match(list.out, /piton@piton[\s\S]*enabled/);
+  assert.doesNotMatch(list.out, /error/i);
+  const details = stage.claude('plugin', 'details', 'piton');
+  assert.equal(details.code, 0, details.err);
+  const cost = Number(/~?([\d,.]+)\s*(?:tok|tokens)/.exec(details.out)?.[1].replaceAll(/[,.]/g, ''));
+  assert.ok(cost > 0 && cost <= COST, details.out);
+});
+
+onStage('from git: the skill answers to both names, piton is not asked for, and it goes without a trace', async (stage, context) => {
+  stage.install(published(stage)).build().example('nine-step');
+  const before = files(stage.project);
+  const service = await model((turn) => (turn.said.includes('"schema":"plan/1"') ? say('done') : bash('piton plan')));
+  context.after(() => service.close());
+  for (const name of ['/workflow-resume', '/piton:workflow-resume']) {
+    const done = await stage.session(service, name).ended;
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(done.result.permission_denials, [], name);
+    const [first, second] = service.turns.splice(0);
+    saw(first.said, /# Resume a run/);
+    saw(second.last, /"schema":"plan\/1"/);
+  }
+  const command = await stage.session(service, '/piton:status').ended;
+  assert.equal(command.code, 0, command.err);
+  saw(service.turns[0].said, /Run `piton status`/);
+
+  const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
+  assert.equal(gone.code, 0, gone.err);
+  assert.deepEqual(files(stage.project).filter((file) => !file.includes('.piton/')), before);
+  const home = files(stage.home).filter((file) => !/^(\.claude|\.claude\.json|\.cache\/piton)(\/|$|\.)/.test(file));
+  assert.deepEqual(home.filter((file) => !/^\.(gitconfig|cache\/claude|local\/share\/claude|npm)/.test(file)), []);
+});
+
+onStage('before the program is built the hooks are silent and the skill says what to do', async (stage, context) => {
+  stage.plugin = plugin(stage.folder('the plugin'));
+  stage.example('nine-step');
+  const service = await model((turn) => (turn.number === 0 ? bash('piton plan') : say('done')));
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(done.code, 0, done.err);
+  for (const hook of done.lines.filter((line) => line.subtype === 'hook_response')) {
+    assert.deepEqual([hook.exit_code, hook.stdout, hook.stderr], [0, '', ''], hook.hook_name);
+  }
+  saw(service.turns[1].last, /piton: not built yet; run: piton setup/);
+  assert.ok(!fs.existsSync(path.join(stage.home, '.cache/piton')) && !fs.existsSync(path.join(stage.project, '.piton')));
+});
+
+onStage('setup builds where hooks and the agent both look', async (stage, context) => {
+  stage.plugin = plugin(stage.folder('the plugin'));
+  stage.example('nine-step');
+  // A cargo that has the program already; the build itself is that of the release.
+  const tools = stage.folder('tools');
+  const cargo = [
+    '#!/bin/sh',
+    'while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2; shift; done',
+    `mkdir -p "$target/release" && cp '${process.env.PITON_PROGRAM}' "$target/release/piton"`,
+  ];
+  fs.writeFileSync(path.join(tools, 'cargo'), `${cargo.join('\n')}\n`, { mode: 0o755 });
+  const env = { PATH: `${tools}:/usr/local/bin:/usr/bin:/bin` };
+  const service = await model((turn) => (turn.number === 0 ? bash('piton setup') : say('done')));
+  context.after(() => service.close());
+  const first = await stage.session(service, '/piton:setup', { env }).ended;
+  assert.equal(first.code, 0, first.err);
+  saw(service.turns[1].last, /building version/, /"in_cache":true/);
+  const second = await stage.session(service, 'hello').ended;
+  const shown = second.lines.find((line) => line.hook_event === 'SessionStart' && line.stdout);
+  saw(shown?.stdout ?? '', /Piton: an interrupted run: user-auth/);
+});
+
+test('the tests run the client that the lock file names', () => {
+  const { version } = JSON.parse(fs.readFileSync(path.join(path.dirname(process.env.PITON_CLIENT), 'package.json')));
+  const { dependencies } = JSON.parse(fs.readFileSync(path.join(repository, 'tests/client/package.json')));
+  assert.equal(version, dependencies['@anthropic-ai/claude-code']);
+});

@@ -1,0 +1,130 @@
+// What cuts a run off, done to the real client, and what the next session is told.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import test from 'node:test';
+
+import { bash, fails, hangs, model, saw, say, textOf, use } from './server.mjs';
+import { Stage } from './stage.mjs';
+
+const STATE = '.worktree/user-auth/.workflow-state.json';
+
+/** Gives a test a project with the interrupted run of the nine-step example and a model that plays a script. */
+function scene(name, play) {
+  test(name, { timeout: 120_000 }, async (context) => {
+    const stage = new Stage('cut').load().example('nine-step');
+    context.after(() => stage.close());
+    const models = [];
+    context.after(() => models.forEach((one) => one.close()));
+    const plays = async (script) => {
+      models.push(await model(script));
+      return models.at(-1);
+    };
+    await play(stage, plays);
+  });
+}
+
+/** Waits for something that another process does. */
+async function until(what, holds) {
+  for (let tries = 0; tries < 600; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`it never came to this: ${what}`);
+}
+
+const isSubagent = (turn) => textOf(turn.messages[0]).includes('AGENT OF THE STEP');
+const cause = (stage) => stage.piton('plan').json.data.interruption.cause;
+
+/** Lets a session begin a step and then hang; returns its client in the middle of the step. */
+async function inTheMiddle(stage, plays, then = hangs()) {
+  const service = await plays((turn) => {
+    if (isSubagent(turn)) return hangs();
+    return [bash('piton begin 2:3 --agent backend-developer'), then][turn.number];
+  });
+  const session = stage.session(service, '/workflow-resume');
+  await until('the step is in progress', () => service.turns.length > 1);
+  assert.match(stage.read(STATE), /"in_progress"/);
+  return { ...session, service };
+}
+
+scene('a killed client is noticed, and the next session goes on', async (stage, plays) => {
+  const { child, ended } = await inTheMiddle(stage, plays);
+  const busy = stage.piton('begin', '2:3');
+  assert.equal(busy.code, 6, 'while the client lives, nobody else records');
+  child.kill('SIGKILL');
+  assert.equal((await ended).signal, 'SIGKILL');
+  assert.equal(cause(stage).kind, 'session_ended');
+
+  const service = await plays((turn) => {
+    return ['plan', 'resume --yes', 'begin 2:3', 'finish 2:3'].map((words) => bash(`piton ${words}`))[turn.number] ?? say('done');
+  });
+  const done = await stage.session(service, 'continue where I left off').ended;
+  assert.equal(done.code, 0, done.err);
+  const [first] = service.turns;
+  saw(first.said, /Piton keeps checkpoints of multi-step runs in this project/);
+  saw(first.said, /user-auth \(nine-step\): 13 of 20 steps done, next Phase 2: retry 2:3/);
+  saw(first.said, /cut off by: session ended \(the process that drove it is gone\)/);
+  const shown = done.lines.find((line) => line.hook_event === 'SessionStart' && line.stdout);
+  saw(shown.stdout, /Piton: an interrupted run: user-auth at Phase 2: retry 2:3/);
+});
+
+scene('a session that is taken up again finds its own run', async (stage, plays) => {
+  const { child, ended } = await inTheMiddle(stage, plays);
+  child.kill('SIGKILL');
+  await ended;
+  const service = await plays((turn) => (turn.number === 0 ? bash('piton finish 2:3 --summary written') : say('done')));
+  const done = await stage.session(service, 'go on', { more: ['--continue', '--allowedTools', 'Bash(piton:*)'] }).ended;
+  assert.equal(done.code, 0, done.err);
+  saw(service.turns[0].said, /cut off by: session ended/);
+  saw(service.turns[1].last, /2:3 is completed/);
+});
+
+scene('the second of two sessions is refused', async (stage, plays) => {
+  const { child, ended } = await inTheMiddle(stage, plays);
+  const service = await plays((turn) => [bash('piton plan'), bash('piton finish 2:3')][turn.number] ?? say('done'));
+  const second = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(second.code, 0, second.err);
+  assert.doesNotMatch(service.turns[0].said, /These are interrupted/, 'a run that is driven is not announced');
+  saw(service.turns[1].last, /"verdict":"blocked"/);
+  saw(service.turns[1].last, /another process is driving this run/);
+  saw(service.turns[2].last, /another process is driving this run/);
+  child.kill('SIGKILL');
+  await ended;
+});
+
+scene('a subagent that never comes back is named', async (stage, plays) => {
+  const agent = use('Agent', { description: 'step 2:3', prompt: 'AGENT OF THE STEP', subagent_type: 'general-purpose' });
+  const { child, ended, service } = await inTheMiddle(stage, plays, agent);
+  await until('the subagent is at work', () => service.turns.some(isSubagent));
+  child.kill('SIGKILL');
+  await ended;
+  assert.deepEqual(
+    { kind: cause(stage).kind, detail: cause(stage).detail },
+    { kind: 'agent_lost', detail: 'the session ended while the agent general-purpose was at work' },
+  );
+});
+
+scene('a usage limit is told apart and frees the run', async (stage, plays) => {
+  const { ended } = await inTheMiddle(stage, plays, fails(429, 'rate_limit_error'));
+  await ended;
+  assert.equal(cause(stage).kind, 'limit');
+  assert.equal(stage.piton('begin', '2:3').code, 0, 'anybody may take it over');
+});
+
+scene('after a compaction the context of the step comes back', async (stage, plays) => {
+  const service = await plays((turn) => (turn.number === 0 ? bash('piton begin 2:3') : say('a word')));
+  const first = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(first.code, 0, first.err);
+  const compacts = await plays(() => say('<summary>nothing of any use</summary>'));
+  const second = await stage.session(compacts, '/compact', { more: ['--continue'] }).ended;
+  assert.equal(second.code, 0, second.err);
+  const answers = second.lines.filter((line) => line.hook_event === 'SessionStart' && line.stdout);
+  const after = answers.map((line) => JSON.parse(line.stdout).hookSpecificOutput.additionalContext).join('\n');
+  saw(after, /The conversation was compacted while a run that piton records was open/);
+  saw(after, /the password check is not constant-time/);
+  const logs = path.join(stage.project, '.piton/sessions');
+  const [log] = fs.readdirSync(logs);
+  assert.match(fs.readFileSync(path.join(logs, log), 'utf8'), /"event":"compact","trigger":"manual","steps":\["2:3"\]/);
+});

@@ -1,0 +1,69 @@
+// The whole story, once per dialect: interrupted, noticed, resumed by the skill, handed to an agent, recorded, next step.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { bash, model, saw, say, textOf, use } from './server.mjs';
+import { Stage } from './stage.mjs';
+
+const STORIES = [
+  { example: 'nine-step', run: 'user-auth', step: '2:3', next: '2:4', context: /the user name is not validated/ },
+  { example: 'ccw', run: 'WFS-user-auth', step: 'IMPL-002', next: 'IMPL-003', context: /IMPL-002/ },
+  { example: 'dotagent', flags: '--verdict APPROVED' },
+  // Its step declares an output, which this agent does not write.
+  { example: 'own-workflow', flags: '--force' },
+];
+
+for (const { example, ...story } of STORIES) {
+  test(`${example}: from the interruption to the next step`, { timeout: 120_000 }, async (context) => {
+    const stage = new Stage('story').load().example(example);
+    context.after(() => stage.close());
+    const { data } = stage.piton('plan').json;
+    const [first] = data.next;
+    const { step = first.step, run = data.run.id } = story;
+    assert.equal(first.step, step);
+
+    const agent = use('Agent', {
+      description: `step ${step}`,
+      prompt: `AGENT OF THE STEP\n${JSON.stringify(stage.piton('context', run, '--step', step).json.data)}`,
+      subagent_type: 'general-purpose',
+    });
+    // What a model does that keeps to the skill; each answer is checked below.
+    const plays = [
+      bash('piton plan'),
+      bash(`piton resume ${run} --yes`),
+      bash(`piton begin ${step} --run ${run}`),
+      agent,
+      bash(`piton finish ${step} --run ${run} --summary written ${story.flags ?? ''}`.trim()),
+      bash('piton plan'),
+    ];
+    const handed = [];
+    const main = [];
+    const service = await model((turn) => {
+      if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) {
+        handed.push(textOf(turn.messages[0]));
+        return say('the agent wrote it');
+      }
+      main.push(turn);
+      return plays[main.length - 1] ?? say('done');
+    });
+    context.after(() => service.close());
+    const done = await stage.session(service, '/workflow-resume').ended;
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(done.result.permission_denials, []);
+
+    const [noticed, planned, resumed, begun, back, finished, after] = main;
+    saw(noticed.said, /Piton keeps checkpoints/, new RegExp(`- ${run} \\(`), /# Resume a run/);
+    saw(planned.last, /"schema":"plan\/1"/, /"question":\{/);
+    saw(resumed.last, /"schema":"resume\/1"/);
+    saw(begun.last, /is in progress/);
+    assert.equal(handed.length, 1);
+    saw(handed[0], story.context ?? new RegExp(step));
+    saw(back.last, /the agent wrote it/);
+    saw(finished.last, /"schema":"checkpoint\/1"/, /is completed/);
+    saw(after.last, /"schema":"plan\/1"/);
+    const now = stage.piton('plan').json.data;
+    assert.ok(now.steps.completed.includes(step));
+    if (story.next) assert.equal(now.next[0].step, story.next);
+  });
+}

@@ -1,0 +1,95 @@
+// An interactive session, typed as a person types it, and what the screen shows.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import test from 'node:test';
+
+import { bash, model, saw, say, use } from './server.mjs';
+import { KEY, Stage } from './stage.mjs';
+
+const hasTmux = spawnSync('tmux', ['-V']).status === 0;
+
+class Terminal {
+  constructor(stage, service) {
+    this.socket = path.join(stage.folder('tmp'), 'tmux');
+    const environment = Object.entries(stage.environment(service)).map(([name, value]) => `${name}=${value}`);
+    const client = [process.env.PITON_CLIENT, '--plugin-dir', stage.plugin];
+    this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '140', '-y', '50', '-c', stage.project, 'env', '-i', ...environment, ...client);
+  }
+
+  tmux(...words) {
+    const done = spawnSync('tmux', ['-S', this.socket, ...words], { encoding: 'utf8', timeout: 10_000 });
+    return done.stdout;
+  }
+
+  screen() {
+    return this.tmux('capture-pane', '-p');
+  }
+
+  async shows(pattern) {
+    for (let tries = 0; tries < 300; tries++) {
+      if (pattern.test(this.screen())) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert.fail(`the screen never shows ${pattern}:\n${this.screen()}`);
+  }
+
+  type(text) {
+    this.tmux('send-keys', '-l', text);
+  }
+
+  press(...keys) {
+    this.tmux('send-keys', ...keys);
+  }
+
+  close() {
+    this.tmux('kill-server');
+  }
+}
+
+test('a person is told, types the name of the skill, and is asked', { timeout: 120_000, skip: !hasTmux && 'tmux is missing' }, async (context) => {
+  const stage = new Stage('terminal').load().example('nine-step');
+  const project = fs.realpathSync(stage.project);
+  const known = {
+    hasCompletedOnboarding: true,
+    theme: 'dark',
+    customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+    projects: { [project]: { hasTrustDialogAccepted: true } },
+  };
+  fs.writeFileSync(path.join(stage.home, '.claude.json'), JSON.stringify(known));
+  const question = {
+    question: 'Proceed with resume?',
+    header: 'Resume',
+    multiSelect: false,
+    options: [
+      { label: 'Yes, go on', description: 'at 2:3' },
+      { label: 'No', description: 'leave it as it is' },
+    ],
+  };
+  const plays = [bash('piton plan'), use('AskUserQuestion', { questions: [question] }), bash('piton resume user-auth --yes')];
+  const main = [];
+  const service = await model((turn) => {
+    main.push(turn);
+    return plays[main.length - 1] ?? say('The run goes on.');
+  });
+  const terminal = new Terminal(stage, service);
+  // In this order: the terminal is reached through the folder, and its client talks to the service.
+  context.after(() => {
+    terminal.close();
+    service.close();
+    return stage.close();
+  });
+
+  await terminal.shows(/Piton: an interrupted run: user-auth at Phase 2: return 2:3/);
+  terminal.type('/workflow-resume');
+  await terminal.shows(/\/(piton:)?workflow-resume/);
+  terminal.press('Enter');
+  await terminal.shows(/Proceed with resume\?[\s\S]*Yes, go on/);
+  assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
+  terminal.press('Enter');
+  await terminal.shows(/The run goes on\./);
+  saw(main.at(-1).last, /"schema":"resume\/1"/);
+  assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
+});
