@@ -321,8 +321,15 @@ impl Chooser<'_> {
     fn why_ready(&self, at: usize) -> String {
         let needs = self.ground.graph.depends_on(at);
         let id = |on: &usize| self.ground.run.steps[*on].id.as_str();
+        let is_skipped = |on: &&usize| self.ground.standing(**on) == Standing::Skipped;
         match needs {
+            [] if self.ground.standing(at) == Standing::Blocked => {
+                "the state says blocked and names nothing that it waits for".to_owned()
+            }
             [] => "it depends on nothing and has not been started".to_owned(),
+            _ if let Some(on) = needs.iter().find(is_skipped) => {
+                format!("{} was skipped and this has not been started", id(on))
+            }
             [one] => format!("{} is done and this has not been started", id(one)),
             many if many.len() <= 4 => {
                 format!("{} are done and this has not been started", many.iter().map(id).collect::<Vec<_>>().join(", "))
