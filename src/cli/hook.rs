@@ -73,7 +73,7 @@ pub(super) fn is_meant(words: impl Iterator<Item = OsString>) -> bool {
     let mut words = words.filter_map(|word| word.into_string().ok());
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--project" | "--format" | "--mode" | "--now" => drop(words.next()),
+            "--project" | "--format" | "--mode" | "--now" | "--prodigy-home" => drop(words.next()),
             option if option.starts_with('-') => {}
             verb => return verb == "hook",
         }
@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn the_verb_is_the_first_word_that_is_no_option() {
         let is_meant = |line: &str| is_meant(line.split(' ').map(Into::into));
-        for line in ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook"] {
+        for line in
+            ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook", "--prodigy-home x hook"]
+        {
             assert!(is_meant(line), "{line}");
         }
         for line in ["plan hook", "", "--project hook", "-v list"] {

@@ -321,8 +321,15 @@ impl Chooser<'_> {
     fn why_ready(&self, at: usize) -> String {
         let needs = self.ground.graph.depends_on(at);
         let id = |on: &usize| self.ground.run.steps[*on].id.as_str();
+        let is_skipped = |on: &&usize| self.ground.standing(**on) == Standing::Skipped;
         match needs {
+            [] if self.ground.standing(at) == Standing::Blocked => {
+                "the state says blocked and names nothing that it waits for".to_owned()
+            }
             [] => "it depends on nothing and has not been started".to_owned(),
+            _ if let Some(on) = needs.iter().find(is_skipped) => {
+                format!("{} was skipped and this has not been started", id(on))
+            }
             [one] => format!("{} is done and this has not been started", id(one)),
             many if many.len() <= 4 => {
                 format!("{} are done and this has not been started", many.iter().map(id).collect::<Vec<_>>().join(", "))
@@ -368,14 +375,17 @@ impl Chooser<'_> {
             return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
         }
         let mut ways = Vec::new();
-        if step.kind == StepKind::Review {
+        if !step.recorded {
+            ways.push("say so in the files that the step is read from".to_owned());
+        }
+        if step.kind == StepKind::Review && step.recorded {
             ways.push(format!("`{}` to let it be tried again", command::on_step_here("approve", &step.id, "")));
             ways.push(format!(
                 "`{}` to accept it as it is",
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
             ));
         }
-        if skip_refusal(step, self.ground.standing(at)).is_none() {
+        if step.recorded && skip_refusal(step, self.ground.standing(at)).is_none() {
             ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
         }
         ways.push("--force to try once more".to_owned());

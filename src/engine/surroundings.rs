@@ -54,7 +54,10 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
         findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
     } else if !found.is_git {
         let message = format!("{place} is not in a git repository: branch and commits were not checked");
-        findings.push(Finding::new(FindingCode::NotInGit, message));
+        let finding = Finding::new(FindingCode::NotInGit, message);
+        findings.push(run.workspace.worktree.iter().fold(finding, |finding, folder| {
+            finding.fix(format!("if it was moved: git worktree repair {}", quoted(folder.as_str())))
+        }));
     } else if let Some(expected) = &run.workspace.branch
         && found.branch.as_ref() != Some(expected)
     {

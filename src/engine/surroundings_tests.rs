@@ -135,7 +135,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
             "no git",
             Workspace { is_git: false, branch: None, dirty: None, ..workspace() },
             ".worktree/x is not in a git repository: branch and commits were not checked",
-            None,
+            Some("if it was moved: git worktree repair .worktree/x"),
             NotInGit,
             Verdict::Resume,
         ),

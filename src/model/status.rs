@@ -66,19 +66,18 @@ pub(crate) enum ReviewVerdict {
 impl ReviewVerdict {
     /// Reads the words of all reviewers, case, spaces, dashes and emoji aside; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let words: Vec<String> =
-            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        match words.join(" ").as_str() {
-            "approved" | "approve" | "pass" | "testing valid" | "valid" => Some(Self::Approved),
-            "approved with conditions"
-            | "approved with minor changes"
-            | "approved with minor corrections"
-            | "approved with minor issues"
-            | "approved with changes"
-            | "valid with caveats"
-            | "testing valid with caveats" => Some(Self::ApprovedWithConditions),
-            "needs revision" | "incomplete" | "testing incomplete" => Some(Self::NeedsRevision),
-            "rejected" | "reject" | "invalid" | "testing invalid" => Some(Self::Rejected),
+        let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        match letters.as_str() {
+            "approved" | "approve" | "pass" | "testingvalid" | "valid" => Some(Self::Approved),
+            "approvedwithconditions"
+            | "approvedwithminorchanges"
+            | "approvedwithminorcorrections"
+            | "approvedwithminorissues"
+            | "approvedwithchanges"
+            | "validwithcaveats"
+            | "testingvalidwithcaveats" => Some(Self::ApprovedWithConditions),
+            "needsrevision" | "incomplete" | "testingincomplete" => Some(Self::NeedsRevision),
+            "rejected" | "reject" | "invalid" | "testinginvalid" => Some(Self::Rejected),
             _ => None,
         }
     }
@@ -117,6 +116,7 @@ mod tests {
             ("Approved with Changes", Some(ApprovedWithConditions)),
             ("Valid with Caveats", Some(ApprovedWithConditions)),
             ("needs-revision", Some(NeedsRevision)),
+            ("NeedsRevision", Some(NeedsRevision)),
             ("Incomplete", Some(NeedsRevision)),
             ("Testing Incomplete", Some(NeedsRevision)),
             ("❌ Rejected", Some(Rejected)),

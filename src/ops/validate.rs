@@ -16,9 +16,11 @@ use super::world::Request;
 use super::world::World;
 use crate::dialect;
 use crate::dialect::script::spec;
+use crate::engine;
 use crate::model::Content;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Options;
 use crate::model::RelPath;
 use crate::model::Severity;
 use crate::schema;
@@ -59,6 +61,9 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
                     | FindingCode::PartUnreadable
                     | FindingCode::SessionUnreadable
                     | FindingCode::StatusUnknown
+                    | FindingCode::DuplicateId
+                    | FindingCode::DependencyCycle
+                    | FindingCode::DependencyDangling
             )
     };
     let valid = !findings.iter().any(invalid);
@@ -77,6 +82,7 @@ fn check_run(world: &World, opened: &Opened, files: &mut Vec<ValidatedFile>, fin
         false => format!("{}/", opened.files.root),
     };
     findings.extend(opened.loaded.findings.iter().cloned());
+    findings.extend(contradictions(world, opened));
     for (path, entry) in &opened.files.files {
         let (Some(name), Content::Bytes(bytes)) = (opened.dialect.schema_of(path), &entry.content) else { continue };
         let problems = against_schema(name, path, bytes);
@@ -88,6 +94,26 @@ fn check_run(world: &World, opened: &Opened, files: &mut Vec<ValidatedFile>, fin
         });
         findings.extend(problems);
     }
+}
+
+/// Returns where the steps of a run contradict each other or their witnesses: what only weighing them together shows.
+fn contradictions(world: &World, opened: &Opened) -> Vec<Finding> {
+    let Some(run) = &opened.loaded.run else { return Vec::new() };
+    let known = &opened.loaded.findings;
+    let evidence = world.evidence(opened, false);
+    let header = opened.header_at(run, String::new());
+    let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(world.clock.now));
+    let is_contradiction = |finding: &Finding| {
+        matches!(
+            finding.code,
+            FindingCode::DependencyCycle
+                | FindingCode::DependencyDangling
+                | FindingCode::StatusDrift
+                | FindingCode::StatusConflict
+                | FindingCode::StatusOptimistic
+        )
+    };
+    planned.findings.into_iter().filter(|finding| is_contradiction(finding) && !known.contains(finding)).collect()
 }
 
 fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {

@@ -13,6 +13,7 @@ use walkdir::WalkDir;
 use super::error::StoreError;
 use super::path::Root;
 use super::project::Project;
+use super::repository;
 use super::sessions::SessionHome;
 use super::stage;
 use crate::model::Listing;
@@ -106,7 +107,11 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .map(|root| Listing {
             root: root.clone(),
             config: Arc::clone(&project.config),
-            ..listing(Ground { root, worktrees: project.worktrees(), scope }, marks, scope.limits())
+            ..listing(
+                Ground { root, worktrees: project.worktrees(), common_dir: project.common_dir(), scope },
+                marks,
+                scope.limits(),
+            )
         })
         .collect()
 }
@@ -118,7 +123,7 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
 /// When it is not there.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
-    let ground = Ground { root: &root, worktrees: &[], scope: Scope::Whole };
+    let ground = Ground { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
     Ok(Listing { root: root.clone(), ..listing(ground, marks, Scope::Whole.limits()) })
 }
 
@@ -149,6 +154,7 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
 struct Ground<'a> {
     root: &'a Utf8Path,
     worktrees: &'a [Utf8PathBuf],
+    common_dir: Option<&'a Utf8Path>,
     scope: Scope<'a>,
 }
 
@@ -176,7 +182,7 @@ fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> 
 
 /// Returns `None` when there are more entries than allowed.
 fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
-    let Ground { root, worktrees, scope } = ground;
+    let Ground { root, scope, .. } = ground;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     // For each folder on the way down: how many entries there were before its content.
@@ -195,7 +201,7 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
         };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
-        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, worktrees) {
+        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, ground) {
             // Another repository: nothing of what is beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
@@ -233,9 +239,10 @@ fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
     relative(error.path().filter(|_| is_closed)?, root)
 }
 
-fn is_own_worktree(dot_git: &DirEntry, worktrees: &[Utf8PathBuf]) -> bool {
-    let top = dot_git.path().parent();
-    worktrees.iter().any(|worktree| Some(worktree.as_std_path()) == top)
+fn is_own_worktree(dot_git: &DirEntry, ground: Ground<'_>) -> bool {
+    let Some(top) = dot_git.path().parent().and_then(Utf8Path::from_path) else { return false };
+    ground.worktrees.iter().any(|worktree| worktree == top)
+        || repository::is_stray_worktree(top, ground.root, ground.common_dir)
 }
 
 fn is_special(found: &DirEntry) -> bool {

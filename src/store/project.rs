@@ -76,6 +76,11 @@ impl Project {
         self.git.is_some() || is_marked(&self.root)
     }
 
+    /// Returns what the repository's worktrees share.
+    pub(super) fn common_dir(&self) -> Option<&Utf8Path> {
+        self.git.as_ref().map(|git| git.common_dir.as_path())
+    }
+
     /// Returns the linked worktrees, absolute.
     pub(crate) fn worktrees(&self) -> &[Utf8PathBuf] {
         self.git.as_ref().map_or(&[], |git| &git.worktrees)

@@ -91,6 +91,27 @@ fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     worktrees
 }
 
+/// Tells whether a folder below `root` is a linked worktree of its repository to which git has lost the way: it was renamed, or
+/// the repository was moved or copied with it. What lies in it still belongs to the project.
+pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Option<&Utf8Path>) -> bool {
+    let text = read_text(&top.join(".git"), POINTER_LIMIT);
+    let Some(target) = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim) else {
+        return false;
+    };
+    let target = top.join(target);
+    let (Some(name), Some("worktrees")) = (target.file_name(), target.parent().and_then(Utf8Path::file_name)) else {
+        return false;
+    };
+    let Ok(found) = target.canonicalize_utf8() else { return true };
+    let Some(admin) = common_dir.map(|common| common.join("worktrees").join(name)) else { return false };
+    let recorded = read_text(&admin.join("gitdir"), POINTER_LIMIT).map(|path| admin.join(path.trim()));
+    if admin.canonicalize_utf8().is_ok_and(|admin| admin == found) {
+        return !recorded.is_some_and(|dot_git| dot_git.exists());
+    }
+    let place = top.strip_prefix(root).map(|below| below.join(".git"));
+    place.is_ok_and(|place| recorded.is_some_and(|dot_git| dot_git.ends_with(place)))
+}
+
 fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
     String::from_utf8(platform::read_own(path.as_std_path(), limit).ok()??).ok()
 }
@@ -108,9 +129,10 @@ pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
     Some(Head { branch, sha })
 }
 
-/// Does the same for a folder anywhere in a worktree.
+/// Does the same for a folder anywhere in a worktree. One whose way to its repository is broken has no HEAD: that of the
+/// repository around it is another's.
 pub(super) fn head_above(folder: &Utf8Path) -> Option<Head> {
-    folder.ancestors().find(|top| git_dir(top).is_some()).and_then(head)
+    folder.ancestors().find(|top| git_dir(top).is_some() || top.join(".git").is_file()).and_then(head)
 }
 
 /// Tells whether the repository of a worktree has a branch; `None` outside of git or for a name no branch can have.

@@ -3,6 +3,8 @@ use camino::Utf8PathBuf;
 use super::GitPaths;
 use super::branch_exists;
 use super::head;
+use super::head_above;
+use super::is_stray_worktree;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::testing::Scratch;
@@ -153,4 +155,36 @@ fn a_configuration_below_the_top_makes_a_project_of_its_own() {
     assert_eq!(project.root, scratch.root.join("main/examples/one"));
     assert_eq!(project.config.limits.attempts, 9);
     assert_eq!(open(&linked).root, scratch.root.join("main"));
+}
+
+#[test]
+fn a_worktree_is_stray_where_only_the_way_to_it_is_lost() {
+    let (scratch, linked) = repository();
+    let main = scratch.root.join("main");
+    let common = main.join(".git");
+    let is_stray = |top: &str| is_stray_worktree(&main.join(top), &main, Some(&common));
+    assert!(!is_stray(".worktree/feature"), "git knows where it is");
+    let here = format!("gitdir: {common}/worktrees/feature\n");
+    scratch.write("main/twin/.git", &here);
+    assert!(!is_stray("twin"), "a copy beside the one that git knows is not it");
+    std::fs::rename(&linked, main.join(".worktree/renamed")).unwrap();
+    assert!(is_stray(".worktree/renamed"));
+    for (pointer, expected) in [
+        ("gitdir: /nowhere/.git/worktrees/feature\n", true),
+        ("gitdir: ../.git/modules/feature\n", false),
+        ("gitdir: /nowhere/.git/modules/feature\n", false),
+        ("worktrees/feature", false),
+        ("", false),
+    ] {
+        scratch.write("main/other/.git", pointer);
+        assert_eq!(is_stray("other"), expected, "{pointer}");
+    }
+    scratch.write("main/other/.git", "gitdir: /nowhere/.git/worktrees/feature\n");
+    assert_eq!(head_above(&main.join("other")), None, "the repository around it is not its own");
+    scratch.write("elsewhere/.git/worktrees/feature/HEAD", "ref: refs/heads/main\n");
+    let foreign = format!("gitdir: {}/elsewhere/.git/worktrees/feature\n", scratch.root);
+    scratch.write("main/.worktree/foreign/.git", &foreign);
+    assert!(!is_stray(".worktree/foreign"), "another repository's, under another path");
+    scratch.write("main/.worktree/feature/.git", &foreign);
+    assert!(is_stray(".worktree/feature"), "the project was copied from there");
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::projects;
 use super::projects::NINE_STEP;
+use crate::support;
 use crate::support::NOW;
 use crate::support::Output;
 use crate::support::Sandbox;
@@ -296,9 +297,53 @@ fn a_link_in_place_of_the_logs_is_not_followed() {
     assert!(sandbox.read(NINE_STEP).contains("in_progress"));
 }
 
+#[test]
+fn an_epic_and_a_session_of_run_are_announced_too() {
+    let sandbox = Sandbox::with_git();
+    for path in [".aios/epic-7-state.yaml", "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml"] {
+        sandbox.file(path, &support::read(&support::repository().join("examples/aios").join(path)));
+    }
+    sandbox.file("fails.yaml", "- shell: echo one\n- {id: two, shell: exit 3}\n");
+    sandbox.commit("a workflow");
+    sandbox.piton(["run", "fails.yaml"]).run().expect_code(7);
+    let (person, agent) = starts(&sandbox, "s", "startup");
+    assert!(person.starts_with("Piton: 2 interrupted runs, the newest: session-"), "{person}");
+    assert!(
+        agent.contains("- epic-7 (aios): 1 of 6 steps done, next wave-1: retry 7.2 (Change quantities)"),
+        "{agent}"
+    );
+    assert!(agent.contains(" (script): 1 of 2 steps done, next retry two (exit 3)"), "{agent}");
+}
+
+#[test]
+fn a_prompt_is_a_sign_of_life_and_the_owner_is_on_record() {
+    let sandbox = projects::nine_step();
+    starts(&sandbox, "s", "startup");
+    sandbox.piton(["begin", "2:3"]).session("s").run().expect_code(0);
+    let lease = || sandbox.read_json(".worktree/user-auth/.piton/lease.json");
+    let begun = lease();
+    assert_eq!(begun["heartbeat"], NOW);
+    let later = "2026-01-31T12:25:00Z";
+    let prompt = input(&sandbox, "s", json!({"prompt": "and?"}));
+    let output = sandbox.piton(["hook", "prompt"]).session("s").now(later).stdin(prompt).run();
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
+    let now = lease();
+    assert_eq!(now["heartbeat"], later);
+    assert!(begun["pid"].is_u64() && !begun["process_start"].is_null(), "{begun}");
+    assert_eq!((&now["pid"], &now["process_start"]), (&begun["pid"], &begun["process_start"]));
+}
+
+#[test]
+fn no_more_is_taken_in_than_an_event_may_hold() {
+    let sandbox = projects::nine_step();
+    let piped = format!("head -c 67108864 /dev/zero 2>/dev/null | '{}' hook session-start", program());
+    let output = sandbox.tool("sh", ["-c", &piped]).env("PATH", "/usr/bin:/bin").run();
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
+}
+
 /// Returns the only log there is.
 fn log_of(sandbox: &Sandbox) -> String {
     let logs: Vec<_> = sandbox.root().join(".piton/sessions").read_dir_utf8().expect("a log").flatten().collect();
     assert_eq!(logs.len(), 1);
-    crate::support::read(logs[0].path())
+    support::read(logs[0].path())
 }

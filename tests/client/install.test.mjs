@@ -27,6 +27,13 @@ function files(folder) {
   return found.map((entry) => path.relative(folder, path.join(entry.parentPath ?? entry.path, entry.name))).sort();
 }
 
+/** Every file of a project with its bytes, but for the notes of piton. */
+function contents(folder) {
+  const own = (file) => file.split(path.sep).includes('.piton');
+  const kept = files(folder).filter((file) => !own(file));
+  return Object.fromEntries(kept.map((file) => [file, fs.readFileSync(path.join(folder, file), 'latin1')]));
+}
+
 /** Makes a repository of the plugin that the client finds under an address, without a network. */
 function published(stage) {
   const work = plugin(stage.folder('published'));
@@ -59,7 +66,9 @@ onStage('from a folder: it loads without errors and costs little', (stage) => {
 
 onStage('from git: the skill answers to both names, piton is not asked for, and it goes without a trace', async (stage, context) => {
   stage.install(published(stage)).build().example('nine-step');
-  const before = files(stage.project);
+  stage.git('add', '--all');
+  stage.git('commit', '--quiet', '--message', 'a project');
+  const before = contents(stage.project);
   const service = await model((turn) => (turn.said.includes('"schema":"plan/1"') ? say('done') : bash('piton plan')));
   context.after(() => service.close());
   for (const name of ['/workflow-resume', '/piton:workflow-resume']) {
@@ -76,9 +85,14 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
 
   const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
   assert.equal(gone.code, 0, gone.err);
-  assert.deepEqual(files(stage.project).filter((file) => !file.includes('.piton/')), before);
-  const home = files(stage.home).filter((file) => !/^(\.claude|\.claude\.json|\.cache\/piton)(\/|$|\.)/.test(file));
-  assert.deepEqual(home.filter((file) => !/^\.(gitconfig|cache\/claude|local\/share\/claude|npm)/.test(file)), []);
+  assert.ok(fs.existsSync(path.join(stage.project, '.piton/sessions')), 'the hooks were at work');
+  assert.deepEqual(contents(stage.project), before);
+  assert.equal(stage.git('status', '--porcelain'), '', 'git sees nothing of piton');
+  // `.gitconfig` is of this test, the rest is the client's own.
+  const known = /^(\.claude\/|\.claude\.json|\.cache\/claude|\.local\/share\/claude|\.cache\/piton\/|\.gitconfig$)/;
+  assert.deepEqual(files(stage.home).filter((file) => !known.test(file)), []);
+  const left = files(path.join(stage.home, '.claude/plugins')).filter((file) => /data\/.*piton/.test(file));
+  assert.deepEqual(left, [], 'nothing is kept in the data of plugins');
 });
 
 onStage('before the program is built the hooks are silent and the skill says what to do', async (stage, context) => {

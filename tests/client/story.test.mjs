@@ -1,6 +1,8 @@
 // The whole story, once per dialect: interrupted, noticed, resumed by the skill, handed to an agent, recorded, next step.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import test from 'node:test';
 
 import { bash, model, saw, say, textOf, use } from './server.mjs';
@@ -10,6 +12,7 @@ const STORIES = [
   { example: 'nine-step', run: 'user-auth', step: '2:3', next: '2:4', context: /the user name is not validated/ },
   { example: 'ccw', run: 'WFS-user-auth', step: 'IMPL-002', next: 'IMPL-003', context: /IMPL-002/ },
   { example: 'dotagent', flags: '--verdict APPROVED' },
+  { example: 'aios', run: 'epic-7', step: '7.2', next: 'gate-1', context: /A quantity of zero removes the line/ },
   // Its step declares an output, which this agent does not write.
   { example: 'own-workflow', flags: '--force' },
 ];
@@ -67,3 +70,29 @@ for (const { example, ...story } of STORIES) {
     if (story.next) assert.equal(now.next[0].step, story.next);
   });
 }
+
+test('script: a session that failed is noticed and goes on to its end', { timeout: 120_000 }, async (context) => {
+  const stage = new Stage('story').load().example('script');
+  context.after(() => stage.close());
+  stage.git('add', '--all');
+  stage.git('commit', '--quiet', '--message', 'a release');
+  assert.equal(stage.piton('run', 'release.yaml').code, 7);
+  const { run, next } = stage.piton('plan').json.data;
+  assert.equal(next[0].step, 'notes');
+  // What the person mends meanwhile.
+  fs.writeFileSync(path.join(run.root, run.worktree, 'notes.md'), 'faster\n');
+
+  const plays = ['plan', `resume ${run.id}`, `sessions show ${run.id}`].map((words) => bash(`piton ${words}`));
+  const service = await model((turn) => plays[turn.number] ?? say('done'));
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.result.permission_denials, []);
+
+  const [noticed, planned, resumed, shown] = service.turns;
+  saw(noticed.said, new RegExp(`- ${run.id} \\(script\\): 2 of 5 steps done, next retry notes`), /# Resume a run/);
+  saw(planned.last, /"schema":"plan\/1"/, /"question":\{/);
+  saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
+  saw(shown.last, /"status":"completed"/);
+  assert.equal(stage.git('log', '--format=%s'), 'a release', 'nobody agreed to a merge');
+});

@@ -40,8 +40,10 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
         comparison(page, plan);
         dependencies(page, plan, &report.run);
     }
+    // Of a run with nothing in it, the notes are the answer.
+    let tells_all = page.verbose || plan.verdict == Verdict::Nothing;
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|finding| page.verbose || finding.severity != Severity::Info);
+        findings.iter().partition(|finding| tells_all || finding.severity != Severity::Info);
     if !shown.is_empty() {
         page.text.end().bold("Findings").end();
         let shown: Vec<Finding> = shown.into_iter().cloned().collect();

@@ -7,6 +7,8 @@ use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
 use super::raw;
+use super::rules;
+use super::rules::Word;
 use super::session::Session;
 use super::task;
 use super::task::Place;
@@ -94,7 +96,8 @@ impl<'a> Book<'a> {
             .tasks
             .iter()
             .zip(&self.mentions)
-            .filter(|(_, mention)| mention.is_none())
+            // A group stands in the list as a line without a box (ccw.md B5).
+            .filter(|(task, mention)| mention.is_none() && rules::word(task.value()) != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {

@@ -55,14 +55,14 @@ impl<'a> Draft<'a> {
             Place::Unreadable { path } => (path.clone(), String::new()),
         };
         let tape = self.book.tasks[at].tape.clone();
-        let document = self.document(&path)?;
+        let document = self.document(&path, &base)?;
         Ok(Some(TaskDraft { document, base, tape }))
     }
 
     /// Opens the session file.
     pub(super) fn session(&mut self) -> Result<&mut Document, EditError> {
         let path = self.book.layout.session.clone();
-        self.document(&path)
+        self.document(&path, "")
     }
 
     /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
@@ -80,7 +80,8 @@ impl<'a> Draft<'a> {
         self.ticks.extend(mention.and_then(|mention| mention.at));
     }
 
-    fn document(&mut self, path: &RelPath) -> Result<&mut Document, EditError> {
+    /// Opens a JSON file with an object at `base`.
+    fn document(&mut self, path: &RelPath, base: &str) -> Result<&mut Document, EditError> {
         if let Some(at) = self.documents.iter().position(|(known, _)| known == path) {
             return Ok(&mut self.documents[at].1);
         }
@@ -94,7 +95,7 @@ impl<'a> Draft<'a> {
         };
         let parsed = Document::parse(bytes)
             .map_err(|error| unreadable(format!("line {}, column {}: {}", error.line, error.column, error.message)))?;
-        if !parsed.value().is_object() {
+        if !parsed.value().pointer(base).is_some_and(Value::is_object) {
             return Err(unreadable("it holds no JSON object".to_owned()));
         }
         self.documents.push((path.clone(), parsed));
@@ -151,6 +152,13 @@ impl TaskDraft<'_> {
         if self.value().get("status").is_some_and(|status| status.is(word)) {
             return Ok(());
         }
+        self.set("/status", &json!(word))?;
+        self.enter_history(word, at, note);
+        Ok(())
+    }
+
+    /// Appends an entry to `status_history`, from the status that the task had.
+    pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) {
         let mut entry = json!({
             "from": self.value().get("status").map_or(Value::Null, Json::to_value),
             "to": word,
@@ -159,7 +167,6 @@ impl TaskDraft<'_> {
         if let (Some(note), Some(fields)) = (note, entry.as_object_mut()) {
             fields.insert("note".to_owned(), json!(note));
         }
-        self.set("/status", &json!(word))?;
         let history = format!("{}/status_history", self.base);
         match self.value().get("status_history") {
             Some(recorded) if recorded.is_null() => self.document.set(&history, &json!([entry])),
@@ -167,7 +174,6 @@ impl TaskDraft<'_> {
             Some(recorded) if !recorded.is_array() => true,
             Some(_) | None => self.document.push(&history, &entry),
         };
-        Ok(())
     }
 
     pub(super) fn set_execution(&mut self, key: &str, value: &Value) {

@@ -102,7 +102,15 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u3
 }
 
 fn error(task: Json<'_>, entries: &[Entry], status: Status) -> Option<String> {
-    let told = ["/execution/error", "/result/error", "/error", "/execution/interruption_reason"];
+    let told = [
+        "/execution/error",
+        "/execution/error/message",
+        "/result/error",
+        "/result/error/message",
+        "/error",
+        "/error/message",
+        "/execution/interruption_reason",
+    ];
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed));
     let result = || raw::text(raw::at(task, "/result")).filter(|_| status == Status::Failed);
     let open = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);

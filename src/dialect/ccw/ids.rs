@@ -73,6 +73,23 @@ pub(super) fn leading_token(text: &str) -> &str {
     text[..end].trim_end_matches(['-', '_', '.'])
 }
 
+/// Takes a text apart that may list several tasks: `IMPL-1 and IMPL-2`. What stands in brackets is a remark.
+pub(super) fn pieces(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let mut told = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '(' | '（' => depth += 1,
+            ')' | '）' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => told.push(c),
+            _ => {}
+        }
+    }
+    let words = [" and ", " or ", " 和 "].iter().fold(told, |told, word| told.replace(word, ","));
+    let pieces = words.split([',', ';', '/', '&', '+', '、', '，']).map(str::trim);
+    pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+}
+
 /// Tells whether a token has the shape of a task id: a word, a dash, a number (`IMPL-001`, `TEST-2.1`, `impl-1.2-docs`,
 /// `IMPL-FE-3`). Words of prose such as `utf-8` are not: a word in small letters has to be one that CCW uses.
 pub(super) fn is_task_shaped(token: &str) -> bool {

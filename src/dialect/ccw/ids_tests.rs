@@ -4,6 +4,7 @@ use super::is_safe;
 use super::is_task_shaped;
 use super::loose;
 use super::named_in;
+use super::pieces;
 
 fn index(ids: &[&str]) -> Index {
     let mut index = Index::default();
@@ -100,4 +101,18 @@ fn summaries_name_the_task_they_begin_with() {
 fn ancestors_come_nearest_first() {
     assert_eq!(ancestors("IMPL-001.02.3"), ["impl-1.2", "impl-1"]);
     assert!(ancestors("IMPL-1").is_empty());
+}
+
+#[test]
+fn a_text_that_lists_tasks_is_taken_apart() {
+    for (text, expected) in [
+        ("IMPL-1", vec!["IMPL-1"]),
+        ("IMPL-1 and IMPL-2", vec!["IMPL-1", "IMPL-2"]),
+        ("IMPL-1 (schema, views), IMPL-2/IMPL-3", vec!["IMPL-1", "IMPL-2", "IMPL-3"]),
+        ("IMPL-1、IMPL-2（第二）", vec!["IMPL-1", "IMPL-2"]),
+        ("design and build", vec!["design", "build"]),
+        (")(", vec![]),
+    ] {
+        assert_eq!(pieces(text), expected, "{text}");
+    }
 }

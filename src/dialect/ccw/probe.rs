@@ -27,6 +27,8 @@ use crate::model::RelPath;
 
 /// Look-alikes that are reported; more of them tell nothing new.
 const LOOK_ALIKES: usize = 20;
+/// Links that are reported.
+const LINKS: usize = 20;
 
 /// Tells whether a path is that of a session file in a place where sessions are.
 pub(super) fn is_session_file(path: &str) -> bool {
@@ -114,12 +116,31 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     let mut probed = survey.conclude();
+    probed.findings.extend(listing.entries.iter().filter(|entry| hides_sessions(entry)).take(LINKS).map(unseen));
     let is_home = |entry: &&ListingEntry| entry.is_dir && entry.path.name() == WORKFLOW;
     if let (true, Some(home)) = (probed.candidates.is_empty(), listing.entries.iter().find(is_home)) {
         let finding = Finding::new(FindingCode::NoRunHere, notices::NO_SESSION).at(&home.path);
         probed.findings.push(finding.fix(notices::NO_SESSION_FIX));
     }
     probed
+}
+
+/// Tells whether sessions would lie here, and it is a link: no folder is entered through one.
+fn hides_sessions(entry: &ListingEntry) -> bool {
+    let path = entry.path.as_str();
+    let is_home = entry.path.name() == WORKFLOW;
+    let is_area = |place: &Place<'_>| {
+        place.rest.is_empty() && ["active", "sessions", "archives"].contains(&entry.path.name()) && place.area.is_none()
+    };
+    let is_session = |place: &Place<'_>| place.rest.is_empty() && has_session_name(entry.path.name());
+    !entry.is_dir && (is_home || Place::of(path).is_some_and(|place| is_area(&place) || is_session(&place)))
+}
+
+fn unseen(entry: &ListingEntry) -> Finding {
+    let message =
+        format!("{} is a link or no folder; links are not followed, and sessions behind it are not seen", entry.path);
+    let fix = "name the project that the folder itself lies in: piton --project DIR list";
+    Finding::new(FindingCode::FolderClosed, message).at(&entry.path).fix(fix)
 }
 
 impl<'a> Survey<'a> {

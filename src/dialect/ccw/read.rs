@@ -66,6 +66,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         book.tasks[at].tape = Tape::null();
     }
     report_lost_summaries(&steps, &mut findings);
+    report_groups(&steps, &mut findings);
     let (status, unknown) = book.session.status();
     // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
     let put_away = book.layout.is_archived() && book.session.is_stamped_archived();
@@ -184,6 +185,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
     let kind = if is_container { StepKind::Container } else { StepKind::Work };
     let mut report = |code, message: String| {
         let finding = Finding::new(code, message).on(&task.id);
+        let finding = if code == FindingCode::StatusUnknown { finding.fix(rules::CORRECT_WORD) } else { finding };
         findings.push(match &task.place {
             Place::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
             Place::Unreadable { path } => finding.at(path),
@@ -312,14 +314,18 @@ fn dependencies(
     findings: &mut Vec<Finding>,
 ) -> (Vec<StepId>, Vec<String>) {
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+    let find = |text: &str| {
+        let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
+        book.index.find_leading(text).or_else(owner)
+    };
     for dependency in task::dependencies(book.tasks[at].value()) {
-        let owner = || kinship.owners.get(&dependency.text.to_ascii_lowercase()).copied();
-        let found = book.index.find_leading(&dependency.text).or_else(owner);
-        match found.map(|found| book.tasks[found].id.clone()) {
-            Some(id) if depends_on.contains(&id) => {}
-            Some(id) => depends_on.push(id),
-            None if dependency.is_vague && !ids::is_task_shaped(&dependency.text) => ignored.push(dependency.text),
-            None => dangling.push(dependency.text),
+        for text in apart(&dependency.text, |text| book.index.find(text).is_some(), |text| find(text).is_some()) {
+            match find(&text).map(|found| book.tasks[found].id.clone()) {
+                Some(id) if depends_on.contains(&id) => {}
+                Some(id) => depends_on.push(id),
+                None if dependency.is_vague && !ids::is_task_shaped(&text) => ignored.push(text),
+                None => dangling.push(text),
+            }
         }
     }
     if !ignored.is_empty() {
@@ -329,6 +335,13 @@ fn dependencies(
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
     (depends_on, dangling)
+}
+
+/// Takes `IMPL-1 and IMPL-2` apart where every piece names a task, so that none of them is passed over.
+fn apart(text: &str, is_name: impl Fn(&str) -> bool, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+    let pieces = if is_name(text) { Vec::new() } else { ids::pieces(text) };
+    let names_one = |piece: &String| is_known(piece) || ids::is_task_shaped(ids::leading_token(piece));
+    if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }
 
 /// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.
@@ -343,6 +356,13 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             line: Some(mention.number),
         });
     }
+    let record = task::record_of_success(book.tasks[at].value());
+    witnesses.extend(record.map(|source| Witness {
+        source: source.to_owned(),
+        done: true,
+        file: book.tasks[at].place.path().cloned(),
+        line: None,
+    }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
         source: "summary".to_owned(),
@@ -423,6 +443,23 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     }
 }
 
+/// Reports groups that say completed over open tasks; the tasks decide (ccw.md B4, hierarchy rules).
+fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let groups = steps.iter().filter(|step| step.kind == StepKind::Container && step.status == Status::Completed);
+    for group in groups.filter(|group| !group.children.is_empty()) {
+        let name = Some(group.id.as_str());
+        let below = steps.iter().filter(|step| step.group.as_deref() == name && !is_over(step));
+        let open: Vec<&str> = below.map(|step| step.id.as_str()).collect();
+        if !open.is_empty() {
+            let message =
+                format!("{} says completed and its subtasks do not; they decide: {}", group.id, some_of(&open));
+            let finding = Finding::new(FindingCode::StatusOptimistic, message).on(&group.id);
+            findings.push(group.file.iter().fold(finding, |finding, file| finding.at(file)));
+        }
+    }
+}
+
 /// Reports where the session's own word and its tasks disagree; the word decides nothing (ccw.md B9).
 fn report_session(
     book: &Book<'_>,
@@ -433,6 +470,14 @@ fn report_session(
 ) {
     let path = &book.layout.session;
     let stale = |message: String| Finding::new(FindingCode::SessionStatusStale, message).at(path).pointer("/status");
+    if steps.is_empty() {
+        let message = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
+    }
+    if let Some(id) = book.session.unsafe_id() {
+        let message = format!("`{id}` cannot be used as the id of a session; the name of its folder is used");
+        findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/session_id"));
+    }
     if let Some(word) = unknown {
         findings.push(stale(format!("the session's status `{word}` is none that CCW knows; it counts as active")));
     }
@@ -456,10 +501,6 @@ fn report_session(
         let message = "the session has neither IMPL_PLAN.md nor plan.json";
         findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.plan));
     }
-    if steps.is_empty() {
-        let message = "the session has no tasks: no file in .task and none in a checklist";
-        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
-    }
     if work().count() > TASK_LIMIT {
         let message = format!("the session has {} tasks; CCW plans at most {TASK_LIMIT}", work().count());
         findings.push(Finding::new(FindingCode::TooManySteps, message).at(&book.layout.tasks));
@@ -468,7 +509,9 @@ fn report_session(
 
 fn state_files(book: &Book<'_>) -> Vec<RelPath> {
     let own = [&book.layout.session, &book.layout.todo];
-    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| *path != &book.layout.session);
+    // Several tasks may stand in one file.
+    let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
+    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| told.insert(path));
     own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }
 

@@ -21,6 +21,10 @@ pub(super) enum Word {
     Unknown(String),
 }
 
+/// What to do about a status that nobody knows.
+pub(super) const CORRECT_WORD: &str =
+    "correct the word in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
+
 /// Reads the status of a task or subtask.
 pub(super) fn word(task: Json<'_>) -> Word {
     let Some(said) = task.get("status") else { return Word::Missing };
@@ -59,12 +63,32 @@ pub(super) fn status(text: &str) -> Option<Status> {
 ///
 /// Anything less plain stays unknown: a wrong guess here would run work twice, or call it done.
 pub(super) fn meant(text: &str) -> Option<Status> {
-    match fold(text).as_str() {
-        "todo" | "to_do" | "not_started" => Some(Status::Pending),
-        "wip" | "doing" | "running" | "work_in_progress" => Some(Status::InProgress),
-        "done" | "complete" | "finished" => Some(Status::Completed),
+    let word = fold(&apart(text.trim_matches(|c: char| !c.is_alphanumeric())));
+    status(&word).or(match word.as_str() {
+        "todo" | "to_do" | "not_started" | "open" | "queued" | "ready" | "待处理" | "待办" | "待开始" | "待执行"
+        | "未开始" | "未着手" => Some(Status::Pending),
+        "wip" | "doing" | "running" | "started" | "work_in_progress" | "进行中" | "執行中" | "执行中" | "進行中" => {
+            Some(Status::InProgress)
+        }
+        "done" | "complete" | "finished" | "已完成" | "完成" | "完了" | "완료" => Some(Status::Completed),
+        "失败" | "已失败" | "失敗" => Some(Status::Failed),
+        "阻塞" | "已阻塞" | "被阻塞" => Some(Status::Blocked),
+        "跳过" | "已跳过" => Some(Status::Skipped),
+        "取消" | "已取消" => Some(Status::Cancelled),
         _ => None,
+    })
+}
+
+/// Parts the words of `inProgress`.
+fn apart(text: &str) -> String {
+    let mut parted = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_uppercase() && parted.ends_with(|before: char| before.is_ascii_lowercase()) {
+            parted.push('_');
+        }
+        parted.push(c);
     }
+    parted
 }
 
 pub(super) fn fold(text: &str) -> String {

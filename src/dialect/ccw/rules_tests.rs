@@ -37,6 +37,20 @@ fn the_union_of_all_statuses_is_read() {
     assert_eq!(word_of(&json!({"status": "Not Started"})), alias("Not Started", Status::Pending));
     assert_eq!(word_of(&json!({"status": "WIP"})), alias("WIP", Status::InProgress));
     assert_eq!(word_of(&json!({"status": "done"})), alias("done", Status::Completed));
+    for (text, status) in [
+        ("inProgress", Status::InProgress),
+        ("✅ completed", Status::Completed),
+        ("**Done**", Status::Completed),
+        ("已完成", Status::Completed),
+        ("⏳ 进行中", Status::InProgress),
+        ("待处理", Status::Pending),
+        ("失败", Status::Failed),
+    ] {
+        assert_eq!(word_of(&json!({"status": text})), alias(text, status));
+    }
+    for text in ["未完成", "completed?no", "blocked by IMPL-1", "needs_review", "🎉"] {
+        assert_eq!(word_of(&json!({"status": text})), Word::Unknown(text.to_owned()));
+    }
     assert_eq!(word_of(&json!({"status": "almost done"})), Word::Unknown("almost done".to_owned()));
     assert_eq!(word_of(&json!({"status": true})), Word::Unknown("true".to_owned()));
 }

@@ -1,5 +1,6 @@
 //! The session file, of which only `session_id` is ever needed (ccw.md B3).
 
+use super::ids;
 use super::layout::Layout;
 use super::raw;
 use super::rules;
@@ -82,7 +83,16 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn id(&self) -> Option<String> {
-        raw::first_text(self.value(), &["/session_id", "/id"]).map(|id| raw::line(&id))
+        self.told_id().filter(|id| ids::is_safe(id))
+    }
+
+    /// Returns the id that the file gives and nobody can use: it is a path, or longer than any id.
+    pub(super) fn unsafe_id(&self) -> Option<String> {
+        self.told_id().filter(|id| !ids::is_safe(id)).map(|id| raw::line(&id))
+    }
+
+    fn told_id(&self) -> Option<String> {
+        raw::first_text(self.value(), &["/session_id", "/id"]).map(|id| id.trim().to_owned())
     }
 
     /// Returns what the session is for; tools disagree about where that stands.

@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::ids;
 use super::layout::Layout;
 use super::raw;
+use super::rules;
+use super::rules::Word;
 use super::session::Session;
 use crate::dialect::json::Json;
 use crate::dialect::json::Kind;
@@ -21,6 +23,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
+use crate::model::Status;
 use crate::model::StepId;
 
 /// Is one task as found.
@@ -64,11 +67,16 @@ pub(super) fn read<'a>(files: &'a FileSet, layout: &Layout, session: &Session<'_
         }
     }
     found.sort_by_cached_key(|(path, _)| StepId::new(stem(path)));
+    let mut lists = Vec::new();
     for (path, entry) in &found {
-        tasks.read_file(path, entry);
+        tasks.read_file(path, entry, &mut lists);
     }
-    if found.is_empty() {
-        tasks.read_embedded(layout, session);
+    let is_alone = tasks.list.is_empty();
+    for (path, tape) in lists {
+        tasks.read_list(path, &tape, is_alone);
+    }
+    if tasks.list.is_empty() {
+        tasks.read_embedded(&layout.session, "/tasks", session.value().get("tasks"));
     }
     tasks.drop_duplicates();
     tasks
@@ -79,23 +87,24 @@ fn stem(path: &RelPath) -> &str {
 }
 
 impl<'a> Tasks<'a> {
-    fn read_file(&mut self, path: &RelPath, entry: &'a FileEntry) {
+    fn read_file<'p>(&mut self, path: &'p RelPath, entry: &'a FileEntry, lists: &mut Vec<(&'p RelPath, Tape<'a>)>) {
         let bytes = match &entry.content {
             Content::Bytes(bytes) => bytes,
             Content::NameOnly => return self.unreadable(path, "its content was not read", None),
             Content::Problem(problem) => return self.unreadable(path, &problem.to_string(), None),
         };
         match Tape::parse(bytes) {
+            Ok(tape) if listed(tape.root()).is_some() => lists.push((path, tape)),
             Ok(tape) if tape.root().is_object() => {
-                if is_index(tape.root()) {
-                    let message = "the file lists tasks and is none itself; it was left out";
-                    self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
-                    return;
-                }
                 let place = Place::File { path: path.clone(), pointer: String::new() };
                 self.add(path, stem(path), place, tape);
             }
             Ok(_) => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
+            Err(_) if ["tmp", "temp"].contains(&stem(path)) => {
+                // Agents of CCW write through a file of this name, and leave it when that fails (ccw.md B8.10, B8.12).
+                let message = "the file was left by a write that failed and is no task; it was left out";
+                self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
+            }
             Err(error) => {
                 self.unreadable(
                     path,
@@ -106,13 +115,26 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    fn read_embedded(&mut self, layout: &Layout, session: &Session<'_>) {
-        for (at, value) in raw::items(session.value().get("tasks")).enumerate() {
+    /// Reads a file that lists tasks, where no file describes a single one; else it is an index of those.
+    fn read_list(&mut self, path: &RelPath, tape: &Tape<'_>, is_alone: bool) {
+        let before = self.list.len();
+        if let Some((pointer, tasks)) = listed(tape.root()).filter(|_| is_alone) {
+            self.read_embedded(path, pointer, Some(tasks));
+        }
+        if self.list.len() == before {
+            let message = "the file lists tasks and is none itself; it was left out";
+            self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
+        }
+    }
+
+    /// Reads the tasks of an array that stands at `pointer` in a file.
+    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<Json<'_>>) {
+        for (at, value) in raw::items(tasks).enumerate() {
             if !value.is_object() || own_id(value).is_none() {
                 continue;
             }
-            let place = Place::File { path: layout.session.clone(), pointer: format!("/tasks/{at}") };
-            self.add(&layout.session, &format!("task-{}", at + 1), place, Tape::of(&value.to_value()));
+            let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
+            self.add(path, &format!("task-{}", at + 1), place, Tape::of(&value.to_value()));
         }
     }
 
@@ -212,10 +234,14 @@ fn own_id(value: Json<'_>) -> Option<String> {
     }
 }
 
-/// Tells whether an object among the task files is a list of tasks.
-fn is_index(value: Json<'_>) -> bool {
+/// Returns the list that a file among the task files is, with its pointer; of a task nothing.
+fn listed(value: Json<'_>) -> Option<(&'static str, Json<'_>)> {
+    if value.is_array() {
+        return raw::items(Some(value)).any(|item| own_id(item).is_some()).then_some(("", value));
+    }
     let has = |key: &str| value.get(key).is_some();
-    value.get("tasks").is_some_and(Json::is_array) && !has("id") && !has("task_id") && !has("title")
+    let tasks = value.get("tasks").filter(|tasks| tasks.is_array())?;
+    (!has("id") && !has("task_id") && !has("title")).then_some(("/tasks", tasks))
 }
 
 /// Is a dependency as written.
@@ -229,17 +255,12 @@ pub(super) struct Dependency {
 /// Collects the dependencies from all the places where they are written (ccw.md B4).
 pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
     let mut found = Vec::new();
-    for pointer in ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"] {
-        collect(raw::at(task, pointer), false, &mut found);
-    }
-    for pointer in ["/dependencies", "/relations/dependencies", "/context/dependencies"] {
+    let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
+    let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
+    for pointer in strict.into_iter().chain(vague) {
         match raw::at(task, pointer) {
-            Some(object) if object.is_object() => {
-                for key in ["depends_on", "upstream", "requires", "blocked_by", "tasks"] {
-                    collect(object.get(key), false, &mut found);
-                }
-            }
-            other => collect(other, true, &mut found),
+            Some(object) if object.is_object() => collect_object(object, &mut found),
+            other => collect(other, vague.contains(&pointer), &mut found),
         }
     }
     let mut unique: Vec<Dependency> = Vec::new();
@@ -251,21 +272,46 @@ pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
     unique
 }
 
-fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>) {
-    let mut add = |text: &str| {
-        let text = raw::line(text);
-        let is_none = ["", "none", "null", "n/a", "-", "无"].contains(&text.to_lowercase().as_str());
-        if !is_none {
-            found.push(Dependency { text, is_vague });
+/// Collects from an object: lists under the names in use, else its keys are what it depends on (`{"IMPL-1": "for the API"}`).
+fn collect_object(object: Json<'_>, found: &mut Vec<Dependency>) {
+    let lists = ["depends_on", "upstream", "requires", "blocked_by", "tasks"];
+    let others = ["blocks", "downstream", "dependents", "required_by"];
+    for key in lists {
+        collect(object.get(key), false, found);
+    }
+    if lists.iter().chain(&others).all(|key| object.get(key).is_none()) {
+        for name in object.members().take(raw::LIST_LIMIT).filter_map(|(name, _)| raw::text(Some(name))) {
+            collect_text(&name, true, found);
         }
-    };
+    }
+}
+
+fn collect_text(text: &str, is_vague: bool, found: &mut Vec<Dependency>) {
+    let text = raw::line(text);
+    let is_none = ["", "none", "null", "n/a", "-", "无"].contains(&text.to_lowercase().as_str());
+    if !is_none {
+        found.push(Dependency { text, is_vague });
+    }
+}
+
+fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>) {
+    let mut add = |text: &str| collect_text(text, is_vague, found);
     let Some(value) = value else { return };
     match value.kind() {
         Kind::String(text) => text.split([',', ';', '\n']).for_each(add),
         Kind::Array => {
-            for item in value.items().take(raw::LIST_LIMIT) {
-                let named = ["/id", "/task_id", "/task", "/depends_on"];
-                let text = if item.is_object() { raw::first_text(item, &named) } else { raw::text(Some(item)) };
+            let flat = value.items().flat_map(|item| {
+                let inner = item.is_array().then(|| item.items());
+                std::iter::once(item).filter(|item| !item.is_array()).chain(inner.into_iter().flatten())
+            });
+            for item in flat.take(raw::LIST_LIMIT) {
+                let named = ["/id", "/task_id", "/task", "/depends_on", "/task/id", "/ref", "/name", "/title"];
+                let text = if item.is_object() || item.is_array() {
+                    // What nobody can read is a dependency that nobody can meet.
+                    Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(item.literal())))
+                } else {
+                    raw::text(Some(item))
+                };
                 if let Some(text) = text {
                     add(&text);
                 }
@@ -273,6 +319,31 @@ fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>)
         }
         Kind::Number(number) => add(&number.to_string()),
         Kind::Null | Kind::Bool(_) | Kind::Object => {}
+    }
+}
+
+/// Names what in a task that counts as pending says that it is done: the log that CCW's tools keep of it, a result, or a status
+/// in another place than its own. It is one witness of several: `pending` may have been written after it.
+pub(super) fn record_of_success(task: Json<'_>) -> Option<&'static str> {
+    let is_absent = match rules::word(task) {
+        Word::Missing => true,
+        Word::Known(Status::Pending) | Word::Alias { status: Status::Pending, .. } => false,
+        Word::Known(_) | Word::Alias { .. } | Word::Container | Word::Unknown(_) => return None,
+    };
+    let completes = |pointers: &[&str]| {
+        let word = raw::first_text(task, pointers);
+        word.and_then(|word| rules::status(&word).or_else(|| rules::meant(&word))) == Some(Status::Completed)
+    };
+    let last = raw::items(task.get("status_history")).last();
+    let logged = last.and_then(|entry| raw::first_text(entry, &["/to", "/status"]));
+    if logged.and_then(|word| rules::status(&word)) == Some(Status::Completed) {
+        Some("status_history")
+    } else if raw::at(task, "/result/success").is_some_and(|success| matches!(success.kind(), Kind::Bool(true))) {
+        Some("result")
+    } else if is_absent && completes(&["/meta/status", "/execution/status", "/state"]) {
+        Some("a status in another field")
+    } else {
+        None
     }
 }
 

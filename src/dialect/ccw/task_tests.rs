@@ -28,6 +28,11 @@ fn dependencies_come_from_all_places() {
         (json!({"depends_on": ["IMPL-1"], "context": {"depends_on": ["IMPL-1"]}}), vec!["IMPL-1"]),
         (json!({"depends_on": ["None", "", null, true], "context": null, "dependencies": "none"}), vec![]),
         (json!({"depends_on": 7, "dependencies": {"depends_on": {"a": 1}}}), vec!["7"]),
+        (json!({"depends_on": {"tasks": ["IMPL-1"], "type": "hard"}}), vec!["IMPL-1"]),
+        (json!({"depends_on": {"IMPL-1": "its schema", "IMPL-2": null}}), vec!["IMPL-1", "IMPL-2"]),
+        (json!({"depends_on": {"blocks": ["IMPL-3"]}}), vec![]),
+        (json!({"depends_on": [["IMPL-1", "IMPL-2"], {"task": {"id": "IMPL-3"}}]}), vec!["IMPL-1", "IMPL-2", "IMPL-3"]),
+        (json!({"depends_on": [{"after": 3}]}), vec![r#"{"after":3}"#]),
         (json!({}), vec![]),
     ] {
         let found: Vec<String> =

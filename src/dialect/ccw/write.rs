@@ -76,7 +76,12 @@ impl Writer<'_> {
             return Ok(());
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
-        task.set_status(running, &at, note.as_deref())?;
+        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status.is(running))) {
+            // What cut the attempt before off leaves `execution` with it, and must not be lost (ccw.md B7.7).
+            task.enter_history(running, &at, Some(note));
+        } else {
+            task.set_status(running, &at, note.as_deref())?;
+        }
         let recorded = raw::count(task.value().pointer("/execution/attempts"));
         let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
         task.set_execution("attempts", &json!(attempts));

@@ -279,14 +279,13 @@ pub(super) const ACCEPTED: &str = "in_progress, completed, failed, waiting_appro
 impl Word {
     /// Reads a status, case, separators and emoji aside; `None` for an unknown one, which is never taken as done.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let words: Vec<String> =
-            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        match words.join(" ").as_str() {
+        let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        match letters.as_str() {
             "pending" => Some(Self::Pending),
-            "in progress" => Some(Self::InProgress),
+            "inprogress" => Some(Self::InProgress),
             "completed" => Some(Self::Completed),
             "failed" => Some(Self::Failed),
-            "waiting approval" => Some(Self::WaitingApproval),
+            "waitingapproval" | "waitingforapproval" | "awaitingapproval" => Some(Self::WaitingApproval),
             "skipped" => Some(Self::Skipped),
             "interrupted" => Some(Self::Interrupted),
             "decided" => Some(Self::Decided),

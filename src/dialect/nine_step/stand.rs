@@ -43,6 +43,7 @@ impl Stand {
         };
         let stand = Reading { at, last, state, source, findings }.stand();
         disagreements(state, at, stand.status, source, findings);
+        passed_over(state, at, source, findings);
         Some(stand)
     }
 }
@@ -83,7 +84,7 @@ impl Reading<'_, '_> {
         let word = Word::parse(text).filter(|word| !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided));
         if word.is_none() {
             let message = format!("`{}` is no status of a step; accepted are: {ACCEPTED}", clean_line(text, 60));
-            let fix = "correct the word, or record the result with `piton finish`";
+            let fix = "correct the word in the file";
             self.report(FindingCode::StatusUnknown, "/last_execution/status", message, Some(fix));
         }
         word
@@ -219,6 +220,28 @@ fn disagreements(state: &State, at: Place, status: Status, source: &Source<'_>, 
             "`completed_steps` has step {place} at a later time than `last_execution` ({at}); `last_execution` counts"
         );
         findings.push(source.finding(FindingCode::StatusConflict, &entry.pointer, message).on(&place.id()));
+    }
+}
+
+/// Names the gate and the reviews that the list of a phase leaves out although the run has gone on behind them. A list may begin
+/// late, with the worktree; what it lacks before its first step says nothing (nine-step.md A9.6).
+fn passed_over(state: &State, at: Place, source: &Source<'_>, findings: &mut Vec<Finding>) {
+    let records = state.completed.iter().chain(&state.history).chain(&state.skipped).chain(&state.approvals);
+    let told: Vec<StepNumber> =
+        records.filter_map(Entry::place).filter(|place| place.phase == at.phase).map(|place| place.step).collect();
+    let Some(first) = state.completed.iter().filter_map(Entry::place).filter(|place| place.phase == at.phase).min()
+    else {
+        return;
+    };
+    for step in StepNumber::ALL.into_iter().filter(|step| *step > first.step && *step < at.step) {
+        if matches!(step.kind(), StepKind::Gate | StepKind::Review) && !told.contains(&step) {
+            let place = Place::new(at.phase, step);
+            let message = format!(
+                "`completed_steps` does not list {place} ({}); it is taken as passed, since the run has gone on to {at}",
+                step.title()
+            );
+            findings.push(source.finding(FindingCode::StatusOptimistic, "/completed_steps", message).on(&place.id()));
+        }
     }
 }
 

@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         self.import()?;
         self.replace_last(place, &entry)?;
         if status == Status::Completed {
-            self.push("/completed_steps", Value::Object(success))?;
+            self.list_success(success)?;
         }
         if outcome.attempt > 0 {
             entry.insert("attempt".to_owned(), json!(outcome.attempt));
@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
         if entry.get("verdict") == Some(&json!(ReviewVerdict::ApprovedWithConditions)) {
             self.set("/last_execution/conditions", &json!([]))?;
         }
-        self.push("/completed_steps", Value::Object(entry.clone()))?;
+        self.list_success(entry.clone())?;
         self.push("/history", Value::Object(entry))
     }
 
@@ -346,7 +346,7 @@ impl<'a> Writer<'a> {
             let agent = self.usual_agent(place);
             let entry = self.entry(place, agent, "completed");
             self.replace_last(place, &entry)?;
-            self.push("/completed_steps", Value::Object(entry.clone()))?;
+            self.list_success(entry.clone())?;
             self.push("/history", Value::Object(entry))?;
         }
         Ok(())
@@ -464,6 +464,16 @@ impl<'a> Writer<'a> {
         let done =
             if is_first { self.document.set(pointer, &json!([value])) } else { self.document.push(pointer, &value) };
         if done { Ok(()) } else { Err(in_the_way(pointer)) }
+    }
+
+    /// Lists a success in `completed_steps`. Where that is no list it is left alone: nothing of it is read, the history tells
+    /// the same, and a result that cannot be recorded would be lost.
+    fn list_success(&mut self, entry: Map<String, Value>) -> Result<(), EditError> {
+        let listed = self.tape.root().get("completed_steps");
+        if listed.is_some_and(|listed| !listed.is_array() && !listed.is_null()) {
+            return Ok(());
+        }
+        self.push("/completed_steps", Value::Object(entry))
     }
 
     fn remove(&mut self, pointer: &str) {

@@ -12,4 +12,5 @@ mod real;
 mod session;
 mod shapes;
 mod situations;
+mod strangers;
 mod writes;

@@ -184,3 +184,32 @@ fn a_worktree_of_a_worktreeless_project_is_its_own_root() {
     assert_eq!(plan.at("/data/run/state_files"), json!([".workflow-state.json"]));
     assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/agent_context/worktree_path"), "$ROOT");
 }
+
+#[test]
+fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
+    let renamed = project();
+    renamed.file(STATE, &state(LAST));
+    std::fs::rename(renamed.root().join(".worktree/quotes"), renamed.root().join(".worktree/other")).expect("renamed");
+    let plan = piton(&renamed, 0, ["plan"]);
+    assert_eq!(plan.at("/data/run/state_files"), json!([".worktree/other/.workflow-state.json"]));
+
+    let recorded = || with_fields(LAST, r#""total_phases": 3, "branch_name": "feature/quotes""#);
+    let copied = project();
+    copied.file(STATE, &recorded());
+    let (from, to) = (copied.root(), copied.top().join("copy"));
+    copied.tool("/bin/cp", ["-R", from.as_str(), to.as_str()]).run().expect_code(0);
+    for folder in [to.clone(), to.join(".worktree/quotes")] {
+        let plan = copied.piton(["plan"]).folder(&folder).run().expect_code(0);
+        assert_eq!(plan.at("/data/run/state_files"), json!([STATE]), "{folder}");
+    }
+
+    let moved = project();
+    moved.file(STATE, &recorded());
+    let (from, to) = (moved.root(), moved.top().join("moved"));
+    std::fs::rename(&from, &to).expect("moved");
+    let plan = moved.piton(["plan"]).folder(&to).run().expect_code(0);
+    assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
+    assert_eq!(plan.at("/findings/0/code"), "not-in-git", "{plan}");
+    assert_eq!(plan.at("/findings/0/fix"), "if it was moved: git worktree repair .worktree/quotes");
+    moved.piton(["begin", "2:4"]).folder(&to).run().expect_code(0);
+}

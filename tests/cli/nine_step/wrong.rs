@@ -244,3 +244,48 @@ fn arrays_full_of_nonsense_are_ignored_and_said_so() {
     assert_eq!(sandbox.read(STATE), before);
     assert_eq!(json!(null), refused.at("/data"));
 }
+
+#[test]
+fn a_gate_or_review_that_the_list_leaves_out_is_named() {
+    let listed = |steps: &[&str]| {
+        let entries: Vec<String> = steps.iter().map(|step| format!(r#"{{"phase": 2, "step": {step}}}"#)).collect();
+        format!(r#""total_phases": 3, "completed_steps": [{}]"#, entries.join(", "))
+    };
+    let last = r#""phase": 2, "step": 5, "agent": "documentation-manager", "status": "completed""#;
+    for (steps, expected) in [
+        (vec!["1", "2", "2.5", "3", "4", "5"], vec![]),
+        (vec!["3", "4", "5"], vec![]),
+        (vec!["5"], vec![]),
+        (vec![], vec![]),
+        (vec!["1", "2", "3", "5"], vec!["2:2.5 (User approval of the plan)", "2:4 (Code review)"]),
+    ] {
+        let sandbox = project();
+        sandbox.file(STATE, &with_fields(last, &listed(&steps)));
+        let plan = piton(&sandbox, 0, ["plan"]);
+        assert_eq!(plan.at("/data/next/0/step"), "2:6", "{steps:?}");
+        let findings = plan.at("/findings");
+        let told = findings.as_array().into_iter().flatten().filter(|finding| finding["code"] == "status-optimistic");
+        let told: Vec<&str> = told.filter_map(|finding| finding["message"].as_str()).collect();
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|step| {
+                format!(
+                    "`completed_steps` does not list {step}; it is taken as passed, since the run has gone on to 2:5"
+                )
+            })
+            .collect();
+        assert_eq!(told, expected, "{steps:?}");
+    }
+}
+
+#[test]
+fn a_result_is_recorded_beside_a_list_of_completed_steps_that_is_none() {
+    let sandbox = project();
+    let kept = r#""completed_steps": {"2": [1, 2, 2.5, 3]}"#;
+    sandbox.file(STATE, &with_fields(LAST, &format!(r#""total_phases": 3, {kept}"#)));
+    piton(&sandbox, 0, ["begin", "4"]);
+    piton(&sandbox, 0, ["finish", "4", "--verdict", "APPROVED"]);
+    assert_eq!(sandbox.read_json(STATE)["last_execution"]["step"], 4);
+    assert!(sandbox.read(STATE).contains(kept));
+    assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "2:5");
+}
