@@ -41,9 +41,23 @@ pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
     };
     if let Some(workflow) = &workflow {
         unique_ids(workflow, &mut problems);
+        irreversible_inside(workflow, &mut problems);
     }
     let findings = problems.in_order();
     Parsed { workflow: workflow.filter(|_| findings.is_empty()), findings }
+}
+
+/// Refuses what would be promised and not kept: only a step of the workflow itself has a record of its own that says it was cut off.
+fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
+    let merge = workflow.merge.iter().flat_map(|merge| &merge.steps);
+    let mut waiting: Vec<&Step> = workflow.steps.iter().flat_map(Step::inside).flatten().chain(merge).collect();
+    while let Some(step) = waiting.pop() {
+        if !step.idempotent {
+            let message = format!("step {} must not run twice, and it is inside of another one", step.id);
+            problems.add(step.place, message, "say it of the step of the workflow that it belongs to, or make it one");
+        }
+        waiting.extend(step.inside().into_iter().flatten());
+    }
 }
 
 fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {

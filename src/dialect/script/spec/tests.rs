@@ -233,6 +233,14 @@ fn no_mistake_passes() {
         ("- {shell: a, env: {'A-B': c}}", "`A-B` is no name of a variable"),
         ("- {shell: a, env: {PITON_VAR_1: c}}", "`PITON_VAR_1` begins with PITON_, which is Piton's own"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
+        (
+            "- foreach: {foreach: [a], do: [{shell: b, irreversible: true}]}",
+            "step 1.1 must not run twice, and it is inside of another one",
+        ),
+        (
+            "- {shell: a, on_success: {id: x, shell: b, idempotent: false}}",
+            "step x must not run twice, and it is inside",
+        ),
         ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
         ("- {claude: '${x%y}'}", "`${x%y}` is no variable"),
         ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `commands`"),
