@@ -375,14 +375,17 @@ impl Chooser<'_> {
             return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
         }
         let mut ways = Vec::new();
-        if step.kind == StepKind::Review {
+        if !step.recorded {
+            ways.push("say so in the files that the step is read from".to_owned());
+        }
+        if step.kind == StepKind::Review && step.recorded {
             ways.push(format!("`{}` to let it be tried again", command::on_step_here("approve", &step.id, "")));
             ways.push(format!(
                 "`{}` to accept it as it is",
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
             ));
         }
-        if skip_refusal(step, self.ground.standing(at)).is_none() {
+        if step.recorded && skip_refusal(step, self.ground.standing(at)).is_none() {
             ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
         }
         ways.push("--force to try once more".to_owned());

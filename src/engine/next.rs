@@ -365,6 +365,11 @@ impl<'a> Planner<'a> {
         let begin = match first.action {
             // What a person has to decide first is not begun; the findings say what resolves it.
             Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
+            Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
+                if !self.is_recorded(&first.step) =>
+            {
+                None
+            }
             // Once what failed there is done, a person's word closes it as before.
             Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
@@ -387,6 +392,10 @@ impl<'a> Planner<'a> {
             Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
         };
         Commands { begin, context, resume }
+    }
+
+    fn is_recorded(&self, id: &StepId) -> bool {
+        self.ground.graph.position(id).is_none_or(|at| self.step(at).recorded)
     }
 
     fn is_gate(&self, id: &StepId) -> bool {

@@ -359,6 +359,9 @@ impl Weighing<'_> {
     }
 
     fn record_hint(&self) -> String {
+        if !self.step.recorded {
+            return "look at its result, then say so in the files that the step is read from".to_owned();
+        }
         format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
     }
 

@@ -90,6 +90,8 @@ pub(crate) fn admit(
     let judge = Judge { ground: Ground { run, graph: &graph, standings }, evidence, guard };
     let Change { at, kind } = change;
     let verdict = match kind {
+        // Its dialect says what to do instead.
+        ref kind if judge.is_unrecorded(kind) => Ok(Verdict::Admit(kind.clone())),
         ChangeKind::Begin { step, part, agent, .. } => judge.begin(&step, part, agent),
         ChangeKind::Finish(outcome) => judge.finish(*outcome),
         ChangeKind::Approve { step, by, note } => judge.approve(step, by, note),
@@ -141,6 +143,10 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    fn is_unrecorded(&self, kind: &ChangeKind) -> bool {
+        kind.step().is_some_and(|id| self.find(id).is_ok_and(|(_, step)| !step.recorded))
+    }
+
     fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Verdict, Refusal> {
         let (at, step) = self.find(id)?;
         if let Some(part) = &part {

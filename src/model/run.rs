@@ -131,6 +131,8 @@ pub(crate) struct Step {
     pub(crate) commit: Option<String>,
     /// False when doing it twice does harm.
     pub(crate) idempotent: bool,
+    /// False where no file that may be written says how the step goes, so that no command begins or ends it.
+    pub(crate) recorded: bool,
     /// How to find out whether an irreversible step took effect.
     pub(crate) probe: Option<String>,
     /// Where it is defined, for findings and contexts.
@@ -266,6 +268,7 @@ impl Step {
             finished_at: None,
             commit: None,
             idempotent: true,
+            recorded: true,
             probe: None,
             file: None,
             definition: DefinedAs::Workflow,

@@ -551,7 +551,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 /// Reports what was written and what comes next in the run as it is now.
 fn report(world: &World, opened: &Opened, written: Written) -> Report {
     let revision = opened.revision();
-    let next = after_begin(&written).or_else(|| next_command(world, opened, &revision, &written));
+    let next = after_begin(&written).or_else(|| next_command(world, opened, &revision));
     checkpoint(written, revision, next)
 }
 
@@ -574,13 +574,14 @@ fn after_begin(written: &Written) -> Option<String> {
     Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
 }
 
-fn next_command(world: &World, opened: &Opened, revision: &str, written: &Written) -> Option<String> {
+fn next_command(world: &World, opened: &Opened, revision: &str) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
     let header = opened.header_at(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
-    let plan = || format!("piton plan {}", engine::quoted(&written.run));
+    // The state may name another subject than before.
+    let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
     if opened.dialect.ground() == Ground::Home {
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));

@@ -165,6 +165,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
         ranked(entry)
             .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
     });
+    let all = open.clone();
     let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
     open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
     if world.mode() == Mode::Autopilot
@@ -181,7 +182,8 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
             }
             all => Err(OpError::NoRun { searched: list::searched(world, all.len()), findings: Vec::new() }),
         },
-        many => Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
+        // A person who has to choose sees the implied ones too.
+        _ => Err(ambiguous(all.iter().map(|entry| entry.row.clone()))),
     }
 }
 

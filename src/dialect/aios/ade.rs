@@ -99,7 +99,8 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
     step.attempts = epic.get("attempts").number().unwrap_or(0).max(u32::from(step.status == Status::InProgress));
     if step.status == Status::Failed {
         let errors = epic.get("errors").items().into_iter();
-        let said = |error: Field<'_>| error.get("message").text().unwrap_or("it failed").to_owned();
+        let said =
+            |error: Field<'_>| error.get("message").text().or_else(|| error.text()).unwrap_or("it failed").to_owned();
         step.failures = retries.number().unwrap_or(0).max(1);
         note_failures(step, errors.map(said).collect());
     }

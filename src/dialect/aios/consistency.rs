@@ -51,6 +51,8 @@ pub(super) enum Expected {
     Review,
     /// A fix of a loop is next.
     Fix,
+    /// The last review of a loop approved.
+    Approved,
     Validation,
     /// The story is written or mended.
     Development,
@@ -65,6 +67,7 @@ impl Expected {
         match self {
             Self::Review => "in review in the loop",
             Self::Fix => "to be mended in the loop",
+            Self::Approved => "approved in the loop",
             Self::Validation => "to be validated in the cycle",
             Self::Development => "in progress in the cycle",
             Self::AfterDevelopment => "developed in the cycle",
@@ -183,13 +186,18 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
             Some((Blocking, "it was completed outside of this workflow"))
         }
         (
-            Expected::Review | Expected::Fix | Expected::Development | Expected::AfterDevelopment,
+            Expected::Review
+            | Expected::Fix
+            | Expected::Approved
+            | Expected::Development
+            | Expected::AfterDevelopment,
             StoryStatus::Draft,
         ) => Some((Blocking, "it was set back, and the state is out of date")),
         (Expected::Review, StoryStatus::InProgress) => Some((Warning, "QA returned it")),
         (Expected::Review | Expected::Fix | Expected::AfterDevelopment, StoryStatus::Ready) => {
             Some((Warning, "it does not say that somebody works on it"))
         }
+        (Expected::Approved, StoryStatus::Ready | StoryStatus::InProgress) => Some((Warning, "the story lags behind")),
         (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle rested")),
         (Expected::Validation, StoryStatus::InProgress | StoryStatus::InReview) => {
             Some((Warning, "it was begun outside of the cycle"))
@@ -197,6 +205,7 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
         (Expected::Validation, StoryStatus::Draft)
         | (Expected::Underway, StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Review, StoryStatus::InReview)
+        | (Expected::Approved, StoryStatus::InReview | StoryStatus::Done)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
         // Who passes the gate may set it to Done before the push (C-9).

@@ -42,6 +42,7 @@ fn a_run_of_one_story_is_held_against_what_comes_next_in_it() {
         (Expected::Development, [blocking, None, None, None, blocking, blocking, warning, warning]),
         (Expected::AfterDevelopment, [blocking, warning, None, None, None, blocking, warning, warning]),
         (Expected::Review, [blocking, warning, warning, None, blocking, blocking, warning, warning]),
+        (Expected::Approved, [blocking, warning, warning, None, None, blocking, warning, warning]),
         (Expected::Underway, [None, None, None, None, blocking, blocking, warning, warning]),
         (Expected::Fix, [blocking, warning, None, None, blocking, blocking, warning, warning]),
     ] {

@@ -107,7 +107,23 @@ impl<'a> Tree<'a> {
     /// Returns a run of the workflow without steps.
     pub(super) fn run(&self, kind: Kind, workflow: &str, title: String) -> Run {
         let files = vec![self.files.state.clone()];
-        Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files)
+        let run = Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files);
+        Run { writable: !self.is_newer(kind), ..run }
+    }
+
+    /// Tells whether a newer version of its system wrote the state, and says so.
+    fn is_newer(&self, kind: Kind) -> bool {
+        let Some((path, known)) = kind.version() else { return false };
+        let field = path.iter().fold(self.root(), |field, key| field.get(key));
+        let Some(version) = field.id() else { return false };
+        let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        let is_newer = major.is_some_and(|major| major > known);
+        if is_newer {
+            let message =
+                format!("the state has version {}; this piton writes version {known}", clean_line(&version, ID_CHARS));
+            field.report(Finding::new(FindingCode::FormatNewer, message).fix("update piton"));
+        }
+        is_newer
     }
 
     /// Hands the run over with everything that was said on the way.

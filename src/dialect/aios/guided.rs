@@ -12,6 +12,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
+use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -31,6 +32,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
     run.status = tree.get("status").run_status(&steps);
+    let mut steps = steps;
+    if run.status == RunStatus::Completed {
+        // What became of its artifacts after the end opens nothing again.
+        steps.iter_mut().for_each(|step| step.outputs.clear());
+    }
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
         let at = steps.iter().position(|step| step.id == open.id);

@@ -14,23 +14,31 @@ use super::story_cycle;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::clean_line;
 
 /// Folders in which stories are put away (dotagent-and-aios.md 2.7).
 const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
 /// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
 /// it beats what they imply (C-11).
-pub(super) fn candidates(listing: &Listing, explicit: &BTreeSet<(String, String)>) -> Vec<Candidate> {
+pub(super) fn candidates(
+    listing: &Listing,
+    explicit: &BTreeSet<(String, String)>,
+    findings: &mut Vec<Finding>,
+) -> Vec<Candidate> {
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
     let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
     let is_implied = |(path, story): &&(&RelPath, Story<'_>)| {
         let base = places::base_of(path);
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
+    findings.extend(doubles(&stories));
     let mut found = cycles(listing, stories.iter().filter(is_implied));
     let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
@@ -40,6 +48,25 @@ pub(super) fn candidates(listing: &Listing, explicit: &BTreeSet<(String, String)
         }
     }
     found
+}
+
+/// Says where a story that somebody works on has the id of another one beside it.
+fn doubles(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
+    let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
+    for told in stories {
+        by_id.entry((places::base_of(told.0), told.1.id.to_lowercase())).or_default().push(told);
+    }
+    let is_active = |told: &&(&RelPath, Story<'_>)| story_cycle::implied(&told.1).is_some();
+    let shared = by_id.into_values().filter(|all| all.len() > 1);
+    let say = |all: Vec<&(&RelPath, Story<'_>)>| {
+        let (path, story) = all.iter().copied().find(is_active)?;
+        let others: Vec<&str> =
+            all.iter().map(|told| told.0.as_str()).filter(|other| *other != path.as_str()).collect();
+        let message = format!("story {} is in {} too", clean_line(&story.id, 100), others.join(", "));
+        let finding = Finding::new(FindingCode::DuplicateId, message).at(path);
+        Some(finding.fix("keep one of them, or give each an id of its own"))
+    };
+    shared.filter_map(say).collect()
 }
 
 fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {

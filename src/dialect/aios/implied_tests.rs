@@ -17,7 +17,11 @@ fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
         .map(|(at, text)| ListingEntry { path: path(at), is_dir: false, look: Some(Arc::from(text.as_bytes())) })
         .collect();
     entries.sort_by(|left, right| left.path.cmp(&right.path));
-    candidates(&Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() }, &BTreeSet::new())
+    candidates(
+        &Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() },
+        &BTreeSet::new(),
+        &mut Vec::new(),
+    )
 }
 
 fn names(files: &[(&str, &str)]) -> Vec<String> {

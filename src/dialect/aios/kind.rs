@@ -132,6 +132,25 @@ impl Kind {
         }
     }
 
+    /// Returns where its states say their version, and the newest that is known (dotagent-and-aios.md 2.6).
+    pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
+        match self {
+            Self::Guided => Some((&["state_version"], 2)),
+            Self::Ade | Self::Build => Some((&["schemaVersion"], 1)),
+            Self::Bob => Some((&["session_state", "version"], 1)),
+            Self::Epic
+            | Self::Pipeline
+            | Self::QaLoop
+            | Self::Engine
+            | Self::DevCycle
+            | Self::Paused
+            | Self::Phases
+            | Self::Record
+            | Self::StoryCycle
+            | Self::Spec => None,
+        }
+    }
+
     /// Says what it is, for messages.
     pub(super) const fn what(self) -> &'static str {
         match self {

@@ -192,6 +192,14 @@ impl Dialect for Aios {
 }
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
+    let mut loaded = read(kind, files);
+    for step in loaded.run.iter_mut().flat_map(|run| &mut run.steps) {
+        step.recorded = kind.is_written();
+    }
+    loaded
+}
+
+fn read(kind: Kind, files: &FileSet) -> Loaded {
     match kind {
         Kind::Epic | Kind::Pipeline => epic::load(files),
         Kind::QaLoop => qa_loop::load(files),

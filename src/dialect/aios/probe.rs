@@ -57,7 +57,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     }
     prober.keep_newest();
     let (told, stories) = (prober.told, prober.stories);
-    let implied = implied::candidates(listing, &stories);
+    let implied = implied::candidates(listing, &stories, &mut prober.probed.findings);
     prober.probed.candidates.extend(implied.into_iter().filter(|candidate| !told.contains(&candidate.state)));
     subject::read_each_other(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
@@ -102,6 +102,8 @@ struct Found<'a> {
     run: String,
     stamp: Option<Timestamp>,
     reads: Vec<ReadSpec>,
+    /// It was completed or given up: then it is no candidate, and neither is an older state of the same run.
+    is_over: bool,
 }
 
 impl<'a> Prober<'a> {
@@ -146,7 +148,10 @@ impl<'a> Prober<'a> {
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
             (Sort::Idle, _) => {
-                self.tell(FindingCode::NoRunHere, path, "a loop status that names no story yet".to_owned());
+                let message =
+                    format!("{path} is the status of a loop, and names no story yet: nothing was interrupted");
+                let finding = Finding::new(FindingCode::NoRunHere, message).at(path);
+                self.probed.findings.push(finding.fix(messages::NOTHING_SAVED_FIX));
             }
             (Sort::NotOurs, Some(_)) => {
                 let message = "named like a state, and no kind of state that is known";
@@ -195,7 +200,8 @@ impl<'a> Prober<'a> {
         if kind == Kind::QaLoop {
             reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
         }
-        self.found.push(Found { path, base, kind, run: identity.run, stamp: identity.stamp, reads });
+        let (run, stamp) = (identity.run, identity.stamp);
+        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: false });
     }
 
     /// Reads a state of an epic that was looked at.
@@ -231,6 +237,7 @@ impl<'a> Prober<'a> {
                 if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
             self.probed.findings.push(finding);
             self.ended(path, base, &state);
+            self.find(path, base, kind, &state, Vec::new());
             // Nothing is left that a story could hold up.
             let drift = found
                 .drift
@@ -242,10 +249,14 @@ impl<'a> Prober<'a> {
             reads.extend(places::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
             self.tell_of(&reads);
-            let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
-            let run = Kind::Epic.run_id(&state.id);
-            self.found.push(Found { path, base, kind, run, stamp, reads });
+            self.find(path, base, kind, &state, reads);
         }
+    }
+
+    fn find(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
+        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
+        let run = Kind::Epic.run_id(&state.id);
+        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
     /// Keeps the state of an epic that is over for whoever names it.
@@ -294,23 +305,29 @@ impl<'a> Prober<'a> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {
             let rank = |found: &Found<'_>| found.kind == Kind::Pipeline;
-            (a.base, &a.run)
-                .cmp(&(b.base, &b.run))
-                .then_with(|| (rank(a), Reverse(a.stamp), a.path).cmp(&(rank(b), Reverse(b.stamp), b.path)))
+            (a.base, &a.run).cmp(&(b.base, &b.run)).then_with(|| {
+                let (first, second) = (Reverse(a.stamp), Reverse(b.stamp));
+                (rank(a), first, a.is_over, a.path).cmp(&(rank(b), second, b.is_over, b.path))
+            })
         });
         let mut kept: Option<Found<'_>> = None;
         for found in found {
             if let Some(first) = &kept
                 && (first.base, &first.run) == (found.base, &found.run)
             {
+                if found.is_over {
+                    continue;
+                }
                 let how = if first.stamp > found.stamp { "an older" } else { "another" };
                 let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
                 let finding = Finding::new(FindingCode::StateLeftover, message).at(found.path);
                 self.probed.findings.push(finding.fix("compare the two, and remove the one that is out of date"));
                 continue;
             }
-            let reads = found.reads.clone();
-            self.probed.candidates.push(candidate(found.path, found.run.clone(), found.kind, reads));
+            if !found.is_over {
+                let reads = found.reads.clone();
+                self.probed.candidates.push(candidate(found.path, found.run.clone(), found.kind, reads));
+            }
             kept = Some(found);
         }
     }

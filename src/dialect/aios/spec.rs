@@ -205,7 +205,8 @@ impl Artifacts<'_> {
             let mut step = Step::new(StepId::new(id), title);
             step.short = Some(short.to_owned());
             step.agent = Some(agent.to_owned());
-            step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
+            // A spec that was written without what comes before it is not judged before that is there.
+            step.depends_on = steps.iter().map(|before| before.id.clone()).collect();
             let skipped = (at == RESEARCH && skips_research) || (at == ASSESS && skips_assessment);
             step.status = match artifact {
                 Some(artifact) if artifact.is_valid => Status::Completed,
@@ -250,7 +251,7 @@ impl Artifacts<'_> {
             },
         };
         let message = format!("the artifact of {} cannot be used: {problem}", PHASES[at].2);
-        let finding = Finding::new(FindingCode::PartUnreadable, message).at(&path).on(&StepId::new(PHASES[at].0));
+        let finding = Finding::new(FindingCode::PartUnreadable, message).at(&path);
         self.findings.push(finding.fix("the phase is planned again; what it wrote stays until then"));
         Some(Artifact { path, node: None, is_valid: false })
     }

@@ -20,9 +20,11 @@ use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Severity;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::clean_line;
@@ -186,12 +188,17 @@ fn expected(run: &Run) -> Expected {
     let step = open.map(|at| &run.steps[at]);
     match (run.workflow.as_str(), open) {
         ("qa-loop", _) if step.is_some_and(|step| step.kind == StepKind::Work) => Expected::Fix,
+        ("qa-loop", _) if step.is_some_and(is_approved) => Expected::Approved,
         ("qa-loop", _) => Expected::Review,
         ("development-cycle", Some(0)) => Expected::Validation,
         ("development-cycle", Some(1 | 2)) => Expected::Development,
         ("development-cycle", _) => Expected::AfterDevelopment,
         (_, _) => Expected::Underway,
     }
+}
+
+fn is_approved(step: &Step) -> bool {
+    step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved)
 }
 
 /// Says which other workflows were begun for the story after this state was saved. Those of an epic are its own way of working.

@@ -74,6 +74,9 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
         // Approved, and whether the branches were merged nobody knows.
         (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
+        // The gate spoke before a story was opened again: nothing behind it is begun, and nothing is merged.
+        (["completed", "in_progress", "pending"], ["in_progress", "pending"], approved, 9, vec!["retry 5.2"]),
+        (["completed", "pending", "pending"], ["completed", "pending"], "{}", 9, vec!["run 5.2"]),
         (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec![]),
         (["completed", "blocked", "pending"], ["in_progress", "pending"], "{}", 9, vec!["run 5.2"]),
         (["completed", "failed", "pending"], ["in_progress", "pending"], "{}", 9, vec!["retry 5.2"]),
@@ -84,6 +87,28 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
         assert_eq!(plan.at("/data/run/title"), "Epic Execution for Epic 5");
         assert_eq!(next(&plan.at("/data/next")), expected, "{statuses:?} {waves:?} {gates}");
     }
+}
+
+#[test]
+fn a_story_of_which_nothing_but_the_status_is_written_has_that_status() {
+    let sandbox = sandbox(["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}");
+    let state = sandbox.read(STATE);
+    sandbox.file(STATE, &state.replace("5.1: { status: completed }", "5.1: completed"));
+    let plan = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!(next(&plan.at("/data/next")), ["retry 5.2"]);
+}
+
+#[test]
+fn an_active_state_is_out_of_date_beside_a_newer_one_that_is_over() {
+    let sandbox = sandbox(["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}");
+    let state = sandbox.read(STATE);
+    let over = state.replace("status: active", "status: completed");
+    sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:40"));
+    let list = sandbox.piton(["list"]).run().expect_code(3);
+    assert!(list.findings().iter().any(|finding| finding.contains("state-leftover")), "{list}");
+    // An older one that is over says nothing against a newer one that goes on.
+    sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:20"));
+    assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/run/state_files/0"), STATE);
 }
 
 #[test]
@@ -113,6 +138,15 @@ fn stories_are_compared_with_the_state() {
         assert_eq!(drift["line"], 3);
         assert_eq!(drift["step"], told.0);
     }
+}
+
+#[test]
+fn a_status_that_nobody_knows_is_not_compared_with_a_story() {
+    let sandbox = sandbox(["completed", "odd", "pending"], ["in_progress", "pending"], "{}");
+    story(&sandbox, "5.2", "InProgress");
+    let findings = sandbox.piton(["plan"]).run().expect_code(9).findings();
+    assert!(findings.iter().any(|finding| finding.contains("status-unknown")), "{findings:?}");
+    assert!(!findings.iter().any(|finding| finding.contains("story-drift")), "{findings:?}");
 }
 
 #[test]

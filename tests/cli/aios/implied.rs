@@ -168,3 +168,83 @@ fn different_subjects_come_newest_first_and_autopilot_takes_the_first() {
     let asked = sandbox.piton(["plan"]).run().expect_code(8);
     assert_eq!(asked.at("/data"), Value::Null, "{asked}");
 }
+
+#[test]
+fn no_command_is_offered_that_what_is_implied_cannot_take() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+    let spec = "docs/stories/5.1/spec";
+    for (name, text) in [
+        ("requirements.json", "{}"),
+        ("complexity.json", "{\"result\": \"SIMPLE\"}"),
+        ("spec.md", "# Spec\n"),
+        ("critique.json", "{\"verdict\": \"BLOCKED\"}"),
+    ] {
+        sandbox.file(&format!("{spec}/{name}"), text);
+    }
+    for run in ["sdc-4.2", "spec-5.1"] {
+        let plan = sandbox.piton(["plan", run]).run();
+        assert_eq!(plan.at("/data/commands/begin"), Value::Null, "{plan}");
+        let next = plan.at("/data/next/0/step");
+        sandbox.piton(["begin", next.as_str().unwrap(), "--run", run]).run().expect_code(1);
+    }
+    let blocked = sandbox.piton(["plan", "spec-5.1"]).run().expect_code(9);
+    assert!(!blocked.stdout.contains("piton approve"), "{blocked}");
+}
+
+#[test]
+fn whoever_has_to_choose_sees_what_is_implied_too() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+    for story in ["2.1", "3.1"] {
+        sandbox.file(&format!("qa/{story}/loop-status.json"), &LOOP.replace("2.1", story));
+    }
+    let asked = sandbox.piton(["plan", "--format", "text"]).run().expect_code(8).to_string();
+    for title in ["SDC for story 4.2", "QA Loop for story 2.1", "QA Loop for story 3.1"] {
+        assert!(asked.contains(title), "{asked}");
+    }
+    // Of those that were saved autopilot takes one, and never what is only implied.
+    let id = sandbox.piton(["--mode", "autopilot", "plan"]).run().at("/data/run/id");
+    assert!(id.as_str().unwrap().starts_with("qa-"), "{id}");
+}
+
+#[test]
+fn an_artifact_that_cannot_be_used_is_the_one_to_make_again() {
+    let sandbox = Sandbox::new();
+    sandbox.file("docs/stories/5.1/spec/requirements.json", "{\"a\": 1}");
+    sandbox.file("docs/stories/5.1/spec/complexity.json", "{broken").file("docs/stories/5.1/spec/spec.md", "");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(
+        (plan.at("/data/verdict"), plan.at("/data/next/0/step")),
+        ("confirm".into(), "2_assess".into()),
+        "{plan}"
+    );
+}
+
+#[test]
+fn a_spec_is_not_judged_before_what_it_was_to_be_made_of_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.file("docs/stories/5.1/spec/spec.md", "# Spec\n");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/next/0/step"), "1_gather", "{plan}");
+    assert_eq!(plan.at("/data/next/1"), Value::Null, "{plan}");
+}
+
+#[test]
+fn two_files_of_one_story_are_told() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+    story(&sandbox, "docs/stories/active/4.2.login.story.md", "4.2", "Done", "- [x] a\n");
+    let list = sandbox.piton(["list"]).run().expect_code(0);
+    assert!(list.stdout.contains("story 4.2 is in docs/stories/active/4.2.login.story.md too"), "{list}");
+}
+
+#[test]
+fn a_gate_that_passed_is_not_recorded_by_a_command_that_would_be_refused() {
+    let sandbox = Sandbox::new();
+    story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InReview", "- [x] a\n");
+    sandbox.file("docs/qa/gates/4.2-login.yml", "storyId: \"4.2\"\nverdict: PASS\n");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(plan.at("/data/next/0/action"), "verify");
+    assert!(!plan.stdout.contains("piton finish"), "{plan}");
+}

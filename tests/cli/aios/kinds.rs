@@ -196,3 +196,30 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     assert_eq!(list.at("/data/runs/0/state"), ".aiox/epic-7-state.yaml");
     assert_eq!(list.findings(), ["state-leftover"]);
 }
+
+#[test]
+fn a_state_of_a_newer_version_is_read_and_never_written() {
+    let ade = ADE.text.replacen('{', "{\"schemaVersion\": \"2.0\", ", 1);
+    let guided = GUIDED.text.replace("\"2.0\"", "\"3.0\"");
+    let bob = BOB.text.replace("\"1.2\"", "\"2.0\"");
+    for (case, text) in [(&ADE, ade), (&GUIDED, guided), (&BOB, bob)] {
+        let sandbox = Sandbox::new();
+        sandbox.file(case.path, &text);
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/next/0/step"), case.next.1, "{plan}");
+        assert!(plan.findings().iter().any(|finding| finding.contains("format-newer")), "{plan}");
+        sandbox.piton(["begin", case.next.1]).run().expect_code(5);
+        assert_eq!(sandbox.read(case.path), text);
+    }
+}
+
+#[test]
+fn what_became_of_an_artifact_after_the_end_does_not_open_a_workflow_again() {
+    let sandbox = Sandbox::new();
+    let artifacts = "artifacts:\n  - { name: brief, created_by_step: 0, path: docs/brief.md, status: created }\n";
+    let over =
+        GUIDED.text.replace("active", "completed").replace("in_progress", "completed").replace("pending", "skipped");
+    sandbox.file(GUIDED.path, &format!("{over}{artifacts}"));
+    sandbox.piton(["list"]).run().expect_code(3);
+    assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/verdict"), "complete");
+}

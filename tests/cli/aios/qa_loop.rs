@@ -50,6 +50,17 @@ fn a_loop_goes_on_with_the_review_or_the_fix_that_is_missing() {
 }
 
 #[test]
+fn an_approval_that_the_story_has_heard_of_is_only_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STATE, &state("in_progress", 1, 5, &entry(true, "APPROVE", false)));
+    sandbox.file("docs/stories/2.1.story.md", "# Story 2.1: Login\n\n**Status:** Done\n");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!((plan.at("/data/verdict"), plan.at("/data/next/0/action")), ("confirm".into(), "verify".into()));
+    sandbox.piton(["finish", "review-1", "--run", "qa-2.1", "--verdict", "APPROVED"]).run().expect_code(0);
+    assert_eq!(sandbox.piton(["plan", "qa-2.1"]).run().expect_code(0).at("/data/verdict"), "complete");
+}
+
+#[test]
 fn a_person_decides_where_reviews_are_used_up_blocked_or_escalated() {
     for (status, max, entry, step) in [
         ("in_progress", 1, entry(true, "REJECT", true), "escalation"),

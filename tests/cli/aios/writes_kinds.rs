@@ -176,3 +176,19 @@ fn of_a_workflow_engine_only_the_word_for_the_whole_is_written() {
     run(&sandbox, "abort");
     assert_eq!(sandbox.read(path), text.replace("active # on", "aborted # on").replace("11:30", "12:00"));
 }
+
+#[test]
+fn a_cycle_at_rest_writes_a_story_as_its_siblings_are_written_and_names_the_run_it_has_become() {
+    let path = ".nexos/workflow-state/epic-1-state.yaml";
+    let text = "workflow: story-development-cycle\ncurrent_story: docs/stories/1.1.story.md\npaused_at: \
+                \"2026-01-31T11:30:00Z\"\nepic_progress:\n  completed_stories: [\"1.1\"]\n  next_story: \
+                docs/stories/1.2.story.md\n  remaining_count: 1\n";
+    let sandbox = Sandbox::new();
+    sandbox.file(path, text);
+    run(&sandbox, "begin 1.2 --run dev-1.1");
+    let finished = run(&sandbox, "finish 1.2 --run dev-1.1");
+    assert!(finished.stdout.contains("piton plan dev-1.2"), "{finished}");
+    let written = sandbox.read(path);
+    assert!(written.contains("completed_stories: [\"1.1\", \"1.2\"]"), "{written}");
+    run(&sandbox, "plan dev-1.2");
+}

@@ -135,7 +135,8 @@ fn counted(root: &Node) -> Vec<Wave> {
 fn wave(number: &str, node: &Node) -> Wave {
     let stories = members(get(node, "stories")).map(|(id, node)| StoryState {
         id: id.to_owned(),
-        status: word(node, "status"),
+        // Some write nothing but the status.
+        status: word(node, "status").or_else(|| kind::text(node).map(str::to_owned)),
         line: node.place.line,
         executor: agent(node, "executor"),
         branch: word(node, "branch"),

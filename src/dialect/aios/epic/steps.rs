@@ -51,7 +51,10 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
         if ids.is_empty() {
             ids = behind;
         }
-        let gate = gate(book, wave, ids);
+        let mut gate = gate(book, wave, ids);
+        if gate.status == Status::Completed && !is_done {
+            reopen(book, wave, &mut gate);
+        }
         let mut exit = gate.id.clone();
         let is_open = wave.status.as_deref() != Some("completed");
         let merge = (gate.status == Status::Completed && is_open).then(|| merge(wave, &gate.id));
@@ -170,7 +173,11 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
         Recorded::Nowhere => drift::only_planned(book, &step.id),
     }
     let at = book.shelf.locate(book.base, book.plan.as_ref(), id);
-    book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));
+    let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
+    let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
+    if is_understood || !matches!(at, Located::At(_)) {
+        book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));
+    }
     if let Located::At(path) = at {
         let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
         if let Some(told) = told {
@@ -281,6 +288,16 @@ fn gate(book: &mut Book<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
         }
     }
     gate
+}
+
+/// A gate speaks of the stories as they were: one that is open again is not behind it, and neither is what follows.
+fn reopen(book: &mut Book<'_>, wave: &Wave, gate: &mut Step) {
+    gate.status = Status::Pending;
+    gate.review = None;
+    gate.finished_at = None;
+    let message =
+        format!("wave {} went through its gate and has stories that are open: the gate comes again", wave.number);
+    book.findings.push(Finding::new(FindingCode::StaleDependent, message).at(&book.files.state).on(&gate.id));
 }
 
 fn unknown_verdict(book: &Book<'_>, verdict: &GateVerdict, gate: &StepId) -> Finding {

@@ -63,6 +63,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.sheet.into_edits())
 }
 
+/// Tells whether a story is written as its id and not as the path of its file.
+fn is_id(node: &Node) -> bool {
+    kind::text(node).is_some_and(|text| story::name_of(text) == text)
+}
+
 struct Writer<'a> {
     sheet: Sheet<'a>,
     run: Run,
@@ -90,7 +95,12 @@ impl Writer<'_> {
         let done = format!("{PROGRESS}/completed_stories");
         match self.sheet.text(&done).and_then(|count| count.parse::<u64>().ok()) {
             Some(count) => self.sheet.set_number(&done, count.saturating_add(1))?,
-            None => self.sheet.push(&done, &json!(written.as_deref().unwrap_or(id)))?,
+            None => {
+                let are_ids = |items: &[Node]| !items.is_empty() && items.iter().all(is_id);
+                let by_id = are_ids(self.sheet.items(&done));
+                let entry = written.as_deref().filter(|_| !by_id).unwrap_or(id);
+                self.sheet.push(&done, &json!(entry))?;
+            }
         }
         if let Some(current) = written.filter(|_| self.sheet.has("/current_story")) {
             self.sheet.set_text("/current_story", &current)?;
