@@ -211,11 +211,20 @@ fn start_spec(start: &args::Start) -> StartSpec {
 fn resume_run(world: &World, global: &Global, resume: &args::Resume, format: Format) -> Result<Outcome, CliError> {
     let spot = match ops::spot(world) {
         Ok(spot) => spot,
-        Err(OpError::UnknownRun { wanted, known, .. }) if wanted.starts_with("session-") => {
-            return Ok(Outcome::Ran(script::unknown(global, &wanted, &known)));
+        Err(error @ OpError::UnknownRun { .. }) => {
+            refuse_guest(global, world)?;
+            match error {
+                OpError::UnknownRun { wanted, known, .. } if wanted.starts_with("session-") => {
+                    return Ok(Outcome::Ran(script::unknown(global, &wanted, &known)));
+                }
+                error => return Err(error.into()),
+            }
         }
         Err(error) => return Err(error.into()),
     };
+    if !resume.dry_run {
+        spot.check_ours()?;
+    }
     if let Some(session) = spot.session() {
         return Ok(Outcome::Ran(script::resume(global, resume, session)));
     }
@@ -227,6 +236,17 @@ fn resume_run(world: &World, global: &Global, resume: &args::Resume, format: For
         return Ok(ops::plan(world, &plan_request(&resume.flags))?.into());
     }
     hand_over(world, &spot, resume, format).map(Outcome::from)
+}
+
+/// Refuses a session of Prodigy that nobody asked to see, with the command that takes it over: its name is a name all the same.
+fn refuse_guest(global: &Global, world: &World) -> Result<(), OpError> {
+    let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| global.prodigy_home.is_none()) else { return Ok(()) };
+    let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, world.run.as_ref()) };
+    // Where its home cannot be looked into, there is no guest to speak of.
+    match World::open(&wider).and_then(|wider| ops::spot(&wider)) {
+        Ok(spot) => spot.check_ours(),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Takes a run up, and asks where a person has to agree. End of input is never consent.

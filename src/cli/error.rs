@@ -13,6 +13,7 @@ use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::runner::ProblemKind;
 use crate::runner::RunError;
+use crate::runner::Stop;
 
 /// Is an error with everything a person or a program wants to know about it.
 #[derive(Debug)]
@@ -59,6 +60,8 @@ impl CliError {
                     ProblemKind::Newer => Exit::Newer,
                     ProblemKind::Conflict => Exit::Conflict,
                     ProblemKind::Person => Exit::Person,
+                    ProblemKind::Stopped(Stop::Interrupt) => Exit::Interrupted,
+                    ProblemKind::Stopped(Stop::Terminate) => Exit::Terminated,
                 };
                 let error = anyhow::Error::msg(problem.message);
                 Self { exit, error, hints: problem.hints, findings: problem.findings, said: Vec::new() }

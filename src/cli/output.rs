@@ -7,6 +7,10 @@ use std::io::Write as _;
 
 use anstyle::AnsiColor;
 use anstyle::Style;
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::poll;
+use rustix::io::Errno;
 
 use crate::model::clean;
 
@@ -171,9 +175,19 @@ pub(super) fn say(text: &Text) -> io::Result<()> {
     quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
 }
 
-/// Asks on stderr and returns the first line of the answer; `None` at the end of input, which is never consent.
+/// Asks on stderr and returns the first line of the answer; `None` at the end of input and after a signal that is listened to,
+/// neither of which is consent.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
+    if io::stdin().is_terminal() {
+        // Reading goes on after a signal, and Ctrl-C would be heard only at the end of the line.
+        let stdin = io::stdin();
+        let waited = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None);
+        if waited == Err(Errno::INTR) {
+            say(Text::default().end())?;
+            return Ok(None);
+        }
+    }
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer)?;
     Ok((read > 0).then(|| answer.trim().to_owned()))

@@ -24,8 +24,8 @@ use crate::runner::Console;
 use crate::runner::End;
 use crate::runner::Ended;
 use crate::runner::Event;
-use crate::runner::Left;
 use crate::runner::RunError;
+use crate::runner::RunReport;
 use crate::runner::Start;
 use crate::runner::Stop;
 use crate::runner::Stream;
@@ -138,12 +138,12 @@ impl Screen {
                 output::print_json(&Document {
                     schema: "run/1".to_owned(),
                     ok,
-                    data: data(&ended),
+                    data: RunReport::from(&ended),
                     findings: Vec::new(),
                 })
             }
             Stdout::Events => {
-                let mut event = data(&ended);
+                let mut event = json!(RunReport::from(&ended));
                 event["event"] = Value::from("end");
                 output::print_line(&event)
             }
@@ -200,35 +200,6 @@ const fn exit_of(end: &End) -> Exit {
         End::Interrupted(Stop::Interrupt) => Exit::Interrupted,
         End::Interrupted(Stop::Terminate) => Exit::Terminated,
     }
-}
-
-/// Returns how a run ended, for programs.
-fn data(ended: &Ended) -> Value {
-    let (status, more) = match &ended.end {
-        End::Completed(left) => ("completed", json!({"worktree": worktree(*left)})),
-        End::Failed { step, number, error, retryable } => {
-            ("failed", json!({"failed": {"step": step, "number": number, "error": error, "retryable": retryable}}))
-        }
-        End::Interrupted(stop) => ("interrupted", json!({"signal": stop.as_str()})),
-        End::Planned(steps) => ("planned", json!({"would_run": steps})),
-    };
-    let mut data = json!({
-        "session": ended.session,
-        "status": status,
-        "folder": ended.folder,
-        "progress": {"done": ended.done, "total": ended.total},
-    });
-    if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
-        data.extend(more);
-        if matches!(ended.end, End::Failed { .. } | End::Interrupted(_)) {
-            data.insert("resume".to_owned(), Value::from(format!("piton resume {}", ended.session)));
-        }
-    }
-    data
-}
-
-fn worktree(left: Left) -> Option<&'static str> {
-    (left != Left::InPlace).then_some(left.as_str())
 }
 
 impl Console for Screen {

@@ -17,10 +17,12 @@ const COMMITTED: &str = "2026-01-31T09:00:00Z";
 struct Beat {
     say: &'static str,
     command: &'static [&'static str],
+    /// The file that somebody writes before it.
+    writes: Option<(&'static str, &'static str)>,
 }
 
 const fn beat(say: &'static str, command: &'static [&'static str]) -> Beat {
-    Beat { say, command }
+    Beat { say, command, writes: None }
 }
 
 /// Is a small interrupted project and its story.
@@ -39,7 +41,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [Story; 4] = [
+const STORIES: [Story; 5] = [
     Story {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -138,6 +140,26 @@ const STORIES: [Story; 4] = [
             beat("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
         ],
     },
+    Story {
+        dialect: DialectId::Script,
+        folder: "script",
+        worktree: None,
+        files: example!("script": "release.yaml"),
+        beats: &[
+            beat(
+                "Not only agents: a workflow file of shell steps runs unattended.",
+                &["run", "release.yaml", "--no-worktree"],
+            ),
+            beat("Its third step failed. How far did it come?", &["sessions"]),
+            beat("Where does it go on, and why?", &["plan"]),
+            Beat {
+                say: "Somebody writes notes.md. It goes on at the step that failed, with its variables, and repeats nothing.",
+                command: &["resume"],
+                writes: Some(("notes.md", "Faster, and fewer surprises.\n")),
+            },
+            beat("Done.", &["sessions"]),
+        ],
+    },
 ];
 
 /// Runs the stories with this very program. The scratch project is removed afterwards unless `keep`.
@@ -147,6 +169,9 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     for story in &STORIES {
         lay_out(story, &scratch)?;
         for beat in story.beats {
+            if let Some((path, text)) = beat.writes {
+                scratch.write(&format!("{}/{path}", story.folder), text)?;
+            }
             let outcome = scratch.run_self(story.folder, NOW, beat.command)?;
             scenes.push(DemoScene {
                 dialect: story.dialect,

@@ -1,5 +1,6 @@
 //! Why the runner did not do, or go on with, what was asked. The command line turns it into an exit code.
 
+use super::exec::Stop;
 use crate::engine::Refusal;
 use crate::model::Finding;
 use crate::store::StoreError;
@@ -37,6 +38,8 @@ pub(crate) enum ProblemKind {
     Conflict,
     /// A person has to decide.
     Person,
+    /// The runner was told to stop before it began with a step.
+    Stopped(Stop),
 }
 
 impl RunError {

@@ -3,6 +3,8 @@
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::console::Event;
@@ -22,7 +24,8 @@ use crate::store::worktree;
 use crate::store::worktree::Merged;
 
 /// Says what became of the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Left {
     /// There was none.
     InPlace,

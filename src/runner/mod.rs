@@ -1,7 +1,7 @@
 //! Runs a workflow file, unattended. Running is resuming from nothing.
 //!
 //! `spec` is the workflow file, `variables` what texts in it stand for, `retry` when a step is tried again; all three are pure.
-//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `hand` does one of them, `ledger` is what is
+//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `hand` does one of them, `probe` finds out whether one took effect, `ledger` is what is
 //! written down, `finish` what becomes of the worktree. What is said meanwhile goes to a [`Console`].
 
 mod claude;
@@ -17,6 +17,8 @@ mod hand;
 mod ledger;
 mod open;
 mod orphan;
+mod probe;
+mod report;
 mod resume;
 mod retry;
 mod scope;
@@ -33,11 +35,11 @@ pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Stop;
 pub(crate) use exec::Stream;
-pub(crate) use finish::Left;
 pub(crate) use open::Resume;
 pub(crate) use open::Start;
 pub(crate) use open::resume;
 pub(crate) use open::run;
+pub(crate) use report::RunReport;
 pub(crate) use resume::Asked;
 
 use crate::dialect::script::spec;

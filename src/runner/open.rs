@@ -244,7 +244,8 @@ fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dy
             console.tell(&Event::Note { text: &text });
         }
     }
-    let plan = due(&mut ledger, &workflow, &sha256_hex(&bytes), (header, loaded.findings), asked, console)?;
+    let plan =
+        due(&mut ledger, (&workflow, &sha256_hex(&bytes), &declared), (header, loaded.findings), asked, console)?;
     if asked.dry_run {
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
@@ -434,7 +435,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &Asked) -> Result<Utf8PathBuf
 }
 
 /// Returns what the workflow sets for every step, the later ones counting: files, `env`, secrets.
-fn environment(
+pub(super) fn environment(
     workflow: &Workflow,
     declared: &std::collections::BTreeMap<String, String>,
     header: &Header,

@@ -1,6 +1,7 @@
 //! What a session goes on with: the one planner decides, and this turns its answer into the steps that are due. Where a person has
 //! to agree, nothing is changed before they did.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::console::Console;
@@ -9,7 +10,10 @@ use super::drive::Due;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::ledger::Ledger;
+use super::open::environment;
 use super::open::start_again;
+use super::probe::Found;
+use super::probe::Probe;
 use super::spec::Workflow;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
@@ -51,6 +55,8 @@ pub(crate) struct Asked {
 struct Choice<'a> {
     ledger: &'a mut Ledger,
     workflow: &'a Workflow,
+    /// The secrets of the workflow.
+    declared: &'a BTreeMap<String, String>,
     header: &'a Header,
     asked: &'a Asked,
     console: &'a dyn Console,
@@ -60,14 +66,13 @@ struct Choice<'a> {
 /// Returns the steps that are due, after recording that the session goes on.
 pub(super) fn due(
     ledger: &mut Ledger,
-    workflow: &Workflow,
-    sha256: &str,
+    (workflow, sha256, declared): (&Workflow, &str, &BTreeMap<String, String>),
     (header, findings): (&Header, Vec<Finding>),
     asked: &Asked,
     console: &dyn Console,
 ) -> Result<Vec<Due>, RunError> {
     let standings = engine::standings(ledger.run(), &Evidence::default(), &findings);
-    let mut choice = Choice { ledger, workflow, header, asked, console, standings };
+    let mut choice = Choice { ledger, workflow, declared, header, asked, console, standings };
     let planned = choice.planned(findings);
     if asked.is_new {
         return Ok((0..workflow.steps.len()).map(|at| Due { at, is_forced: false, is_retry: false }).collect());
@@ -218,39 +223,80 @@ impl Choice<'_> {
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
 
-    /// Asks a person whether a step that must not run twice took effect before it was cut off.
+    /// Finds out whether a step that must not run twice took effect before it was cut off: its probe says so, else a person does.
     fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
-        let id = self.header.session.clone();
+        let may_ask = match self.probed(&step)? {
+            Some(Found::TookEffect) => {
+                self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
+                return self.settled(&step, "its probe found that it took effect").map(|()| true);
+            }
+            Some(Found::DidNot) => {
+                self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
+                return Ok(false);
+            }
+            Some(Found::Stopped(stop)) => {
+                let message =
+                    format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
+                let hint = format!("piton resume {}", self.header.session);
+                return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
+            }
+            Some(Found::Unknown(why)) => {
+                self.say(&format!("The probe of step {} decides nothing: {why}", step.id));
+                true
+            }
+            None => !self.asked.dry_run,
+        };
+        let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
+        let answer = if may_ask { self.console.ask(&question) } else { None };
+        match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
+            Some("y" | "yes") => self.settled(&step, "a person said that it took effect").map(|()| true),
+            Some("n" | "no") => Ok(false),
+            Some(_) | None => Err(self.unsettled(&step)),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.console.tell(&Event::Note { text });
+    }
+
+    /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
+    fn probed(&self, step: &Step) -> Result<Option<Found>, RunError> {
+        let (Some(text), false) = (&step.probe, self.asked.dry_run) else { return Ok(None) };
+        let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
+        let question =
+            format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
+        if !self.asked.yes && !says_yes(self.console.ask(&question)) {
+            return Ok(None);
+        }
+        let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        let env = environment(self.workflow, self.declared, self.header, folder)?;
+        let probe = Probe { ledger: self.ledger, workflow: self.workflow, header: self.header, folder, env: &env };
+        Ok(Some(probe.run(defined, self.console)))
+    }
+
+    fn settled(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
+        let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::completed(step.id.clone()) };
+        let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
+        self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)
+    }
+
+    fn unsettled(&self, step: &Step) -> RunError {
+        let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
             "step {} ({}) must not run twice, and nobody knows whether it took effect before it was cut off",
             step.id, step.title
         );
-        if let Some(probe) = &step.probe {
-            self.console.tell(&Event::Note { text: &format!("To find out: {probe}") });
-        }
-        let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
-        let answer = if self.asked.dry_run { None } else { self.console.ask(&question) };
-        match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-            Some("y" | "yes") => {
-                let summary = Some("a person said that it took effect".to_owned());
-                let outcome = Outcome { summary, ..Outcome::completed(step.id.clone()) };
-                let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
-                self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)?;
-                Ok(true)
-            }
-            Some("n" | "no") => Ok(false),
-            Some(_) | None => {
-                let name = quoted(step.id.as_str());
-                let probe = step.probe.as_ref().map(|probe| format!("to find out: {probe}"));
-                let hints = [
-                    probe.unwrap_or_else(|| format!("piton status {id}")),
-                    format!("when it did: piton finish {name} --run {id}, then piton resume {id}"),
-                    format!("when it did not: piton resume {id} --from {name}"),
-                ];
-                Err(RunError::new(ProblemKind::Person, message, hints))
-            }
-        }
+        let look = match (&step.probe, self.asked.yes) {
+            (Some(probe), false) => format!("to find out: piton resume {id} --yes runs its probe: {probe}"),
+            (Some(_), true) | (None, _) => format!("piton status {id}"),
+        };
+        let hints = [
+            look,
+            format!("when it did: piton finish {name} --run {id}, then piton resume {id}"),
+            format!("when it did not: piton resume {id} --from {name}"),
+        ];
+        RunError::new(ProblemKind::Person, message, hints)
     }
 
     /// Begins the session anew, once a person agreed to lose what is done.

@@ -106,7 +106,8 @@ const SIGNS: [(&str, FailureKind); 25] = [
     ("network error", FailureKind::Network),
 ];
 
-/// Sorts a failure. Only what `claude` says of its service is looked into: a command of a shell may print any text at all.
+/// Sorts a failure. Only what `claude` says of its service is looked into: a command of a shell may print any text at all, which
+/// counts for a `retry_on` that names what to look for, and for nothing else.
 pub(crate) fn classify(failed: Failed<'_>) -> Failure {
     let said = failed.api_error.unwrap_or(failed.stderr);
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -196,11 +197,16 @@ fn answers(policy: &Retry, failure: &Failure) -> bool {
         };
     }
     let text = failure.message.to_lowercase();
+    // Who names a kind for a command of a shell means what its last line says.
+    let kind = match failure.kind {
+        FailureKind::Exit => service_kind(&text).unwrap_or(FailureKind::Exit),
+        known => known,
+    };
     policy.retry_on.iter().any(|on| match on {
-        RetryOn::Network => failure.kind == FailureKind::Network,
-        RetryOn::Timeout => failure.kind == FailureKind::Timeout,
-        RetryOn::ServerError => matches!(failure.kind, FailureKind::ServerError | FailureKind::Overloaded),
-        RetryOn::RateLimit => failure.kind == FailureKind::RateLimit,
+        RetryOn::Network => kind == FailureKind::Network,
+        RetryOn::Timeout => kind == FailureKind::Timeout,
+        RetryOn::ServerError => matches!(kind, FailureKind::ServerError | FailureKind::Overloaded),
+        RetryOn::RateLimit => kind == FailureKind::RateLimit,
         RetryOn::Any => true,
         RetryOn::Contains(part) => text.contains(&part.to_lowercase()),
         RetryOn::ExitCode(code) => failure.exit_code == Some(*code),

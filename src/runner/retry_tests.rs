@@ -153,4 +153,15 @@ fn a_policy_answers_to_what_it_names() {
     }
     let one = Retry { retry_on: vec![RetryOn::ExitCode(1)], ..Retry::usual() };
     assert_ne!(decide(&one, 1, &failure(Exit), now(), 0), Decision::GiveUp);
+    let network = Retry { retry_on: vec![RetryOn::Network, RetryOn::ServerError], ..Retry::usual() };
+    for (said, is_answered) in [
+        ("curl: (7) Failed to connect: Connection refused", true),
+        ("The requested URL returned error: HTTP 503", true),
+        ("500 tests failed", false),
+        ("HTTP 404", false),
+    ] {
+        let failed = classify(Failed { is_claude: false, ..claude(said) });
+        assert_eq!(decide(&network, 1, &failed, now(), 0) != Decision::GiveUp, is_answered, "{said}");
+        assert!(!failed.is_transient(), "{said}");
+    }
 }

@@ -19,8 +19,8 @@ pub(super) enum Source {
     ByHand,
     /// A type that is read or written as it is.
     Type(fn() -> Schema),
-    /// A whole document, whose `schema` field has to say `NAME/MAJOR` and whose `ok` has this value.
-    Document { schema: fn() -> Schema, major: u32, ok: bool },
+    /// A whole document, whose `schema` field has to say `NAME/MAJOR` and whose `ok` has this value where there is only one.
+    Document { schema: fn() -> Schema, major: u32, ok: Option<bool> },
 }
 
 /// Publishes a type that Piton reads.
@@ -35,12 +35,17 @@ pub(super) const fn output<T: JsonSchema>() -> Source {
 
 /// Publishes a type as the `data` of an answer.
 pub(super) const fn answer<T: JsonSchema>(major: u32) -> Source {
-    Source::Document { schema: written::<Document<T>>, major, ok: true }
+    Source::Document { schema: written::<Document<T>>, major, ok: Some(true) }
+}
+
+/// Publishes a type as the `data` of an answer that may be that it did not go well.
+pub(super) const fn ending<T: JsonSchema>(major: u32) -> Source {
+    Source::Document { schema: written::<Document<T>>, major, ok: None }
 }
 
 /// Publishes the document that takes the place of an answer.
 pub(super) const fn error<T: JsonSchema>(major: u32) -> Source {
-    Source::Document { schema: written::<T>, major, ok: false }
+    Source::Document { schema: written::<T>, major, ok: Some(false) }
 }
 
 fn written<T: JsonSchema>() -> Schema {
@@ -56,7 +61,9 @@ pub(super) fn text(published: &Published) -> Option<String> {
         Source::Document { schema, major, ok } => {
             let mut document = schema().to_value();
             document["properties"]["schema"]["const"] = Value::from(format!("{name}/{major}"));
-            document["properties"]["ok"]["const"] = Value::from(*ok);
+            if let Some(ok) = ok {
+                document["properties"]["ok"]["const"] = Value::from(*ok);
+            }
             document
         }
     };

@@ -105,6 +105,7 @@ impl Scratch {
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("PITON_NOW", now)
+            .env("PITON_HOME", self.path.join("state"))
             .env("PITON_FORMAT", "text")
             .env("PITON_SESSION", "demo")
             .env("NO_COLOR", "1")

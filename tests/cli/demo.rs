@@ -12,10 +12,16 @@ fn the_demonstration_is_short_and_leaves_nothing() {
     let demo = document(&output);
     let scenes = demo["data"]["scenes"].as_array().unwrap();
     for scene in scenes {
-        assert_eq!(scene["exit"], 0, "{scene}");
-        assert!(!scene["output"].as_str().unwrap().contains('❌'), "{scene}");
+        // The story of a script begins with a step that fails.
+        let fails = scene["command"].as_str().unwrap().starts_with("piton run ");
+        assert_eq!(scene["exit"], if fails { 7 } else { 0 }, "{scene}");
+        assert_eq!(scene["output"].as_str().unwrap().contains('❌'), fails, "{scene}");
     }
-    for dialect in ["nine-step", "ccw", "dotagent", "aios"] {
+    let told = |at: usize| scenes[scenes.len() - at]["output"].as_str().unwrap();
+    assert!(told(5).contains("Step 3 (notes) failed: exit code 1: notes.md is missing"), "{}", told(5));
+    assert!(told(2).contains("Loaded checkpoint: 2/5 steps completed"), "{}", told(2));
+    assert!(told(2).contains("checked 1.4.0 for windows\n"), "{}", told(2));
+    for dialect in ["nine-step", "ccw", "dotagent", "aios", "script"] {
         assert!(scenes.iter().any(|scene| scene["dialect"] == dialect));
     }
     assert!(scenes.iter().any(|scene| scene["command"] == "piton resume --yes"), "{demo}");

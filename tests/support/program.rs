@@ -14,6 +14,7 @@ use camino::Utf8PathBuf;
 
 use super::Output;
 use super::Sandbox;
+use super::terminal::Terminal;
 
 /// Is a user who owns nothing and may do nothing.
 const NOBODY: u32 = 65_534;
@@ -117,6 +118,25 @@ impl<'a> Program<'a> {
         Output::new(sandbox, &output)
     }
 
+    /// Runs it to its end with a person at a terminal who types this; stdout goes elsewhere. Nothing where the machine has no
+    /// terminal to give: the test says so and ends.
+    pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
+        let Some(mut terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        let mut command = self.command();
+        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
+        // It holds the program's end as well.
+        drop(command);
+        terminal.type_in(typed);
+        let reader = std::thread::spawn(terminal.into_reader());
+        let mut output = child.wait_with_output().expect("a child of our own");
+        output.stderr = reader.join().expect("a reader without assertions");
+        Some(Output::new(self.sandbox, &output))
+    }
+
     /// Runs it to its end; kills it and returns nothing when that takes longer.
     pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
         let sandbox = self.sandbox;
@@ -140,6 +160,10 @@ impl<'a> Program<'a> {
 
     /// Starts it and lets it run; for tests that kill it or run several at once.
     pub(crate) fn spawn(self) -> Child {
+        self.command().spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+    }
+
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(now) = &self.now {
             command.args(["--now", now]);
@@ -155,7 +179,7 @@ impl<'a> Program<'a> {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
-        command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+        command
     }
 }
 

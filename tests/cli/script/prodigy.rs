@@ -133,6 +133,26 @@ fn nothing_in_the_home_of_prodigy_is_ever_written() {
 }
 
 #[test]
+fn a_resume_says_whose_it_is_and_names_the_import() {
+    let stage = stage();
+    let home = home(&stage);
+    for arguments in [
+        &["resume", ID][..],
+        &["resume", ID, "--yes", "--force"],
+        &["resume", ID, "--accept-edits"],
+        &["resume", ID, "--events"],
+        &["--prodigy-home", home.as_str(), "resume", ID],
+        &["--prodigy-home", home.as_str(), "resume", ID, "--accept-edits"],
+    ] {
+        let output = stage.piton(arguments.iter().copied()).run().expect_code(1);
+        assert!(output.stdout.contains(&format!("{ID} is another program's")), "{arguments:?}\n{output}");
+        let import = format!("piton sessions import {ID} --prodigy-home $HOME/.prodigy");
+        assert!(output.stdout.contains(&import), "{arguments:?}\n{output}");
+    }
+    stage.piton(["resume", "workflow-2"]).run().expect_code(3);
+}
+
+#[test]
 fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() {
     let stage = stage();
     let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);

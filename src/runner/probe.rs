@@ -1,0 +1,119 @@
+//! Finds out whether a step that must not run twice took effect: its `probe`, run once a person agreed.
+
+use std::time::Duration;
+
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::console::Console;
+use super::exec;
+use super::exec::Ended;
+use super::exec::Job;
+use super::exec::Signals;
+use super::exec::Stop;
+use super::exec::Stream;
+use super::exec::Watcher;
+use super::ledger::Ledger;
+use super::orphan;
+use super::spec::Step;
+use super::spec::Workflow;
+use super::variables;
+use super::variables::Scope;
+use super::work::given;
+use super::work::joined;
+use crate::dialect::script::record::Header;
+
+/// A probe only looks.
+const LIMIT: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Is what a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Exit 0.
+    TookEffect,
+    /// Exit 1.
+    DidNot,
+    /// Anything else decides nothing.
+    Unknown(String),
+    Stopped(Stop),
+}
+
+/// Is where a probe looks: the folder, the environment and the variables of its step.
+pub(super) struct Probe<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) workflow: &'a Workflow,
+    pub(super) header: &'a Header,
+    pub(super) folder: &'a Utf8Path,
+    pub(super) env: &'a [(String, String)],
+}
+
+impl Probe<'_> {
+    /// Runs the probe of a step. What it prints is for the person who waits, not a result.
+    pub(super) fn run(&self, step: &Step, console: &dyn Console) -> Found {
+        match self.ended(step, console) {
+            Ok(Ended { stop: Some(stop), .. }) => Found::Stopped(stop),
+            Ok(Ended { timed_out: true, .. }) => Found::Unknown(format!("it took longer than {} s", LIMIT.as_secs())),
+            Ok(Ended { code: Some(0), .. }) => Found::TookEffect,
+            Ok(Ended { code: Some(1), .. }) => Found::DidNot,
+            Ok(Ended { code: Some(code), .. }) => Found::Unknown(format!("exit code {code}")),
+            Ok(Ended { signal, .. }) => Found::Unknown(format!("signal {}", signal.unwrap_or_default())),
+            Err(why) => Found::Unknown(why),
+        }
+    }
+
+    fn ended(&self, step: &Step, console: &dyn Console) -> Result<Ended, String> {
+        let template = step.probe.as_ref().ok_or("it has none")?;
+        let shell = variables::render_shell(template, self).map_err(|error| error.message)?;
+        let own = step.env.iter().map(|(name, value)| Ok((name.clone(), variables::render(value, self)?)));
+        let own: Vec<(String, String)> =
+            own.collect::<Result<_, variables::RenderError>>().map_err(|error| error.message)?;
+        let folder = match &step.working_dir {
+            None => self.folder.to_owned(),
+            Some(path) => {
+                let path = variables::render(path, self).map_err(|error| error.message)?;
+                super::files::below(self.folder, &path)?
+            }
+        };
+        let mark = orphan::mark(&self.header.session, Some(step.id.as_str()));
+        let job = Job {
+            words: vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text],
+            folder,
+            env: joined(self.env, own.into_iter().chain(shell.env).chain([mark])),
+            timeout: Some(LIMIT),
+            grace: GRACE,
+            keep: 0,
+        };
+        let signals = Signals::listen().map_err(|error| error.to_string())?;
+        exec::run(&job, &signals, &mut Aside { step, console }).map_err(|error| error.to_string())
+    }
+}
+
+impl Scope for Probe<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        if let Some(value) = self.ledger.variable(name)? {
+            return Ok(Some(value));
+        }
+        if let Some((_, value)) = self.env.iter().rev().find(|(known, _)| known == name) {
+            return Ok(Some(Value::String(value.clone())));
+        }
+        Ok(given(name, self.header, self.workflow, self.folder))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let captured = self.ledger.state().variables.keys().cloned();
+        captured.chain(self.env.iter().map(|(name, _)| name.clone())).collect()
+    }
+}
+
+/// Passes on what a probe prints.
+struct Aside<'a> {
+    step: &'a Step,
+    console: &'a dyn Console,
+}
+
+impl Watcher for Aside<'_> {
+    fn printed(&mut self, _: Stream, bytes: &[u8]) {
+        self.console.output(self.step.id.as_str(), Stream::Stderr, bytes);
+    }
+}

@@ -1,0 +1,91 @@
+//! How a run ended, for programs: the data of `run/1`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::drive::End;
+use super::drive::Ended;
+use super::finish::Left;
+use crate::model::Progress;
+
+/// Says how a run, or its part between two resumes, ended (`run/1`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct RunReport {
+    /// Empty where nothing was begun: `piton run --dry-run`.
+    pub(crate) session: String,
+    pub(crate) status: Ending,
+    /// Where the steps worked.
+    pub(crate) folder: String,
+    pub(crate) progress: Progress,
+    /// The command that goes on, when there is something to go on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resume: Option<String>,
+    /// What became of the worktree, when every step is done and there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<Left>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<FailedStep>,
+    /// What stopped the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) signal: Option<String>,
+    /// What would be done, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) would_run: Option<Vec<String>>,
+}
+
+/// Says in a word how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ending {
+    Completed,
+    Failed,
+    Interrupted,
+    /// Nothing was run.
+    Planned,
+}
+
+/// Is the step that a run stopped at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct FailedStep {
+    pub(crate) step: String,
+    /// Its place in the workflow, counted from 1.
+    pub(crate) number: usize,
+    pub(crate) error: String,
+    /// Whether the failure passes by itself. A resume tries the step again either way.
+    pub(crate) retryable: bool,
+}
+
+impl From<&Ended> for RunReport {
+    fn from(ended: &Ended) -> Self {
+        let Ended { session, folder, done, total, .. } = ended;
+        let goes_on = matches!(ended.end, End::Failed { .. } | End::Interrupted(_));
+        let mut report = Self {
+            session: session.clone(),
+            status: Ending::Completed,
+            folder: folder.clone(),
+            progress: Progress { done: *done, total: *total },
+            resume: goes_on.then(|| format!("piton resume {session}")),
+            worktree: None,
+            failed: None,
+            signal: None,
+            would_run: None,
+        };
+        match &ended.end {
+            End::Completed(left) => report.worktree = (*left != Left::InPlace).then_some(*left),
+            End::Failed { step, number, error, retryable } => {
+                report.status = Ending::Failed;
+                let (step, error) = (step.clone(), error.clone());
+                report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable });
+            }
+            End::Interrupted(stop) => {
+                report.status = Ending::Interrupted;
+                report.signal = Some(stop.as_str().to_owned());
+            }
+            End::Planned(steps) => {
+                report.status = Ending::Planned;
+                report.would_run = Some(steps.clone());
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,141 @@
+//! The questions, asked where a person is there to answer them.
+
+use super::support::Stage;
+use super::support::until;
+use crate::support::END_OF_INPUT;
+use crate::support::run_tool;
+
+const COMMITS: &str = "- shell: echo new > new; git add new; git commit -qm new\n";
+const THREE: &str = "
+- shell: echo 1 >> LOG
+- shell: echo 2 >> LOG; [ -e LOG.repaired ]
+- shell: echo 3 >> LOG
+";
+
+fn repair(stage: &Stage) {
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+}
+
+#[test]
+fn c23_the_merge_question_is_asked_and_only_a_yes_merges() {
+    for (typed, is_merged) in
+        [("y\n", true), ("YES\n", true), ("\n", false), ("n\n", false), ("merge\n", false), (END_OF_INPUT, false)]
+    {
+        let stage = Stage::new(COMMITS);
+        let Some(output) = stage.piton(["run", "w.yml"]).on_terminal(typed) else { return };
+        let output = output.expect_code(0);
+        let id = super::support::session_of(&output.stderr);
+        let question = format!("Merge piton/{id} into main and remove the worktree? [y/N]");
+        assert!(output.stderr.contains(&question), "{output}");
+        assert_eq!(stage.sandbox.exists("new"), is_merged, "{typed:?}\n{output}");
+        assert_eq!(stage.worktree(&id).exists(), !is_merged, "{typed:?}\n{output}");
+        assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]).is_empty(), is_merged, "{typed:?}");
+    }
+}
+
+#[test]
+fn c23_after_a_resume_the_same_question_is_asked() {
+    let stage = Stage::new(&format!("{COMMITS}- shell: '[ -e LOG.repaired ]'\n"));
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    let Some(output) = stage.piton(["resume", &id]).on_terminal("y\n") else { return };
+    let output = output.expect_code(0);
+    assert!(output.stderr.contains(&format!("Merge piton/{id} into main")), "{output}");
+    assert!(stage.sandbox.exists("new") && !stage.worktree(&id).exists(), "{output}");
+}
+
+#[test]
+fn what_is_not_committed_changes_the_question_and_stays() {
+    let stage = Stage::new("- shell: echo new > new; git add new; git commit -qm new; echo x > loose\n");
+    let Some(output) = stage.piton(["run", "w.yml"]).on_terminal("y\n") else { return };
+    let output = output.expect_code(0);
+    let id = super::support::session_of(&output.stderr);
+    assert!(output.stderr.contains("What is not committed stays in the worktree. [y/N]"), "{output}");
+    assert!(stage.sandbox.exists("new") && stage.worktree(&id).join("loose").exists(), "{output}");
+}
+
+#[test]
+fn c13_a_restart_says_what_is_lost_and_only_a_yes_loses_it() {
+    for (typed, code, executions) in [
+        ("y\n", 0, &["1", "2", "1", "2", "3"][..]),
+        ("n\n", 9, &["1", "2"]),
+        ("\n", 9, &["1", "2"]),
+        (END_OF_INPUT, 9, &["1", "2"]),
+    ] {
+        let stage = Stage::in_place(THREE);
+        let (_, id) = stage.run(&[]);
+        repair(&stage);
+        let before = std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap();
+        let Some(output) = stage.piton(["resume", &id, "--force"]).on_terminal(typed) else { return };
+        let output = output.expect_code(code);
+        assert!(output.stderr.contains("Force restart will lose 1 completed step. Continue? [y/N]"), "{output}");
+        assert_eq!(stage.executions(), executions, "{typed:?}\n{output}");
+        let after = std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap();
+        assert_eq!(before == after, code == 9, "{typed:?}: a restart that nobody agreed to leaves no trace");
+    }
+}
+
+#[test]
+fn a_person_says_whether_a_step_took_effect() {
+    let workflow = "
+- id: push
+  shell: echo push >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done
+  irreversible: true
+- shell: echo after >> LOG
+";
+    for (typed, code, executions) in [
+        ("yes\n", 0, &["push", "after"][..]),
+        ("no\n", 0, &["push", "push", "after"]),
+        ("\n", 9, &["push"]),
+        (END_OF_INPUT, 9, &["push"]),
+    ] {
+        let stage = Stage::in_place(workflow);
+        let mut child = stage.piton(["run", "w.yml"]).spawn();
+        until("the step is at work", || stage.executions() == ["push"]);
+        run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
+        child.wait().unwrap();
+        repair(&stage);
+        let Some(output) = stage.piton(["resume"]).on_terminal(typed) else { return };
+        let output = output.expect_code(code);
+        assert!(output.stderr.contains("Step push must not run twice. Did it take effect? [yes/no]"), "{output}");
+        assert_eq!(stage.executions(), executions, "{typed:?}\n{output}");
+    }
+}
+
+#[test]
+fn sessions_are_put_away_when_a_person_says_yes() {
+    for (typed, code) in [("y\n", 0), ("n\n", 9), (END_OF_INPUT, 9)] {
+        let stage = Stage::in_place("- shell: 'true'\n");
+        let (_, id) = stage.run(&[]);
+        let folder = stage.folder(&id);
+        let Some(output) = stage.piton(["--format", "text", "sessions", "clean"]).on_terminal(typed) else { return };
+        let output = output.expect_code(code);
+        assert!(output.stderr.contains("Put 1 session away? [y/N]"), "{output}");
+        assert_eq!(folder.exists(), code != 0, "{typed:?}\n{output}");
+    }
+}
+
+#[test]
+fn a_long_run_shows_how_far_it_has_come() {
+    let bar = "█";
+    let long = "- shell: echo out; echo 1 >> LOG\n".repeat(6);
+    let stage = Stage::in_place(&long);
+    let Some(output) = stage.piton(["run", "w.yml"]).env("TERM", "xterm").on_terminal("") else { return };
+    let output = output.expect_code(0);
+    assert!(output.stderr.contains(bar) && output.stderr.contains("5/6"), "{output}");
+    assert_eq!(output.stdout, "out\n".repeat(6), "the results have no bar in them");
+    for quiet in [&["--quiet", "run", "w.yml"][..], &["run", "w.yml", "--events"]] {
+        let output = stage
+            .piton(quiet.iter().copied())
+            .env("TERM", "xterm")
+            .on_terminal("")
+            .expect("there was one")
+            .expect_code(0);
+        assert!(!output.stderr.contains(bar), "{quiet:?}\n{output}");
+    }
+    let stage = Stage::in_place(THREE);
+    repair(&stage);
+    let output =
+        stage.piton(["run", "w.yml"]).env("TERM", "xterm").on_terminal("").expect("there was one").expect_code(0);
+    assert!(!output.stderr.contains(bar), "a short run needs none\n{output}");
+}

@@ -1,0 +1,52 @@
+//! A terminal with a person at it, whose answers are typed beforehand.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::pty::OpenptFlags;
+use rustix::pty::grantpt;
+use rustix::pty::openpt;
+use rustix::pty::ptsname;
+use rustix::pty::unlockpt;
+
+/// What a person types to end the input.
+pub(crate) const END_OF_INPUT: &str = "\u{4}";
+
+/// Is both ends of a terminal: the one that the person has, and the one that the program has.
+pub(super) struct Terminal {
+    person: File,
+    pub(super) program: OwnedFd,
+}
+
+impl Terminal {
+    /// Opens one; `None` on a machine that has none to give.
+    pub(super) fn open() -> Option<Self> {
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).ok()?;
+        grantpt(&person).ok()?;
+        unlockpt(&person).ok()?;
+        let name = ptsname(&person, Vec::new()).ok()?;
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let program = rustix::fs::open(name, flags, Mode::empty()).ok()?;
+        Some(Self { person: File::from(person), program })
+    }
+
+    pub(super) fn type_in(&mut self, text: &str) {
+        self.person.write_all(text.as_bytes()).expect("a terminal of our own");
+    }
+
+    /// Returns what the program showed, once nobody has the other end any more.
+    pub(super) fn into_reader(self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
+        let Self { mut person, program } = self;
+        drop(program);
+        move || {
+            let mut shown = Vec::new();
+            // The end of a terminal is an error.
+            let _ = person.read_to_end(&mut shown);
+            shown
+        }
+    }
+}
