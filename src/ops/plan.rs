@@ -8,6 +8,7 @@ use super::report::Report;
 use super::select;
 use super::world::Opened;
 use super::world::World;
+use crate::dialect::Ground;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Commands;
@@ -61,6 +62,10 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     if let Some(take_over) = opened.dialect.guest(&opened.files.root, &opened.candidate) {
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
+    }
+    // Nobody but `resume` begins the steps of a session.
+    if opened.dialect.ground() == Ground::Home {
+        planned.plan.commands.begin = None;
     }
     // The word that a preflight wants is the same everywhere.
     if options.mode != Mode::Preflight

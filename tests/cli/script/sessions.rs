@@ -107,6 +107,7 @@ fn the_plan_of_a_session_says_what_spec_186_says() {
     assert_eq!(native["state"]["Failed"]["step_index"], json!(1));
     assert_eq!(plan.at("/data/steps/completed"), json!(["1"]));
     assert_eq!(plan.at("/data/commands/resume"), json!(format!("piton resume {id}")));
+    assert_eq!(plan.at("/data/commands/begin"), Value::Null, "only `resume` begins its steps");
     let context = json(&stage, &["context", &id]).expect_code(0);
     assert_eq!(context.at("/data/context/agent_context/working_folder"), Value::Null);
     assert!(context.stdout.contains(&format!("/worktrees/{id}")), "{context}");
