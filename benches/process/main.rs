@@ -186,7 +186,7 @@ fn lists(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
 
 /// Workflows of steps that do nothing: what is left is what the runner costs.
 fn runs(scratch: &Scratch, tools: &Tools, rows: &mut Vec<Row>) {
-    for (steps, rounds) in [(100, 15), (1_000, 3)] {
+    for (steps, rounds) in [(100, 15), (1_000, 7)] {
         let folder = scratch.top().join(format!("run-{steps}"));
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("w.yml"), "- shell: 'true'\n".repeat(steps)).unwrap();
