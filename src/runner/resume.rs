@@ -213,8 +213,9 @@ impl Choice<'_> {
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
-            "{file} was changed where it says what finished steps do ({}); going on would do {again} finished steps again",
-            names.join(", ")
+            "{file} was changed where it says what finished steps do ({}); going on would do {} again",
+            names.join(", "),
+            counted(again, "finished step")
         );
         let hints = [
             format!("undo the change to step {}, then: piton resume {id}", first.id),
@@ -306,7 +307,7 @@ impl Choice<'_> {
             return Ok(all);
         }
         let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
-        let steps = if done == 1 { "1 completed step".to_owned() } else { format!("{done} completed steps") };
+        let steps = counted(done, "completed step");
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
         let id = &self.header.session;
         self.console.tell(&Event::Resuming { id });
@@ -367,4 +368,8 @@ fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
 /// Tells whether an answer agrees. Silence never does.
 pub(super) fn says_yes(answer: Option<String>) -> bool {
     answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
