@@ -173,6 +173,23 @@ pub(crate) struct StartSpec {
     pub(crate) definition: Option<Definition>,
 }
 
+impl StartSpec {
+    /// Returns the beginning of a run with nothing else to say about it.
+    pub(crate) fn new(workflow: &str, feature: &str) -> Self {
+        Self {
+            workflow: workflow.to_owned(),
+            feature: feature.to_owned(),
+            description: None,
+            phases: None,
+            issues: Vec::new(),
+            branch: None,
+            base_branch: None,
+            plan: None,
+            definition: None,
+        }
+    }
+}
+
 /// Is a workflow that was read from a file and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {

@@ -172,15 +172,9 @@ fn begin(
         imported_from: None,
     };
     let spec = StartSpec {
-        workflow: workflow.name.clone(),
-        feature: id.clone(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
-        plan: None,
-        definition: None,
+        ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
@@ -478,17 +472,6 @@ impl variables::Scope for Given<'_> {
 
 /// Begins a session anew, from its first step.
 pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
-    let id = ledger.run().id.as_str().to_owned();
-    let spec = StartSpec {
-        workflow: workflow.name.clone(),
-        feature: id,
-        description: None,
-        phases: None,
-        issues: Vec::new(),
-        branch: None,
-        base_branch: None,
-        plan: None,
-        definition: None,
-    };
+    let spec = StartSpec::new(&workflow.name, ledger.run().id.as_str());
     ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)
 }

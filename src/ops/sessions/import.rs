@@ -137,15 +137,9 @@ fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
 
 fn start(world: &World, run: &Run, header: &Header) -> Change {
     let spec = StartSpec {
-        workflow: run.workflow.clone(),
-        feature: run.workflow.clone(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
-        plan: None,
-        definition: None,
+        ..StartSpec::new(&run.workflow, &run.workflow)
     };
     Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
 }
