@@ -273,8 +273,7 @@ impl Ledger {
     }
 
     fn meta(&self, change: &str, step: Option<StepId>) -> CheckpointMeta {
-        let at = self.ticker.now().now;
-        CheckpointMeta { at, change: change.to_owned(), step, history_limit: SNAPSHOTS_KEPT, backup: Vec::new() }
+        CheckpointMeta { step, ..CheckpointMeta::new(change, self.ticker.now().now, SNAPSHOTS_KEPT) }
     }
 
     /// Says that nobody drives the run any more.

@@ -180,7 +180,7 @@ fn begin(
     let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
     home.create(&id)?;
     let lock = place(home.root(), &id, project)?.lock()?;
-    let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
+    let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }

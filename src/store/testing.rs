@@ -91,13 +91,7 @@ pub(super) fn time(text: &str) -> Timestamp {
 }
 
 pub(super) fn meta() -> CheckpointMeta {
-    CheckpointMeta {
-        at: clock().now,
-        change: "begin".to_owned(),
-        step: Some(StepId::new("2:4")),
-        history_limit: 20,
-        backup: Vec::new(),
-    }
+    CheckpointMeta { step: Some(StepId::new("2:4")), ..CheckpointMeta::new("begin", clock().now, 20) }
 }
 
 pub(super) fn create(path: &str, after: &str) -> Edit {

@@ -26,7 +26,6 @@ use crate::ops::report::Report;
 use crate::ops::world::Opened;
 use crate::ops::world::World;
 use crate::store;
-use crate::store::CheckpointMeta;
 use crate::store::Project;
 use crate::store::RunLock;
 use crate::store::sessions;
@@ -152,13 +151,6 @@ fn write(world: &World, header: &Header, edits: &[Edit]) -> Result<(), OpError> 
     home.create(&header.session)?;
     let own = RelPath::parse(&format!("sessions/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, world.project.lock_timeout)?;
-    let meta = CheckpointMeta {
-        at: world.clock.now,
-        change: "import".to_owned(),
-        step: None,
-        history_limit: world.project.config.limits.history,
-        backup: Vec::new(),
-    };
-    store::commit(&lock, edits, &meta)?;
+    store::commit(&lock, edits, &world.checkpoint("import"))?;
     Ok(())
 }
