@@ -232,6 +232,20 @@ pub(crate) enum InterruptionKind {
 }
 
 impl InterruptionKind {
+    /// Returns what cuts a step off that is left with this status; `None` for one that was not at work.
+    pub(crate) const fn of(status: Status) -> Option<Self> {
+        match status {
+            Status::InProgress => Some(Self::AgentInterruption),
+            Status::Failed => Some(Self::TaskFailure),
+            Status::Pending
+            | Status::Completed
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => None,
+        }
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::AgentInterruption => "agent_interruption",

@@ -353,15 +353,11 @@ impl Choice<'_> {
 /// Says what cut the run off.
 fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
-    let (kind, reason) = match step.status {
-        Status::Failed => (InterruptionKind::TaskFailure, step.error.clone().unwrap_or_default()),
-        Status::InProgress => (InterruptionKind::AgentInterruption, "the runner ended in the middle of it".to_owned()),
-        Status::Pending
-        | Status::Completed
-        | Status::WaitingApproval
-        | Status::Blocked
-        | Status::Skipped
-        | Status::Cancelled => return None,
+    let kind = InterruptionKind::of(step.status)?;
+    let reason = if step.status == Status::InProgress {
+        "the runner ended in the middle of it".to_owned()
+    } else {
+        step.error.clone().unwrap_or_default()
     };
     Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
 }
