@@ -43,6 +43,7 @@ use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
+use crate::model::mistakes;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
@@ -369,8 +370,7 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
         Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
-            let count = parsed.findings.len();
-            let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+            let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: piton schema script".to_owned();
             Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
         }
