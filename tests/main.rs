@@ -7,6 +7,7 @@ mod concurrency;
 mod crash;
 mod launcher;
 mod plugin;
+mod power;
 mod readme;
 mod schemas;
 mod support;
