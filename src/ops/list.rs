@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 
 /// Lists the runs of a project.
 pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
-    let (spots, findings) = world.spots();
+    let (spots, findings) = world.all_told();
     let entries = entries(world, &spots)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();

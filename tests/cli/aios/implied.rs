@@ -237,6 +237,27 @@ fn two_files_of_one_story_are_told() {
     story(&sandbox, "docs/stories/active/4.2.login.story.md", "4.2", "Done", "- [x] a\n");
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert!(list.stdout.contains("story 4.2 is in docs/stories/active/4.2.login.story.md too"), "{list}");
+    let plan = sandbox.piton(["plan", "sdc-4.2"]).run().expect_code(9);
+    assert!(plan.stdout.contains("story 4.2 is in docs/stories/active/4.2.login.story.md too"), "{plan}");
+}
+
+#[test]
+fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
+    let sandbox = Sandbox::new();
+    let state = |at: &str| {
+        format!(
+            "storyId: '3.1'\ncurrentIteration: 1\nmaxIterations: 5\nstatus: in_progress\nupdatedAt: '2026-01-31T{at}:00Z'\nhistory: []\n"
+        )
+    };
+    sandbox.file("qa/3.1/loop-status.json", &state("11:30"));
+    sandbox.file("qa/loop-status.json", &state("10:30"));
+    let told = "an older state of the run qa-3.1 that qa/3.1/loop-status.json holds, which counts";
+    for command in [&["list"][..], &["plan"], &["validate"]] {
+        let output = sandbox.piton(command.iter().copied()).run();
+        let findings = output.at("/findings");
+        let messages = findings.as_array().into_iter().flatten().filter_map(|finding| finding["message"].as_str());
+        assert_eq!(messages.filter(|message| *message == told).count(), 1, "{command:?} {output}");
+    }
 }
 
 #[test]

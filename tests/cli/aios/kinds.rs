@@ -184,7 +184,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert_eq!(list.at("/data/runs/0/state"), "qa/loop-status.json");
     assert_eq!(list.at("/data/runs/1"), Value::Null);
-    assert_eq!(list.findings(), ["state-leftover"]);
+    assert_eq!(list.findings(), ["state-superseded"]);
     assert_eq!(list.at("/findings/0/file"), "qa/2.1/loop-status.json");
     // In YAML the epic counts, whatever its stamp.
     let sandbox = Sandbox::new();
@@ -194,7 +194,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     sandbox.file(".aiox/epic-7-state.yaml", yaml).file(".aiox/workflow-state/7-pipeline.json", json);
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert_eq!(list.at("/data/runs/0/state"), ".aiox/epic-7-state.yaml");
-    assert_eq!(list.findings(), ["state-leftover"]);
+    assert_eq!(list.findings(), ["state-superseded"]);
 }
 
 #[test]
