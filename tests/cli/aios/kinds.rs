@@ -223,3 +223,14 @@ fn what_became_of_an_artifact_after_the_end_does_not_open_a_workflow_again() {
     sandbox.piton(["list"]).run().expect_code(3);
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/verdict"), "complete");
 }
+
+#[test]
+fn attempts_are_failures_where_an_orchestration_counts_no_retries() {
+    for (retries, is_over_the_limit) in [("{}", true), (r#"{"4":1}"#, false), (r#"{"4":3}"#, true)] {
+        let sandbox = Sandbox::new();
+        let state = r#"{"workflowId":"master-ade-3.2","storyId":"3.2","status":"in_progress","currentEpic":4,"timestamps":{"updatedAt":"2026-01-31T11:30:00Z"},"retryCount":RETRIES,"epics":{"3":{"status":"completed"},"4":{"status":"failed","attempts":3,"errors":[]},"6":{"status":"pending"}}}"#;
+        sandbox.file(".aiox/master-orchestrator/3.2.json", &state.replace("RETRIES", retries));
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.findings().contains(&"attempt-limit".to_owned()), is_over_the_limit, "{retries}: {plan}");
+    }
+}
