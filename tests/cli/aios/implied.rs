@@ -242,6 +242,24 @@ fn two_files_of_one_story_are_told() {
 }
 
 #[test]
+fn a_record_that_names_a_story_speaks_for_it() {
+    for (context, expected) in [
+        ("context: { story: docs/stories/4.2.story.md }", &["workflow-sdc-1"][..]),
+        ("context: { story_id: '4.2' }", &["workflow-sdc-1"]),
+        ("context: { story_id: '4.3' }", &["sdc-4.2", "workflow-sdc-1"]),
+        ("context: {}", &["sdc-4.2", "workflow-sdc-1"]),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        let record = "execution_id: sdc-1\nworkflow: sdc\ncurrent_phase: 3\nstatus: active\nphases_completed: [1, 2]\n";
+        sandbox.file(".nexos/workflow-state/sdc-state.yaml", &format!("{record}{context}\n"));
+        let mut found = ids(&sandbox.piton(["list"]).run().expect_code(0));
+        found.sort_unstable();
+        assert_eq!(found, expected, "{context}");
+    }
+}
+
+#[test]
 fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
     let sandbox = Sandbox::new();
     let state = |at: &str| {
