@@ -242,6 +242,23 @@ fn two_files_of_one_story_are_told() {
 }
 
 #[test]
+fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on() {
+    let bob = "session_state:\n  version: '1.2'\n  last_updated: '2026-01-31T11:45:00Z'\n  epic: { id: 12, total_stories: 0 }\n  \
+               progress: { stories_done: [], stories_pending: [] }\n  workflow: { phase_results: {} }\n  last_action: { type: EPIC_STARTED }\n";
+    let guided = "instance_id: wf-1\nworkflow_id: x\nstatus: active\nsteps: []\nupdated_at: '2026-01-31T11:45:00Z'\n";
+    for (path, text) in [("docs/stories/.session-state.yaml", bob), (".aiox/wf-1-state.yaml", guided)] {
+        let sandbox = Sandbox::new();
+        sandbox.file(path, text);
+        sandbox.piton(["plan"]).run().expect_code(3);
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/run/id"), "sdc-4.2", "{path}: {plan}");
+        let list = sandbox.piton(["list"]).run().expect_code(0);
+        assert_eq!(list.at("/data/runs/0/position"), "nothing to do", "{path}: {list}");
+    }
+}
+
+#[test]
 fn a_record_that_names_a_story_speaks_for_it() {
     for (context, expected) in [
         ("context: { story: docs/stories/4.2.story.md }", &["workflow-sdc-1"][..]),
