@@ -20,6 +20,7 @@ use super::places;
 use super::places::Area;
 use super::places::Place;
 use super::rebuild;
+use super::settings;
 use super::shelf::Located;
 use super::shelf::Shelf;
 use super::subject;
@@ -75,6 +76,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
         prober.probed.findings.extend(nothing_saved(listing));
     }
+    prober.probed.findings.extend(settings::doubts(listing));
     prober.probed
 }
 

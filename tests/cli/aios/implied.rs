@@ -259,6 +259,28 @@ fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on(
 }
 
 #[test]
+fn settings_that_cannot_be_followed_are_named() {
+    for (path, text, told) in [
+        (".aios/config.yaml", "storiesDir: [\n", Some("the settings cannot be parsed")),
+        (".aiox/config.yml", "storiesDir: ../stories\n", Some("`../stories`, which lies outside of the project")),
+        ("config.yaml", "storiesDir: /srv/stories\n", Some("`/srv/stories`, which lies outside of the project")),
+        ("config.yaml", "of: [another program\n", None),
+        (".aios/config.yaml", "storiesDir: work\n", None),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        sandbox.file(path, text);
+        let list = sandbox.piton(["list"]).run().expect_code(0);
+        let message = list.at("/findings/0/message");
+        assert_eq!(
+            message.as_str().is_some_and(|message| message.contains(told.unwrap_or(""))),
+            told.is_some(),
+            "{text}: {list}"
+        );
+    }
+}
+
+#[test]
 fn a_record_that_names_a_story_speaks_for_it() {
     for (context, expected) in [
         ("context: { story: docs/stories/4.2.story.md }", &["workflow-sdc-1"][..]),
