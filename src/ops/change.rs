@@ -18,6 +18,8 @@ use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -99,10 +101,27 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     }
 }
 
+/// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
+fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
+    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(spot.candidate.dialect).ground() != Ground::Home {
+        return Ok(());
+    }
+    let name = engine::quoted(&spot.candidate.name);
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} is a session of `piton run`, which begins its steps itself", spot.candidate.name),
+        hints: vec![
+            format!("piton resume {name}"),
+            format!("piton finish STEP --run {name}, for one that was done by hand"),
+        ],
+    }))
+}
+
 /// Records one change.
 pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
     let mut desk = Desk::open(world, &spot)?;
+    check_begin(&spot, &request.kind)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
