@@ -6,6 +6,7 @@ mod cleanup;
 mod context;
 mod demo;
 mod doctor;
+mod draft;
 mod error;
 mod exit;
 mod history;
