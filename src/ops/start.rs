@@ -60,9 +60,9 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
         history_limit: world.project.config.limits.history,
         backup: Vec::new(),
     };
+    hide_from_git(world, dialect)?;
     store::commit(&lock, &edits, &meta)?;
     drop(lock);
-    hide_from_git(world, dialect)?;
     let opened = world.read(&spot)?;
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),
