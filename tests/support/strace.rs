@@ -75,7 +75,7 @@ impl Strace {
     pub(crate) fn record(self, program: Program<'_>, options: &[&str]) -> (Output, Vec<Call>) {
         let log = program.sandbox().top().join("calls");
         let trace = format!("trace={}", WRITES.join(","));
-        let words = [&["-f", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
+        let words = [&["-f", "-b", "execve", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
         let output = program.under(self.0, &words).run();
         let text = super::read(&log);
         std::fs::remove_file(&log).expect("it was just read");
@@ -87,7 +87,7 @@ impl Strace {
     pub(crate) fn inject(self, program: Program<'_>, call: &Call, effect: &str) -> Output {
         let trace = format!("trace={}", call.name);
         let inject = format!("inject={}:{effect}:when={}", call.name, call.count);
-        let words = ["-f", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let words = ["-f", "-b", "execve", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
         program.under(self.0, &words).run()
     }
 }
