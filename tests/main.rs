@@ -6,6 +6,7 @@ mod cli;
 mod concurrency;
 #[cfg(target_os = "linux")]
 mod crash;
+mod instructions;
 mod launcher;
 mod plugin;
 mod readme;
