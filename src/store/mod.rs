@@ -40,6 +40,7 @@ pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::Ticker;
+pub(crate) use clock::later;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
