@@ -13,6 +13,7 @@ mod clock;
 mod commit;
 mod config;
 mod discover;
+mod drivers;
 mod environment;
 mod error;
 pub(crate) mod evidence;
