@@ -20,6 +20,7 @@ use super::platform;
 use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
+use super::straight;
 use super::txn;
 use super::txn::Record;
 use super::txn::RecordedFile;
@@ -103,7 +104,7 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
-        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        straight::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         stage::sync_dirs([old_parent, new_parent].into_iter())?;
     }
     Ok(())
@@ -307,17 +308,17 @@ impl Writing<'_> {
         let target = &self.targets[from];
         let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
         let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && fs::hard_link(&target.real, &temporary).is_ok() {
+        let temporary = if like.links == 1 && straight::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
             stage::write(to, before, target.mode, Some(like))?.path
         };
-        fs::rename(&temporary, to).map_err(|source| {
-            let _ = fs::remove_file(&temporary);
+        straight::rename(&temporary, to).map_err(|source| {
+            let _ = straight::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
         // Renaming a link over another link to the same file does nothing at all (rename(2)).
-        let _ = fs::remove_file(&temporary);
+        let _ = straight::remove_file(&temporary);
         Ok(())
     }
 
@@ -339,8 +340,8 @@ impl Writing<'_> {
         for at in 0..self.targets.len() {
             let target = &mut self.targets[at];
             match &target.staged {
-                Some(staged) => fs::rename(&staged.path, &target.real),
-                None => fs::remove_file(&target.real),
+                Some(staged) => straight::rename(&staged.path, &target.real),
+                None => straight::remove_file(&target.real),
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
@@ -359,7 +360,7 @@ impl Writing<'_> {
             let restored = match target.before {
                 Some(before) if !is_at(&target.real, before) => txn::put(&target.real, before, target.mode),
                 None if target.staged.is_none() => {
-                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))
+                    straight::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))
                 }
                 Some(_) | None => Ok(()),
             };
@@ -382,7 +383,7 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
-                let _ = fs::remove_file(&staged.path);
+                let _ = straight::remove_file(&staged.path);
             }
         }
     }

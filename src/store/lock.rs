@@ -17,6 +17,8 @@ use camino::Utf8PathBuf;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
+use super::straight;
+use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
 
@@ -78,7 +80,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match platform::create_private_dir(path.as_std_path()) {
+    match straight::create_private_dir(path.as_std_path()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }
@@ -90,15 +92,12 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
 }
 
 fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    let mut options = platform::careful();
-    options.read(true).write(true);
-    match options.open(path) {
+    match straight::open(path.as_std_path(), Use::Edit, platform::OWN_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
     prepare(own_dir)?;
-    options.create(true).truncate(false);
-    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
+    straight::open(path.as_std_path(), Use::Lock, platform::OWN_FILE).map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
@@ -106,13 +105,13 @@ pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
         fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
-    match platform::create_private_dir(own_dir.as_std_path()) {
+    match straight::create_private_dir(own_dir.as_std_path()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
         Ok(()) | Err(_) => {}
     }
     // Before the lock file, so that where there is a lock, there is the other.
     let ignore = own_dir.join(".gitignore");
-    match platform::create_new(ignore.as_std_path(), platform::OWN_FILE) {
+    match straight::open(ignore.as_std_path(), Use::Create, platform::OWN_FILE) {
         Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(source) => Err(StoreError::io(&ignore, source)),

@@ -22,6 +22,7 @@ pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
+mod own;
 mod past;
 mod path;
 mod platform;
@@ -34,6 +35,7 @@ pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 mod stage;
+mod straight;
 #[cfg(test)]
 mod testing;
 mod txn;

@@ -14,6 +14,8 @@ use camino::Utf8PathBuf;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
+use super::straight;
+use super::straight::Use;
 
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
@@ -60,12 +62,12 @@ pub(super) fn write(
     let path = temporary_name(target);
     let created = if like.is_some() { platform::OWN_FILE } else { mode };
     let mut file =
-        platform::create_new(path.as_std_path(), created).map_err(|source| StoreError::io(target, source))?;
+        straight::open(path.as_std_path(), Use::Create, created).map_err(|source| StoreError::io(target, source))?;
     let written = file.write_all(bytes).and_then(|()| like.map_or(Ok(()), |like| platform::apply(&file, like)));
     match written {
         Ok(()) => Ok(Staged { path, file }),
         Err(source) => {
-            let _ = fs::remove_file(&path);
+            let _ = straight::remove_file(&path);
             Err(StoreError::io(target, source))
         }
     }
@@ -113,7 +115,7 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
                     && name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = fs::remove_file(entry.path());
+                let _ = straight::remove_file(entry.path());
             }
         }
     }
