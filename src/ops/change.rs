@@ -264,7 +264,7 @@ impl<'a> Desk<'a> {
         }
         let standings = engine::standings(run, &evidence, &self.opened.loaded.findings);
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.world.clock.now, kind };
+        let change = Change { at: self.world.clock.now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
