@@ -238,7 +238,7 @@ impl<'a> Desk<'a> {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.clock().now, kind };
+        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
