@@ -5,6 +5,7 @@ mod arch;
 mod cli;
 mod concurrency;
 mod crash;
+mod instructions;
 mod launcher;
 mod plugin;
 mod readme;

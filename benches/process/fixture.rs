@@ -29,9 +29,9 @@ pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>);
 const PHASE: [&str; 10] = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
 
 impl Scratch {
-    /// Makes it in `TMPDIR`: outside of this repository, which would otherwise be the project's.
-    pub(crate) fn new() -> Self {
-        let folder = TempDir::with_prefix("piton-bench-").unwrap();
+    /// Makes it in a folder outside of this repository, which would otherwise be the project's.
+    pub(crate) fn below(folder: &Path) -> Self {
+        let folder = TempDir::with_prefix_in("piton-bench-", folder).unwrap();
         Self { folder }
     }
 

@@ -18,7 +18,7 @@ use contest::Row;
 use fixture::Scratch;
 
 fn main() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::below(&std::env::temp_dir());
     let tools = Tools::build(scratch.top());
     let mut rows = Vec::new();
     writes(&scratch, &tools, &mut rows);

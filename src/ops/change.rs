@@ -296,13 +296,11 @@ impl<'a> Desk<'a> {
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
         let meta = CheckpointMeta {
-            at: self.world.clock.now,
-            change: change.to_owned(),
             step: step.cloned(),
-            history_limit: self.world.project.config.limits.history,
             backup: backup
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
+            ..self.world.checkpoint(change)
         };
         store::commit(&self.lock, edits, &meta)?;
         Ok(())

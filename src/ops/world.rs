@@ -35,6 +35,7 @@ use crate::model::RunHeader;
 use crate::model::Wanted;
 use crate::model::sha256_hex_of;
 use crate::store;
+use crate::store::CheckpointMeta;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::Scope;
@@ -145,6 +146,11 @@ impl World {
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
         Ok(Self { project, environment, home, clock, asked_mode, run, run_path, prodigy })
+    }
+
+    /// Names a checkpoint that is written now and is about a run as a whole.
+    pub(crate) fn checkpoint(&self, change: &str) -> CheckpointMeta {
+        CheckpointMeta::new(change, self.clock.now, self.project.config.limits.history)
     }
 
     /// Returns the home of Prodigy that is looked into.

@@ -44,6 +44,13 @@ pub(crate) struct CheckpointMeta {
     pub(crate) backup: Vec<(RelPath, RelPath)>,
 }
 
+impl CheckpointMeta {
+    /// Names a checkpoint that is about the run as a whole and leaves no sibling behind.
+    pub(crate) fn new(change: &str, at: Timestamp, history_limit: usize) -> Self {
+        Self { at, change: change.to_owned(), step: None, history_limit, backup: Vec::new() }
+    }
+}
+
 /// Is one committed set of edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {

@@ -37,7 +37,8 @@ pub(crate) fn add_ccw(sandbox: &Sandbox) {
     Tree::of(&support::repository().join("examples/ccw")).write_to(&sandbox.root());
 }
 
-fn example(name: &str) -> Sandbox {
+/// Puts one of the examples into a project of its own.
+pub(crate) fn example(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     Tree::of(&support::repository().join("examples").join(name)).write_to(&sandbox.root());
     sandbox

@@ -90,6 +90,20 @@ impl<'a> Program<'a> {
         self.env("PATH", &empty)
     }
 
+    /// Runs it under another program of the machine, which gets these arguments before it.
+    pub(super) fn under(mut self, tool: &str, arguments: &[&str]) -> Self {
+        let program = self.program.to_str().expect("a path in UTF-8").to_owned();
+        let now = self.now.take().into_iter().flat_map(|now| ["--now".to_owned(), now]);
+        let words = arguments.iter().map(|word| (*word).to_owned()).chain([program]).chain(now);
+        self.arguments = words.chain(std::mem::take(&mut self.arguments)).collect();
+        self.program = tool.into();
+        self
+    }
+
+    pub(super) fn sandbox(&self) -> &'a Sandbox {
+        self.sandbox
+    }
+
     /// Runs it in this folder: absolute, or relative to the project.
     pub(crate) fn folder(mut self, folder: &Utf8Path) -> Self {
         self.folder = self.sandbox.root().join(folder);
