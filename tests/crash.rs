@@ -1,18 +1,17 @@
 //! A kill at any moment: whatever call of the system it hits, the state is the old one or the new one, and work goes on at once.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::cli::projects;
 use crate::cli::projects::document;
+use crate::support::Call;
 use crate::support::Sandbox;
+use crate::support::Strace;
 use crate::support::Tree;
+use crate::support::say;
 
-/// Calls of the system that change something, or wait for the disk.
-const WRITES: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fsync,fdatasync,fchmod,ftruncate";
 /// No test of a kill takes longer, however slow the machine is; what is left out is said.
 const BUDGET: Duration = Duration::from_secs(4);
 const LEAST: usize = 8;
@@ -88,7 +87,7 @@ fn a_resume_is_whole() {
 /// next archive does.
 #[test]
 fn an_archive_with_a_list_is_finished_by_the_next() {
-    let Some(strace) = strace() else { return };
+    let Some(strace) = Strace::find() else { return };
     let archive: &[&str] = &["archive", "WFS-user-auth", "--yes"];
     let moments = writes_of(&projects::ccw(), strace, archive);
     assert!(moments.len() > LEAST, "only {moments:?} were seen");
@@ -104,27 +103,18 @@ fn an_archive_with_a_list_is_finished_by_the_next() {
             sandbox.piton(archive.iter().copied()).run().expect_code(0);
             let list = sandbox.read_json(".workflow/archives/manifest.json");
             let ids: Vec<_> = list.as_array().unwrap().iter().map(|entry| &entry["session_id"]).collect();
-            assert_eq!(ids, ["WFS-user-auth"], "killed at {moment:?}");
-            assert!(sandbox.exists(".workflow/archives/WFS-user-auth/workflow-session.json"), "killed at {moment:?}");
-            assert!(!sandbox.exists(projects::SESSION), "killed at {moment:?}");
+            assert_eq!(ids, ["WFS-user-auth"], "killed at {moment}");
+            assert!(sandbox.exists(".workflow/archives/WFS-user-auth/workflow-session.json"), "killed at {moment}");
+            assert!(!sandbox.exists(projects::SESSION), "killed at {moment}");
         }
     }
     assert!(kills >= LEAST, "only {kills} kills");
 }
 
-/// Finds the tool that kills at a call of the system.
-fn strace() -> Option<&'static str> {
-    let found = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists());
-    if found.is_none() {
-        say("skipped: there is no strace to kill at a call of the system");
-    }
-    found
-}
-
 /// Kills the same call at each of its writes, each time in a fresh project. The moments are spread, so that those that a slow
 /// machine leaves out are not all at the end.
 fn kill_everywhere(story: &Story) {
-    let Some(strace) = strace() else { return };
+    let Some(strace) = Strace::find() else { return };
     let (old, new) = (prepared(story), prepared(story));
     let moments = writes_of(&new, strace, story.killed);
     assert!(moments.len() > LEAST, "only {moments:?} were seen");
@@ -145,12 +135,6 @@ fn kill_everywhere(story: &Story) {
     assert!(kills >= LEAST, "only {kills} kills");
 }
 
-/// Says something beside the result of the test.
-fn say(text: &str) {
-    // A test without a place to say it is a test all the same.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
 /// Orders the numbers below `count` so that every part of the range is met early.
 fn spread(count: usize) -> impl Iterator<Item = usize> {
     let divides_both =
@@ -159,31 +143,14 @@ fn spread(count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |turn| turn * step % count)
 }
 
-/// Is one call of the system: its name, and how many of that name its thread had made with it.
-type Moment = (String, usize);
-
-/// Runs the call to its end and lists its writes, which is how strace counts them: for each name and thread by itself.
-fn writes_of(sandbox: &Sandbox, strace: &str, words: &[&str]) -> Vec<Moment> {
-    let log = sandbox.top().join("writes");
-    let trace = format!("trace={WRITES}");
-    let head =
-        ["-f", "-qqq", "-o", log.as_str(), "-e", &trace, env!("CARGO_BIN_EXE_piton"), "--now", crate::support::NOW];
-    let words: Vec<&str> = head.into_iter().chain(words.iter().copied()).collect();
-    sandbox.tool(strace, words).run().expect_code(0);
-    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let mut moments = Vec::new();
-    for line in crate::support::read(&log).lines() {
-        let Some((thread, call)) = line.split_once(' ') else { continue };
-        let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
-        let count = counts.entry((thread.to_owned(), name.to_owned())).or_default();
-        *count += 1;
-        let moment = (name.to_owned(), *count);
-        let is_write = name != "openat" || rest.contains("O_CREAT");
-        if is_write && !name.starts_with('<') && !moments.contains(&moment) {
-            moments.push(moment);
-        }
-    }
-    moments
+/// Runs the call to its end and lists its writes. Two threads may make the same one of a name; strace meets the first.
+fn writes_of(sandbox: &Sandbox, strace: Strace, words: &[&str]) -> Vec<Call> {
+    let (output, mut calls) = strace.record(sandbox.piton(words.iter().copied()), &[]);
+    output.expect_code(0);
+    calls.retain(Call::is_write);
+    let mut seen = BTreeSet::new();
+    calls.retain(|call| seen.insert((call.name.clone(), call.count)));
+    calls
 }
 
 fn prepared(story: &Story) -> Sandbox {
@@ -195,24 +162,8 @@ fn prepared(story: &Story) -> Sandbox {
 }
 
 /// Runs the call and kills it at a write; tells whether it came so far.
-fn killed_at(sandbox: &Sandbox, strace: &str, (name, count): &Moment, words: &[&str]) -> bool {
-    let inject = format!("inject={name}:signal=SIGKILL:when={count}");
-    let trace = format!("trace={WRITES}");
-    let head = [
-        "-f",
-        "-qqq",
-        "-o",
-        "/dev/null",
-        "-e",
-        &trace,
-        "-e",
-        &inject,
-        env!("CARGO_BIN_EXE_piton"),
-        "--now",
-        crate::support::NOW,
-    ];
-    let words: Vec<&str> = head.into_iter().chain(words.iter().copied()).collect();
-    let output = sandbox.tool(strace, words).run();
+fn killed_at(sandbox: &Sandbox, strace: Strace, moment: &Call, words: &[&str]) -> bool {
+    let output = strace.inject(sandbox.piton(words.iter().copied()), moment, "signal=SIGKILL");
     match output.code {
         0 => false,
         137 => true,
@@ -220,8 +171,8 @@ fn killed_at(sandbox: &Sandbox, strace: &str, (name, count): &Moment, words: &[&
     }
 }
 
-fn check(story: &Story, sandbox: &Sandbox, old: &Tree, new: &Tree, moment: &Moment) {
-    let what = format!("{:?} killed at {moment:?}", story.killed);
+fn check(story: &Story, sandbox: &Sandbox, old: &Tree, new: &Tree, moment: &Call) {
+    let what = format!("{:?} killed at {moment}", story.killed);
     // Reading finishes or drops what was left; a run that is put away is found no more.
     let plan = sandbox.piton(["plan"]).run();
     document(&plan);

@@ -173,6 +173,23 @@ pub(crate) struct StartSpec {
     pub(crate) definition: Option<Definition>,
 }
 
+impl StartSpec {
+    /// Returns the beginning of a run with nothing else to say about it.
+    pub(crate) fn new(workflow: &str, feature: &str) -> Self {
+        Self {
+            workflow: workflow.to_owned(),
+            feature: feature.to_owned(),
+            description: None,
+            phases: None,
+            issues: Vec::new(),
+            branch: None,
+            base_branch: None,
+            plan: None,
+            definition: None,
+        }
+    }
+}
+
 /// Is a workflow that was read from a file and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
@@ -215,6 +232,20 @@ pub(crate) enum InterruptionKind {
 }
 
 impl InterruptionKind {
+    /// Returns what cuts a step off that is left with this status; `None` for one that was not at work.
+    pub(crate) const fn of(status: Status) -> Option<Self> {
+        match status {
+            Status::InProgress => Some(Self::AgentInterruption),
+            Status::Failed => Some(Self::TaskFailure),
+            Status::Pending
+            | Status::Completed
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => None,
+        }
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::AgentInterruption => "agent_interruption",

@@ -53,5 +53,5 @@ pub(crate) use run::{
 };
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{clean, clean_line, mask_secrets, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -42,6 +42,16 @@ pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     line
 }
 
+/// Counts things in words: `1 step`, `2 steps`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Says how many mistakes there are: `a mistake`, `2 mistakes`.
+pub(crate) fn mistakes(count: usize) -> String {
+    if count == 1 { "a mistake".to_owned() } else { plural(count, "mistake") }
+}
+
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{61c}')

@@ -13,6 +13,7 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPathError;
 use crate::model::human_age;
+use crate::model::mistakes;
 use crate::store::StoreError;
 
 /// Is why a verb stopped.
@@ -74,10 +75,6 @@ pub(crate) enum OpError {
     /// A path on the command line may not be used.
     #[error("{0}")]
     Path(#[from] RelPathError),
-}
-
-fn mistakes(count: usize) -> String {
-    if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") }
 }
 
 /// Returns the exit code of an error.

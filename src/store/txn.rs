@@ -217,16 +217,14 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
 /// Replaces one file by itself, durably but for its name.
 pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
     let like = fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata));
-    let staged = stage::write(real, bytes, mode, like)?;
-    let put = stage::sync_files(&[&staged])
-        .and_then(|()| fs::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
-    if put.is_err() {
-        let _ = fs::remove_file(&staged.path);
-    }
-    put
+    let staged = stage::write_durably(real, bytes, mode, like)?;
+    fs::rename(&staged, real).map_err(|source| {
+        let _ = fs::remove_file(&staged);
+        StoreError::io(real, source)
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::Page;
 use super::patch;
 use super::plan;
-use super::plural;
 use super::repair;
 use super::sessions;
 use crate::cli::output::Text;
@@ -15,6 +14,7 @@ use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
 use crate::model::human_age;
+use crate::model::plural;
 use crate::ops::ArchiveReport;
 use crate::ops::Body;
 use crate::ops::CheckpointReport;

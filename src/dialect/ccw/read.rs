@@ -404,16 +404,7 @@ fn recorded_interruption(
     history: &History,
 ) -> Option<(Interruption, Option<Timestamp>)> {
     let reason = history.interruption_reason.as_ref()?;
-    let fallback = match status {
-        Status::InProgress => InterruptionKind::AgentInterruption,
-        Status::Failed => InterruptionKind::TaskFailure,
-        Status::Pending
-        | Status::Completed
-        | Status::WaitingApproval
-        | Status::Blocked
-        | Status::Skipped
-        | Status::Cancelled => return None,
-    };
+    let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);
     let at = history.last_attempt.or(history.started_at);
     Some((Interruption { kind, step: Some(task.id.clone()), at, reason: raw::line(reason) }, at))
