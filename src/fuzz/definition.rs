@@ -172,6 +172,7 @@ fn started(spec: StartSpec) -> Vec<Edit> {
         rank: None,
         claim: crate::model::Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     });
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(spec)) };
     by_id(DialectId::Dotagent).edit(&files, &change).expect("a workflow that was taken can be started")
