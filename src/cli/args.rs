@@ -40,10 +40,10 @@ impl Cli {
     /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
     /// that hold for all of them into each of them, and that would be most of what it costs to start.
     fn of_one_verb(words: &[OsString]) -> Option<Self> {
-        let verbs = Verb::augment_subcommands(Command::new("piton"));
+        // Both live as long as the process.
+        let verbs = ManuallyDrop::new(Verb::augment_subcommands(Command::new("piton")));
         let verb = verbs.find_subcommand(words.get(1)?)?.clone();
         let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-        // It lives as long as the process.
         let mut command = ManuallyDrop::new(Global::augment_args(command).subcommand(verb));
         Self::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
     }
