@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::RelPath;
 use super::ReviewVerdict;
+use super::RollBack;
 use super::Status;
 use super::StepId;
 use super::Timestamp;
@@ -76,6 +77,9 @@ pub(crate) enum ChangeKind {
     Complete { note: Option<String> },
     /// A state that cannot be read is rebuilt from evidence, after a person agreed.
     Repair(Box<Traces>),
+    /// Steps that were begun or done are open again, after a person agreed.
+    #[serde(rename = "rollback")]
+    RollBack(Box<RollBack>),
     /// A new run.
     Start(Box<StartSpec>),
 }
@@ -242,6 +246,7 @@ impl ChangeKind {
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
             Self::Repair(_) => "repair",
+            Self::RollBack(_) => "rollback",
             Self::Start(_) => "start",
         }
     }
@@ -256,6 +261,7 @@ impl ChangeKind {
             | Self::Resume { .. }
             | Self::Complete { .. }
             | Self::Repair(_)
+            | Self::RollBack(_)
             | Self::Start(_) => None,
         }
     }

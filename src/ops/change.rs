@@ -136,6 +136,9 @@ fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> 
     for record in store::records(&from.root, &from.candidate.own) {
         store::record(&lock, &record, world.project.config.limits.log_bytes)?;
     }
+    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
+        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
+    }
     Ok(())
 }
 
@@ -295,7 +298,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes the edits of a change as one checkpoint.
-    fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
+    pub(super) fn commit(&self, edits: &[Edit], change: &Change) -> Result<Option<String>, OpError> {
         for edit in edits {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
@@ -304,10 +307,16 @@ impl<'a> Desk<'a> {
         self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
-    /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
-    pub(crate) fn commit_as(&self, change: &str, step: Option<&StepId>, edits: &[Edit]) -> Result<(), OpError> {
+    /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The
+    /// only way into a state file.
+    pub(crate) fn commit_as(
+        &self,
+        change: &str,
+        step: Option<&StepId>,
+        edits: &[Edit],
+    ) -> Result<Option<String>, OpError> {
         if edits.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
@@ -320,8 +329,7 @@ impl<'a> Desk<'a> {
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
         };
-        store::commit(&self.lock, edits, &meta)?;
-        Ok(())
+        Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
 
     /// Returns the edit that makes a file have these bytes, whatever it has now.
@@ -357,7 +365,7 @@ impl<'a> Desk<'a> {
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", None, &edits)
+        self.commit_as("archive", None, &edits).map(drop)
     }
 
     /// Refuses what needs the bytes of a file that is there and cannot be read.
@@ -498,6 +506,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -544,6 +553,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
+        ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }

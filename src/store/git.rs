@@ -53,10 +53,14 @@ pub(super) const REMOVED: [&str; 9] = [
     "GIT_TRACE",
 ];
 
+/// What the settings of a repository may not make of a question: each of them names a program.
+const SETTINGS: [&str; 4] =
+    ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never", "log.showSignature=false"];
+
 fn command(worktree: &Utf8Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(worktree);
-    for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"] {
+    for setting in SETTINGS {
         command.args(["-c", setting]);
     }
     for name in REMOVED {
@@ -135,32 +139,62 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
     text.lines().filter_map(commit).collect()
 }
 
-/// Counts the files with uncommitted changes, those git does not know included.
-pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+/// Returns what git prints for a question; `None` where it has no answer.
+pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
-    command.args(["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"]);
+    command.args(arguments);
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
     })?;
-    if is_success { output.ok().map(|bytes| count_changes(&bytes)) } else { None }
+    if is_success { output.ok() } else { None }
 }
 
-fn count_changes(porcelain: &[u8]) -> usize {
-    let mut fields = porcelain.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-    let mut count = 0;
+/// Returns the branches, local and remote, that have a commit, by their full names.
+pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
+    let contains = format!("--contains={sha}");
+    let asked = ["for-each-ref", "--format=%(refname)", &contains, "refs/heads", "refs/remotes"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+/// Returns when a commit came to a branch by a merge.
+pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<Timestamp> {
+    let range = format!("{sha}..refs/heads/{branch}");
+    let asked = ["log", "--merges", "--ancestry-path", "--max-count=10000", "--format=%ct", &range, "--"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
+}
+
+/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree.
+pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
+    let asked = ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
+    let bytes = answer(worktree, &asked)?;
+    Some(changed(&bytes))
+}
+
+fn changed(porcelain: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(porcelain);
+    let mut fields = text.split('\0').filter(|field| !field.is_empty());
+    let mut changes = Vec::new();
     while let Some(field) = fields.next() {
-        count += 1;
         // The old name of a renamed or copied file is a field of its own.
-        if field.iter().take(2).any(|byte| matches!(byte, b'R' | b'C')) {
+        if field.chars().take(2).any(|c| matches!(c, 'R' | 'C')) {
             fields.next();
         }
+        changes.extend(field.get(3..).map(str::to_owned));
     }
-    count
+    changes
+}
+
+/// Counts the files with uncommitted changes, those git does not know included.
+pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+    changes(worktree).map(|changes| changes.len())
 }
 
 /// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.
-fn is_sha(text: &str) -> bool {
+pub(super) fn is_sha(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

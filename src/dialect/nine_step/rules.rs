@@ -269,6 +269,8 @@ pub(super) enum Word {
     Interrupted,
     /// Ours, in `history` only: a person looked at a failure and let the run go on.
     Decided,
+    /// Ours, in `history` only: this step and what comes behind it were opened again.
+    RolledBack,
     Verdict(ReviewVerdict),
 }
 
@@ -289,6 +291,7 @@ impl Word {
             "skipped" => Some(Self::Skipped),
             "interrupted" => Some(Self::Interrupted),
             "decided" => Some(Self::Decided),
+            "rolledback" => Some(Self::RolledBack),
             _ => ReviewVerdict::parse(text).map(Self::Verdict),
         }
     }
@@ -304,7 +307,8 @@ impl Word {
             | Self::WaitingApproval
             | Self::Skipped
             | Self::Interrupted
-            | Self::Decided => None,
+            | Self::Decided
+            | Self::RolledBack => None,
         }
     }
 }
