@@ -143,6 +143,8 @@ pub(super) enum Verb {
     Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
+    /// Go back to an earlier phase, step, checkpoint or commit: shows what that gives up, and writes with --yes
+    Rollback(Rollback),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
     /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
@@ -482,6 +484,35 @@ pub(super) struct Restore {
     /// Do it without asking
     #[arg(short, long)]
     pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// The run, like RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    pub(super) named: Option<String>,
+    /// Where to: a phase (its end; 0 is the beginning), a step (before it), a checkpoint of `piton history`, a commit (at least 7
+    /// digits), or `last`: the end of the phase before the newest that was begun, else the newest checkpoint. `phase:2`, `step:2`,
+    /// `checkpoint:000002` and `commit:SHA` leave no doubt (default: list them)
+    #[arg(long, value_name = "TARGET")]
+    pub(super) to: Option<String>,
+    /// Why; kept in the state where it has a place for it, and in the log of rollbacks
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) reason: Option<String>,
+    /// Do it without asking; git commands are printed all the same, never run
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Also after three rollbacks to the same point, and of a run that was given up
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+    /// Take target and reason as JSON from standard input (schema: `piton schema change`)
+    #[arg(long, value_name = "-", conflicts_with_all = ["to", "reason"])]
+    pub(super) json: Option<String>,
 }
 
 #[derive(Debug, Args)]
