@@ -22,6 +22,7 @@ use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Clock;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -176,10 +177,12 @@ impl<'a> Desk<'a> {
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
         spot.check_ours()?;
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        // Who waited for the lock writes after those who held it, and says so.
+        let clock = world.later();
+        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, clock);
         let mut files = read();
         if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
-            store::set_tail_aside(&lock, &path, sound, world.clock.now)?;
+            store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
@@ -198,6 +201,11 @@ impl<'a> Desk<'a> {
         self.world
     }
 
+    /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
+    pub(crate) const fn clock(&self) -> Clock {
+        self.opened.files.clock
+    }
+
     pub(crate) const fn lock(&self) -> &RunLock {
         &self.lock
     }
@@ -205,7 +213,7 @@ impl<'a> Desk<'a> {
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
         let environment = &self.world.environment;
-        let owner = store::lease::inspect_locked(&self.lock, self.world.clock, environment);
+        let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
@@ -230,7 +238,7 @@ impl<'a> Desk<'a> {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.world.clock.now, kind };
+        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
@@ -269,7 +277,7 @@ impl<'a> Desk<'a> {
             backup: backup
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
-            ..self.world.checkpoint(change)
+            ..CheckpointMeta::new(change, self.clock().now, self.world.project.config.limits.history)
         };
         store::commit(&self.lock, edits, &meta)?;
         Ok(())
@@ -286,7 +294,7 @@ impl<'a> Desk<'a> {
 
     /// Moves every file of the state below Piton's own folder and returns that folder.
     pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
-        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.world.clock.now.compact()))?;
+        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
