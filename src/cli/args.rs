@@ -60,6 +60,7 @@ fn after_help() -> String {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub(super) struct Global {
     /// Work in this project instead of the current folder
     #[arg(long, global = true, value_name = "DIR")]
@@ -67,7 +68,7 @@ pub(super) struct Global {
     /// How to print: text for people, json for programs (default: text on a terminal, else json; PITON_FORMAT)
     #[arg(long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// How much to ask: autopilot, interactive or preflight (default: interactive; PITON_MODE)
+    /// How much to ask (default: PITON_MODE, else the mode that the run was started in, else that of piton.toml, else interactive)
     #[arg(long, global = true, value_enum)]
     pub(super) mode: Option<ModeArg>,
     /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
@@ -95,7 +96,7 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeArg {
-    /// Go on by itself when all is clean and fresh
+    /// Go on by itself when nothing blocks and the state is under a day old
     Autopilot,
     /// Ask before going on
     Interactive,
@@ -121,7 +122,7 @@ pub(super) enum Verb {
     Schema(Schema),
     /// Begin a new run
     Start(Start),
-    /// Record that a step starts; call it before the agent does
+    /// Record that a step starts; call it before the agent does (the steps of a session of `run` are begun by `resume`)
     Begin(Begin),
     /// Record how a step ended; call it after the agent is done
     Finish(Finish),
@@ -424,6 +425,9 @@ pub(super) struct Complete {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "For a session of `run`: --from ID repeats from a finished step on, --skip ID leaves a step out, --force begins it anew, after it asked."
+)]
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) run: RunArg,
