@@ -11,6 +11,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::append;
+use super::calls;
 use super::error::StoreError;
 use super::history::Keeper;
 use super::history::Label;
@@ -59,45 +60,21 @@ pub(crate) struct Checkpoint {
     pub(crate) files: Vec<RelPath>,
 }
 
-/// Names the points between which a kill is tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Checked,
-    Staged,
-    Flushed,
-    Kept,
-    Recorded,
-    BackedUp,
-    Renamed(usize),
-    Durable,
-    Dropped,
-}
-
-/// Is what a test makes happen at a stage; outside of tests there is none.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The process ends here: nothing is tidied up.
-    #[cfg(test)]
-    Kill,
-    /// The operating system refuses.
-    #[cfg(test)]
-    Fail(io::Error),
-}
-
-type Hook<'a> = &'a mut dyn FnMut(Stage) -> Result<(), Fault>;
-
 /// Carries out the edits of one change as one checkpoint.
 ///
 /// # Errors
 ///
 /// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
-/// refuses. The old state is then intact and no temporary file is left.
+/// refuses. The old state is then intact and no temporary file is left, but for [`StoreError::NotTakenBack`].
 pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
     if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
-    commit_with(lock, edits, meta, &mut |_| Ok(()))
+    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let result = writing.run();
+    writing.is_armed = result.is_err();
+    result
 }
 
 /// Moves the folder of a run, durably, to a name that is free. Its own data moves with it.
@@ -109,26 +86,14 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_from = lock.root().target(from)?;
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
-        fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
-        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        calls::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
+        calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
-            let is_back = fs::rename(&real_to, &real_from).is_ok();
+            let is_back = calls::rename(&real_to, &real_from).is_ok();
             return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
         }
     }
     Ok(())
-}
-
-pub(super) fn commit_with(
-    lock: &RunLock,
-    edits: &[Edit],
-    meta: &CheckpointMeta,
-    hook: Hook<'_>,
-) -> Result<Checkpoint, StoreError> {
-    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
-    let result = writing.run(hook);
-    writing.is_armed &= result.is_err();
-    result
 }
 
 /// Is one edit on its way.
@@ -207,43 +172,26 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
 }
 
 impl Writing<'_> {
-    fn run(&mut self, hook: Hook<'_>) -> Result<Checkpoint, StoreError> {
+    fn run(&mut self) -> Result<Checkpoint, StoreError> {
         let backups = self.backups()?;
-        self.pass(Stage::Checked, hook)?;
         let new_dirs = self.make_folders()?;
         stage::remove_leftovers(
             self.targets.iter().map(|target| target.real.as_path()).chain(backups.iter().map(|(_, to)| to.as_path())),
         );
         self.stage()?;
-        self.pass(Stage::Staged, hook)?;
         let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
         stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
-        self.pass(Stage::Flushed, hook)?;
         let (keeper, replaced) = self.keep()?;
-        self.pass(Stage::Kept, hook)?;
         // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
-        if let Err(error) = self.take_effect(&backups, hook).and_then(|()| self.make_durable(&new_dirs, hook)) {
+        if let Err(error) = self.take_effect(&backups).and_then(|()| self.make_durable(&new_dirs)) {
             return Err(self.undo(error));
         }
         if self.record.is_some() {
             // One that stays finds everything done, and the next command drops it.
             let _ = txn::drop_record(self.lock.own_dir());
         }
-        self.pass(Stage::Dropped, hook)?;
         keeper.prune(self.meta.history_limit, replaced.is_some());
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
-    }
-
-    fn pass(&mut self, stage: Stage, hook: Hook<'_>) -> Result<(), StoreError> {
-        hook(stage).map_err(|fault| match fault {
-            #[cfg(test)]
-            Fault::Kill => {
-                self.is_armed = false;
-                StoreError::io(self.lock.own_dir(), io::ErrorKind::Interrupted.into())
-            }
-            #[cfg(test)]
-            Fault::Fail(source) => StoreError::io(self.lock.own_dir(), source),
-        })
     }
 
     /// Makes missing folders of new files. Returns those whose names are new in them.
@@ -251,7 +199,7 @@ impl Writing<'_> {
         let mut grown = Vec::new();
         for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
             let missing: Vec<&Utf8Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
-            fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
             grown.extend(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned));
         }
         Ok(grown)
@@ -316,60 +264,52 @@ impl Writing<'_> {
         let target = &self.targets[from];
         let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
         let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && fs::hard_link(&target.real, &temporary).is_ok() {
+        let temporary = if like.links == 1 && calls::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
             stage::write(to, before, target.mode, Some(like))?.path
         };
-        fs::rename(&temporary, to).map_err(|source| {
-            let _ = fs::remove_file(&temporary);
+        calls::rename(&temporary, to).map_err(|source| {
+            let _ = calls::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
         // Renaming a link over another link to the same file does nothing at all (rename(2)).
-        let _ = fs::remove_file(&temporary);
+        let _ = calls::remove_file(&temporary);
         Ok(())
     }
 
     /// Lets the change happen: the record first, then the files.
-    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], hook: Hook<'_>) -> Result<(), StoreError> {
+    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.own_dir(), record)?;
         }
-        self.pass(Stage::Recorded, hook)?;
         for (from, to) in backups {
             self.back_up(*from, to)?;
         }
-        self.pass(Stage::BackedUp, hook)?;
-        self.switch(hook)
+        self.switch()
     }
 
     /// Puts the new contents in place. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self, hook: Hook<'_>) -> Result<(), StoreError> {
-        for at in 0..self.targets.len() {
-            let target = &mut self.targets[at];
+    fn switch(&mut self) -> Result<(), StoreError> {
+        for target in &mut self.targets {
             match &target.staged {
-                Some(staged) => fs::rename(&staged.path, &target.real),
-                None => fs::remove_file(&target.real),
+                Some(staged) => calls::rename(&staged.path, &target.real),
+                None => calls::remove_file(&target.real),
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
-            self.pass(Stage::Renamed(at), hook)?;
         }
         Ok(())
     }
 
-    fn make_durable(&mut self, new_dirs: &[Utf8PathBuf], hook: Hook<'_>) -> Result<(), StoreError> {
+    fn make_durable(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         let parents = self.targets.iter().filter_map(|target| target.real.parent());
-        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))?;
-        self.pass(Stage::Durable, hook)
+        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
     }
 
     /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
     /// next command goes forward instead.
-    fn undo(&mut self, error: StoreError) -> StoreError {
-        if !self.is_armed {
-            return error;
-        }
+    fn undo(&self, error: StoreError) -> StoreError {
         match self.take_back() {
             Ok(()) => error,
             Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
@@ -383,7 +323,7 @@ impl Writing<'_> {
                     txn::put_like(&target.real, before, target.mode, target.like)?;
                 }
                 None if target.staged.is_none() => {
-                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                    calls::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
                 }
                 Some(_) | None => {}
             }
@@ -406,7 +346,7 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
-                let _ = fs::remove_file(&staged.path);
+                let _ = calls::remove_file(&staged.path);
             }
         }
     }

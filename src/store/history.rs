@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::io::Write as _;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::lock;
 use super::lock::RunLock;
@@ -132,7 +132,7 @@ pub(crate) fn keep_corrupt(
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
-        let _ = fs::remove_file(folder.join(oldest));
+        let _ = calls::remove_file(&folder.join(oldest));
     }
     Ok(file)
 }
@@ -191,13 +191,13 @@ impl Keeper {
         if let Some(stale) = stale {
             is_linked_already = true;
             for one in stale.remove() {
-                let _ = fs::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
         for one in replaced {
             let name = self.name(label, replaced.len(), one)?;
             let file = self.folder.join(name);
-            let linked = (one.may_link || is_linked_already) && fs::hard_link(one.real, &file).is_ok();
+            let linked = (one.may_link || is_linked_already) && calls::hard_link(one.real, &file).is_ok();
             if !linked {
                 write_new(&file, one.bytes).map_err(|source| StoreError::io(&file, source))?;
             }
@@ -211,7 +211,7 @@ impl Keeper {
         while self.kept.len() > keep {
             let Some((_, oldest)) = self.kept.pop_first() else { return };
             for one in oldest {
-                let _ = fs::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
     }
@@ -229,7 +229,7 @@ impl Keeper {
         if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
-            let _ = fs::remove_file(&file);
+            let _ = calls::remove_file(&file);
             write_new(&file, one.path.as_str().as_bytes()).map_err(|source| StoreError::io(&file, source))?;
         }
         Ok(format!("{head}{BY_DIGEST}{digest}"))
@@ -241,8 +241,8 @@ fn id(sequence: u64) -> String {
 }
 
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    platform::create_new(path.as_std_path(), platform::OWN_FILE)?.write_all(bytes).inspect_err(|_| {
-        let _ = fs::remove_file(path);
+    calls::write(&mut calls::create_new(path, platform::OWN_FILE)?, bytes).inspect_err(|_| {
+        let _ = calls::remove_file(path);
     })
 }
 

@@ -14,6 +14,7 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -80,7 +81,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match platform::create_private_dir(path.as_std_path()) {
+    match calls::create_private_dir(&path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }

@@ -9,6 +9,7 @@
 
 mod append;
 pub(crate) mod archive;
+mod calls;
 mod clock;
 mod commit;
 mod config;

@@ -12,6 +12,7 @@ use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::calls;
 use super::error::StoreError;
 use super::lock;
 use super::path::Root;
@@ -115,7 +116,7 @@ pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, Store
 pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
     let folder = own_dir.join(FOLDER);
     let pending = folder.join(PENDING);
-    fs::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
+    calls::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
 }
 
@@ -127,7 +128,7 @@ pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
 /// Drops the record. Its end need not be durable: see the top of this file.
 pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
     let pending = own_dir.join(FOLDER).join(PENDING);
-    match fs::remove_file(&pending) {
+    match calls::remove_file(&pending) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
         Ok(()) | Err(_) => Ok(()),
     }
@@ -183,7 +184,7 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
         if let Some(record) = read(entry.path())? {
             remove_temporaries(root, &record);
         }
-        fs::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
+        calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
     }
     if !is_pending(own_dir) {
         return Ok(());
@@ -212,7 +213,7 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
         reached.push(real.as_path());
         match &file.after {
             Some(bytes) if is_old => put(real, bytes, file.mode)?,
-            None if is_old => fs::remove_file(real).map_err(|source| StoreError::io(real, source))?,
+            None if is_old => calls::remove_file(real).map_err(|source| StoreError::io(real, source))?,
             Some(_) | None => {}
         }
     }
@@ -228,13 +229,13 @@ pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreE
 /// Does the same with the attributes that are given.
 pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
     let staged = stage::write(real, bytes, mode, like)?;
     let put = stage::sync_files(&[&staged])
-        .and_then(|()| fs::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
+        .and_then(|()| calls::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
     if put.is_err() {
-        let _ = fs::remove_file(&staged.path);
+        let _ = calls::remove_file(&staged.path);
     }
     put
 }
