@@ -9,6 +9,7 @@ mod crash;
 mod instructions;
 mod launcher;
 mod plugin;
+mod power;
 mod readme;
 mod schemas;
 mod support;

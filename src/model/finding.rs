@@ -80,6 +80,7 @@ finding_codes! {
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.";
     StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.";
+    StateSuperseded "state-superseded" Warning false "Another state of the same run lies in the project; the one that was written last counts.";
     PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.";
     InterruptedWrite "interrupted-write" Warning false "A write was cut off, and the file is whole all the same.";
     // Rule 2: owner.

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::OpError;
+use super::draft::Draft;
+use super::draft::Drafted;
 use super::plan;
 use super::record;
 use super::report::Body;
@@ -12,12 +14,12 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
-use super::world::located;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::engine;
-use crate::engine::Admitted;
 use crate::engine::Guard;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -25,7 +27,6 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -95,10 +96,27 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     }
 }
 
+/// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
+fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
+    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(spot.candidate.dialect).ground() != Ground::Home {
+        return Ok(());
+    }
+    let name = engine::quoted(&spot.candidate.name);
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} is a session of `piton run`, which begins its steps itself", spot.candidate.name),
+        hints: vec![
+            format!("piton resume {name}"),
+            format!("piton finish STEP --run {name}, for one that was done by hand"),
+        ],
+    }))
+}
+
 /// Records one change.
 pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
     let mut desk = Desk::open(world, &spot)?;
+    check_begin(&spot, &request.kind)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
@@ -211,7 +229,6 @@ impl<'a> Desk<'a> {
         if matches!(kind, ChangeKind::Begin { .. }) {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
-        let standings = engine::standings(run, &evidence, &self.opened.loaded.findings);
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
         let change = Change { at: self.world.clock.now, kind };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
@@ -225,33 +242,19 @@ impl<'a> Desk<'a> {
             message: String::new(),
             findings: Vec::new(),
         };
-        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
-            Admitted::Change { change, findings } => {
-                written.findings = findings;
-                change
-            }
-            Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
+        let Drafted { change, edits, findings } = match self.opened.draft(&evidence, change, guard)? {
+            Draft::Checkpoint(drafted) => drafted,
+            Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
-        check_change(&change)?;
-        let mut edits = self.opened.dialect.edit(&self.opened.files, &change)?;
-        edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
-        self.commit(&edits, &change)?;
+        written.findings = findings;
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
         Ok(written)
-    }
-
-    /// Writes the edits of a change as one checkpoint.
-    fn commit(&self, edits: &[Edit], change: &Change) -> Result<(), OpError> {
-        for edit in edits {
-            self.check_understood(edit)?;
-            self.check_schema(edit)?;
-        }
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
-        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
     /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
@@ -318,58 +321,6 @@ impl<'a> Desk<'a> {
             Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
         }
     }
-
-    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
-    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
-        let is_of_edit = |finding: &&Finding| {
-            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
-        };
-        match self.opened.loaded.findings.iter().find(is_of_edit) {
-            None => Ok(()),
-            Some(finding) => Err(OpError::Unreadable {
-                message: format!("{}; nothing was written", located(finding)),
-                findings: self.opened.loaded.findings.clone(),
-            }),
-        }
-    }
-
-    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
-    /// guests.
-    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
-        let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
-        let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
-        let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
-        let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
-        let after = match parsed(after) {
-            Ok(after) => after,
-            Err(error) => return failed(error.to_string()),
-        };
-        if schema::is_valid(subject, &after) {
-            return Ok(());
-        }
-        let before = match &edit.kind {
-            EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
-            EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,
-        };
-        match schema::validate_edit(subject, &before, &after).into_iter().next() {
-            None => Ok(()),
-            Some(finding) => failed(finding.message),
-        }
-    }
-}
-
-/// Holds an admitted change against its own published schema before anything is written.
-pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
-    let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
-    let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
-    schema::validate(schema::Subject::Change, &value)
-        .into_iter()
-        .next()
-        .map_or(Ok(()), |finding| Err(failed(finding.message)))
-}
-
-fn strip_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Resolves what a person typed to the ids of the run.

@@ -184,7 +184,14 @@ impl World {
         self.spots_in(Scope::Whole)
     }
 
-    /// Does the same in a part of the project.
+    /// Does the same for a caller who reads none of the runs: what discovery found out about each is among the findings.
+    pub(crate) fn all_told(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, mut findings) = self.spots();
+        findings.extend(spots.iter().flat_map(|spot| spot.candidate.findings.iter().cloned()));
+        (spots, findings)
+    }
+
+    /// Does the same as [`World::spots`] in a part of the project.
     pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let Walked { spots, findings, pending } = self.walk(scope);
         let of_spots = spots.iter().map(|spot| (&spot.root, &spot.candidate.own));
@@ -369,20 +376,7 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
 impl Opened {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
-        let mut loaded = dialect.load(&files);
-        for finding in &mut loaded.findings {
-            // A file that may not be read is none to restore, and none to correct by hand.
-            let path = finding
-                .file
-                .as_ref()
-                .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
-            if let Some(path) = path {
-                finding.fix = Some(open_up(&path.under(&files.root)));
-            }
-            if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
-                finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
-            }
-        }
+        let loaded = load(dialect, &candidate, &files);
         Self { dialect, candidate, files, loaded }
     }
 
@@ -390,7 +384,7 @@ impl Opened {
     pub(crate) fn take_in(&mut self, edits: &[Edit]) {
         if !edits.is_empty() {
             store::take_in(&mut self.files, &self.candidate.reads, edits);
-            self.loaded = self.dialect.load(&self.files);
+            self.loaded = load(self.dialect, &self.candidate, &self.files);
         }
     }
 
@@ -442,6 +436,24 @@ impl Opened {
             revision,
         }
     }
+}
+
+/// Reads a run, with what discovery found out about it.
+fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
+    let mut loaded = dialect.load(files);
+    loaded.findings.extend(candidate.findings.iter().cloned());
+    for finding in &mut loaded.findings {
+        // A file that may not be read is none to restore, and none to correct by hand.
+        let is_closed =
+            |path: &&RelPath| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission);
+        if let Some(path) = finding.file.as_ref().filter(is_closed) {
+            finding.fix = Some(open_up(&path.under(&files.root)));
+        }
+        if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
+            finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
+        }
+    }
+    loaded
 }
 
 /// Returns the command that gives this user the permission that a path lacks.

@@ -86,7 +86,7 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_from = lock.root().target(from)?;
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
-        calls::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
+        stage::make_durable_folders(new_parent)?;
         calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
             let is_back = calls::rename(&real_to, &real_from).is_ok();
@@ -183,7 +183,7 @@ impl Writing<'_> {
         stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
         let (keeper, replaced) = self.keep()?;
         // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
-        if let Err(error) = self.take_effect(&backups).and_then(|()| self.make_durable(&new_dirs)) {
+        if let Err(error) = self.take_effect(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
             return Err(self.undo(error));
         }
         if self.record.is_some() {
@@ -198,9 +198,7 @@ impl Writing<'_> {
     fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
         let mut grown = Vec::new();
         for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
-            let missing: Vec<&Utf8Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
-            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
-            grown.extend(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned));
+            grown.extend(stage::make_folders(parent)?);
         }
         Ok(grown)
     }
@@ -267,7 +265,8 @@ impl Writing<'_> {
         let temporary = if like.links == 1 && calls::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
-            stage::write(to, before, target.mode, Some(like))?.path
+            // A good backup is not replaced by one that a power loss empties.
+            stage::write_durably(to, before, target.mode, Some(like))?
         };
         calls::rename(&temporary, to).map_err(|source| {
             let _ = calls::remove_file(&temporary);
@@ -279,19 +278,27 @@ impl Writing<'_> {
     }
 
     /// Lets the change happen: the record first, then the files.
-    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)]) -> Result<(), StoreError> {
+    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.own_dir(), record)?;
         }
         for (from, to) in backups {
             self.back_up(*from, to)?;
         }
-        self.switch()
+        let (put, gone): (Vec<usize>, Vec<usize>) =
+            (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
+        self.switch(&put)?;
+        if !gone.is_empty() {
+            // What is moved lies durably where it belongs before it goes from where it was.
+            self.sync_names(new_dirs)?;
+        }
+        self.switch(&gone)
     }
 
-    /// Puts the new contents in place. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self) -> Result<(), StoreError> {
-        for target in &mut self.targets {
+    /// Lets some of the files change. A failure leaves the place in the list where it happened to `undo`.
+    fn switch(&mut self, places: &[usize]) -> Result<(), StoreError> {
+        for at in places {
+            let target = &mut self.targets[*at];
             match &target.staged {
                 Some(staged) => calls::rename(&staged.path, &target.real),
                 None => calls::remove_file(&target.real),
@@ -302,7 +309,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn make_durable(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+    fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         let parents = self.targets.iter().filter_map(|target| target.real.parent());
         stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
     }

@@ -17,6 +17,7 @@ use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
+use super::stage;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -122,13 +123,16 @@ pub(crate) fn keep_corrupt(
     at: Timestamp,
     bytes: &[u8],
 ) -> Result<Utf8PathBuf, StoreError> {
-    let folder = lock::folder(&lock.folder(FOLDER)?, CORRUPT)?;
+    let parent = lock.folder(FOLDER)?;
+    let folder = lock::folder(&parent, CORRUPT)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
     match write_new(&file, bytes) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(&file, source)),
         Ok(()) | Err(_) => {}
     }
+    // The only copy of what is replaced next: its name has to be as durable as its content.
+    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.own_dir()].into_iter().chain(lock.own_dir().parent()))?;
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
@@ -240,8 +244,10 @@ fn id(sequence: u64) -> String {
     format!("{sequence:06}")
 }
 
+/// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    calls::write(&mut calls::create_new(path, platform::OWN_FILE)?, bytes).inspect_err(|_| {
+    let mut file = calls::create_new(path, platform::OWN_FILE)?;
+    calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
         let _ = calls::remove_file(path);
     })
 }

@@ -107,7 +107,7 @@ fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreErro
 /// Makes Piton's own folder where there is none, and hides it from git.
 pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
     match platform::create_private_dir(own_dir.as_std_path()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),

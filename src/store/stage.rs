@@ -70,6 +70,23 @@ pub(super) fn write(
     }
 }
 
+/// Does the same and returns the path when the content is durable.
+pub(super) fn write_durably(
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Utf8PathBuf, StoreError> {
+    let staged = write(target, bytes, mode, like)?;
+    match sync_files(&[&staged]) {
+        Ok(()) => Ok(staged.path),
+        Err(error) => {
+            let _ = calls::remove_file(&staged.path);
+            Err(error)
+        }
+    }
+}
+
 /// Makes the content of all files durable. Several are flushed side by side: the file system does it in one go.
 pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
     let sync = |files: &[&Staged]| {
@@ -91,6 +108,19 @@ pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
 
 fn lost_thread() -> StoreError {
     StoreError::io("fsync", io::Error::other("a thread ended early"))
+}
+
+/// Makes a folder and those above it that are missing. Returns those that have a new name in them, which is not durable yet.
+pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    calls::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
+}
+
+/// Does the same and returns when their names are durable: what lies in a folder whose name is lost is lost with it.
+pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> {
+    let grown = make_folders(folder)?;
+    sync_dirs(grown.iter().map(Utf8PathBuf::as_path))
 }
 
 /// Makes names durable, each folder once.

@@ -229,15 +229,13 @@ pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreE
 /// Does the same with the attributes that are given.
 pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
-        calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
-    let staged = stage::write(real, bytes, mode, like)?;
-    let put = stage::sync_files(&[&staged])
-        .and_then(|()| calls::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
-    if put.is_err() {
-        let _ = calls::remove_file(&staged.path);
-    }
-    put
+    let staged = stage::write_durably(real, bytes, mode, like)?;
+    calls::rename(&staged, real).map_err(|source| {
+        let _ = calls::remove_file(&staged);
+        StoreError::io(real, source)
+    })
 }
 
 #[cfg(test)]
