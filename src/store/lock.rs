@@ -15,6 +15,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::backup;
+use super::calls;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -84,7 +85,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match straight::create_private_dir(path.as_std_path()) {
+    match calls::create_private_dir(&path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }
