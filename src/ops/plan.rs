@@ -12,6 +12,7 @@ use crate::dialect::Ground;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Commands;
+use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
@@ -50,9 +51,14 @@ pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpErr
 pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
-    let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
+    Ok(weigh(opened, run, &evidence, &options))
+}
+
+/// Plans a run by the evidence that was gathered. Pure.
+pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
+    let weighed = opened.dialect.weigh(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
-    let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
+    let mut planned = engine::plan(run, opened.header(run), evidence, findings, options);
     planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
@@ -73,7 +79,7 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     {
         planned.plan.question = Some(question);
     }
-    Ok(planned)
+    planned
 }
 
 /// Reports the plan of a run that was opened.
@@ -160,7 +166,7 @@ pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = 
 
 /// Finds the part a person means, in any case.
 pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
-    let parts = run.step(step).map(|step| step.parts.as_slice()).unwrap_or_default();
+    let parts = run.step(step).map(|step| step.detail().parts.as_slice()).unwrap_or_default();
     let found = parts.iter().find(|part| part.name == text);
     let found = found.or_else(|| parts.iter().find(|part| part.name.eq_ignore_ascii_case(text)));
     found.map(|part| part.name.clone()).ok_or_else(|| OpError::UnknownStep {

@@ -13,6 +13,7 @@ mod clock;
 mod commit;
 mod config;
 mod discover;
+mod drivers;
 mod environment;
 mod error;
 pub(crate) mod evidence;
@@ -21,6 +22,7 @@ pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
+mod own;
 mod past;
 mod path;
 mod platform;
@@ -33,6 +35,7 @@ pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 mod stage;
+mod straight;
 #[cfg(test)]
 mod testing;
 mod txn;
@@ -40,10 +43,13 @@ pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::Ticker;
+pub(crate) use clock::later;
 pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
 pub(crate) use commit::move_folder;
+#[cfg(any(test, fuzzing))]
+pub(crate) use config::parse as parse_config;
 pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
 pub(crate) use discover::look_further;
