@@ -14,6 +14,7 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::backup;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -59,6 +60,7 @@ impl RunLock {
         let lock = Self { _file: file, root, own: own.clone(), own_dir };
         stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
+        backup::drop_partial(&lock.own_dir)?;
         Ok(lock)
     }
 

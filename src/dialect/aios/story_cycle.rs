@@ -242,6 +242,7 @@ impl Phases<'_> {
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),
+                at: None,
             }),
             Decision::Pass | Decision::Fail | Decision::Unknown => {}
         }
