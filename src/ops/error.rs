@@ -126,6 +126,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
+        | StoreError::NoLock { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -159,6 +160,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         }
         OpError::Store(
             StoreError::LockTimeout { .. }
+            | StoreError::NoLock { .. }
             | StoreError::UnsafePath { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::NoSpace { .. },
