@@ -4,7 +4,9 @@
 mod arch;
 mod cli;
 mod concurrency;
+#[cfg(target_os = "linux")]
 mod crash;
+mod instructions;
 mod launcher;
 mod plugin;
 mod power;

@@ -140,8 +140,8 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
 }
 
 /// Prints one line of JSON, whoever reads it.
-pub(super) fn print_line(value: &serde_json::Value) -> io::Result<()> {
-    let mut line = escaped(&value.to_string());
+pub(super) fn print_line(value: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = escaped(&serde_json::to_string(value).unwrap_or_default());
     line.push('\n');
     let mut out = io::stdout().lock();
     quiet_pipe(out.write_all(line.as_bytes()).and_then(|()| out.flush()))

@@ -127,6 +127,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::NoLock { .. }
+        | StoreError::NotTakenBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -162,12 +163,13 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             StoreError::LockTimeout { .. }
             | StoreError::NoLock { .. }
             | StoreError::UnsafePath { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::NoSpace { .. },
+            | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
+        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
+            vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
+        }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
-        OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
-        | OpError::Path(_) => Vec::new(),
+        OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),

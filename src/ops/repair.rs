@@ -4,7 +4,7 @@
 use super::Exit;
 use super::OpError;
 use super::change::Desk;
-use super::change::check_change;
+use super::draft::check_change;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -197,7 +197,7 @@ fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<
     };
     check_change(&change)?;
     let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
-    edits.iter().try_for_each(|edit| desk.check_schema(edit))?;
+    edits.iter().try_for_each(|edit| desk.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {
         if let EditKind::Replace { before, .. } = &edit.kind {
@@ -205,7 +205,7 @@ fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<
         }
     }
     desk.commit_as(change.kind.as_str(), None, &edits)?;
-    desk.record(run, &change)?;
+    desk.log(&change);
     Ok(kept)
 }
 

@@ -14,6 +14,7 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::hand::Done;
 use super::hand::Hand;
+use super::resume::says_yes;
 use super::spec::Merge;
 use super::work::Work;
 use crate::dialect::script::record::Facts;
@@ -105,8 +106,7 @@ fn agrees(work: &Work<'_>, site: &Site<'_>) -> bool {
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
         (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
     };
-    let answer = work.console.ask(&question).unwrap_or_default();
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    says_yes(work.console.ask(&question))
 }
 
 /// Says how to do by hand what nobody agreed to now.

@@ -45,6 +45,8 @@ pub(crate) use clock::now;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
 pub(crate) use commit::move_folder;
+#[cfg(any(test, fuzzing))]
+pub(crate) use config::parse as parse_config;
 pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
 pub(crate) use discover::look_further;

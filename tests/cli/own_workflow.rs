@@ -324,6 +324,18 @@ fn parts_pause_abort_and_complete_are_recorded() {
 }
 
 #[test]
+fn a_step_of_the_only_run_is_skipped_or_waits_for_approval() {
+    let sandbox = started("steps: [{id: a}, {id: b}]\n");
+    piton(&sandbox, &["skip", "a", "--reason", "not needed"]).expect_code(0);
+    piton(&sandbox, &["begin", "b"]).expect_code(0);
+    piton(&sandbox, &["finish", "b", "--status", "waiting_approval"]).expect_code(0);
+    let tasks = &sandbox.read_json("memory/state/execution.json")["tasks"];
+    assert_eq!((&tasks[0]["status"], &tasks[1]["status"]), (&"skipped".into(), &"waiting_approval".into()));
+    piton(&sandbox, &["validate"]).expect_code(0);
+    piton(&sandbox, &["approve", "b"]).expect_code(0);
+}
+
+#[test]
 fn a_second_run_has_a_folder_of_its_own() {
     let sandbox = started("steps: [{id: a}]\n");
     sandbox.file(".claude/piton/small.yaml", "steps: [{id: b}]\n");

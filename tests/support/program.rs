@@ -151,6 +151,30 @@ impl<'a> Program<'a> {
         Some(Output::new(self.sandbox, &output))
     }
 
+    /// Runs it to its end with a person at a terminal who presses Ctrl-C when this is shown.
+    pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
+        let Some(terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        let mut command = self.command();
+        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
+        // It holds the program's end as well.
+        drop(command);
+        let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
+        terminal.watch(|piece| {
+            shown.extend_from_slice(piece);
+            if !is_pressed && String::from_utf8_lossy(&shown).contains(question) {
+                run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -INT {id}")], &[]);
+                is_pressed = true;
+            }
+        });
+        let mut output = child.wait_with_output().expect("a child of our own");
+        output.stderr = shown;
+        Some(Output::new(self.sandbox, &output))
+    }
+
     /// Runs it to its end; kills it and returns nothing when that takes longer.
     pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
         let sandbox = self.sandbox;
