@@ -1,6 +1,11 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
+use std::ffi::OsString;
+use std::mem::ManuallyDrop;
+
 use clap::Args;
+use clap::Command;
+use clap::FromArgMatches as _;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -23,6 +28,25 @@ pub(super) struct Cli {
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) verb: Verb,
+}
+
+impl Cli {
+    /// Understands a command line, the name of the program first.
+    pub(super) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
+        // What one verb alone cannot make sense of is for the whole, which can say what is wrong with it.
+        Self::of_one_verb(words).map_or_else(|| Self::try_parse_from(words), Ok)
+    }
+
+    /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
+    /// that hold for all of them into each of them, and that would be most of what it costs to start.
+    fn of_one_verb(words: &[OsString]) -> Option<Self> {
+        // Both live as long as the process.
+        let verbs = ManuallyDrop::new(Verb::augment_subcommands(Command::new("piton")));
+        let verb = verbs.find_subcommand(words.get(1)?)?.clone();
+        let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+        let mut command = ManuallyDrop::new(Global::augment_args(command).subcommand(verb));
+        Self::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
+    }
 }
 
 fn after_help() -> String {
@@ -530,3 +554,7 @@ pub(super) struct Completions {
     #[arg(value_enum)]
     pub(super) shell: clap_complete::Shell,
 }
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;

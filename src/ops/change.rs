@@ -129,17 +129,25 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     {
         // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
         let revision = desk.opened.revision_with(&written.edits);
+        leave(desk.opened);
         return Ok(checkpoint(written, revision, Some(next)));
     }
     if !written.moves_files() {
         desk.take_in(&written);
-        return Ok(report(world, &desk.opened, written));
+        let report = report(world, &desk.opened, written);
+        leave(desk.opened);
+        return Ok(report);
     }
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
     written.findings.extend(record::carry_evidence(world, &spot, &now));
     Ok(report(world, &world.read(&now)?, written))
+}
+
+/// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
+fn leave(opened: Opened) {
+    std::mem::forget(opened);
 }
 
 /// Is what one change did.
@@ -197,13 +205,13 @@ impl<'a> Desk<'a> {
         self.lock
     }
 
+    pub(super) const fn world(&self) -> &World {
+        self.world
+    }
+
     /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
     pub(crate) const fn clock(&self) -> Clock {
         self.opened.files.clock
-    }
-
-    pub(super) const fn world(&self) -> &World {
-        self.world
     }
 
     pub(crate) const fn lock(&self) -> &RunLock {
@@ -238,7 +246,7 @@ impl<'a> Desk<'a> {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.clock().now, kind };
+        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
