@@ -140,17 +140,7 @@ pub(super) fn definition(data: &[u8]) {
     let Some(value) = checked.definition else { return };
     let folder = path("memory/state/feature");
     let definition = Definition { value, source: None, sha256: "0".repeat(64), folder };
-    let spec = StartSpec {
-        workflow: "w".to_owned(),
-        feature: "feature".to_owned(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
-        branch: None,
-        base_branch: None,
-        plan: None,
-        definition: Some(definition),
-    };
+    let spec = StartSpec { definition: Some(definition), ..StartSpec::new("w", "feature") };
     let edits = started(spec);
     let mut bundle = super::bundle::Bundle::parse(b"");
     bundle.commit(&edits);
@@ -173,6 +163,7 @@ fn started(spec: StartSpec) -> Vec<Edit> {
         rank: None,
         claim: crate::model::Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     });
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(spec)) };
     by_id(DialectId::Dotagent).edit(&files, &change).expect("a workflow that was taken can be started")

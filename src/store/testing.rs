@@ -139,5 +139,6 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn document(output: &Output) -> Value {
 }
 
 /// Checks a document against a published schema, which is compiled once.
-fn validate(name: &str, document: &Value) -> Result<(), String> {
+pub(crate) fn validate(name: &str, document: &Value) -> Result<(), String> {
     static COMPILED: OnceLock<Mutex<BTreeMap<String, jsonschema::Validator>>> = OnceLock::new();
     let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !compiled.contains_key(name) {

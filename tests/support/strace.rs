@@ -73,13 +73,19 @@ impl Strace {
 
     /// Runs the program to its end and returns what it did, in its order. `options` go to strace as well.
     pub(crate) fn record(self, program: Program<'_>, options: &[&str]) -> (Output, Vec<Call>) {
+        let (output, text) = self.follow(program, &WRITES.join(","), options);
+        (output, calls(&text))
+    }
+
+    /// Runs the program to its end and returns what strace wrote of these calls.
+    pub(crate) fn follow(self, program: Program<'_>, calls: &str, options: &[&str]) -> (Output, String) {
         let log = program.sandbox().top().join("calls");
-        let trace = format!("trace={}", WRITES.join(","));
-        let words = [&["-f", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
+        let trace = format!("trace={calls}");
+        let words = [&["-f", "-b", "execve", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
         let output = program.under(self.0, &words).run();
         let text = super::read(&log);
         std::fs::remove_file(&log).expect("it was just read");
-        (output, calls(&text))
+        (output, text)
     }
 
     /// Runs the program and does something to one of its calls: `signal=SIGKILL`, `error=EIO`. Every thread whose own count is
@@ -87,7 +93,7 @@ impl Strace {
     pub(crate) fn inject(self, program: Program<'_>, call: &Call, effect: &str) -> Output {
         let trace = format!("trace={}", call.name);
         let inject = format!("inject={}:{effect}:when={}", call.name, call.count);
-        let words = ["-f", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let words = ["-f", "-b", "execve", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
         program.under(self.0, &words).run()
     }
 }

@@ -142,6 +142,16 @@ fn a_person_can_record_what_became_of_a_step() {
 }
 
 #[test]
+fn nobody_begins_a_step_of_a_session_but_the_runner() {
+    let (stage, id) = failed();
+    let journal = stage.folder(&id).join("journal.jsonl");
+    let before = std::fs::read(&journal).unwrap();
+    let refused = json(&stage, &["begin", "check", "--run", &id]).expect_code(1);
+    assert_eq!(refused.at("/error/hints/0"), json!(format!("piton resume {id}")), "{refused}");
+    assert_eq!(std::fs::read(&journal).unwrap(), before);
+}
+
+#[test]
 fn a_torn_record_is_set_aside_by_the_next_write() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
@@ -181,11 +191,11 @@ fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed()
     let (stage, id) = completed();
     let worktree = stage.worktree(&id);
     let kept = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("1 commits of piton/{id} are not in main")));
+    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("piton/{id} is 1 commit ahead of main")));
     stage.sandbox.git(["merge", "--quiet", &format!("piton/{id}")]);
     std::fs::write(worktree.join("scratch"), "mine").unwrap();
     let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 files"));
+    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 file"));
     assert!(worktree.join("scratch").exists());
     std::fs::remove_file(worktree.join("scratch")).unwrap();
 
