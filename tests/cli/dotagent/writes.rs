@@ -32,7 +32,7 @@ fn a_phase_that_was_complete_and_failed_is_the_current_one_again() {
     assert_eq!(state["completed_phases"], json!([]));
     assert_eq!(gist(&plan(s)), "confirm: retry REQUIREMENTS pm");
     let before = s.read(PHASE);
-    s.piton(["finish", "REFLECTION", "--status", "failed", "--force"]).run().expect_code(1);
+    s.piton(["finish", "REFLECTION", "--status", "failed", "--force"]).run().expect_code(9);
     assert_eq!(s.read(PHASE), before);
 }
 
