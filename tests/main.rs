@@ -4,6 +4,7 @@
 mod arch;
 mod cli;
 mod concurrency;
+#[cfg(target_os = "linux")]
 mod crash;
 mod instructions;
 mod launcher;

@@ -152,6 +152,8 @@ pub(crate) struct Listing {
     pub(crate) entries: Vec<ListingEntry>,
     /// Folders that this user may not look into.
     pub(crate) closed: Vec<RelPath>,
+    /// Piton's own folders in which a change to several files has not come to its end.
+    pub(crate) pending: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 

@@ -155,6 +155,7 @@ finding_codes! {
     PathForeign "path-foreign" Warning false "A path in the state is of another machine; the file was found by the end of it.";
     AgentMissing "agent-missing" Warning true "The agent of the next step is not among those that the project has.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
+    RecordUnwritten "record-unwritten" Warning false "A checkpoint is written, and a record beside it, of the evidence or of who drives the run, is not.";
     LogUnwritten "log-unwritten" Warning false "The run goes on, and the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }

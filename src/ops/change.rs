@@ -1,12 +1,12 @@
 //! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::OpError;
 use super::draft::Draft;
 use super::draft::Drafted;
 use super::plan;
+use super::record;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
@@ -26,7 +26,6 @@ use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
-use crate::model::EvidenceRecord;
 use crate::model::Finding;
 use crate::model::Options;
 use crate::model::Outcome;
@@ -34,18 +33,15 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::SessionEvent;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
-use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
-use crate::store::SessionLog;
+use crate::store::StoreError;
 
 /// Is a change as typed; ids and parts are resolved against the run.
 #[derive(Clone, Debug)]
@@ -125,8 +121,8 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
-    let written = desk.apply(kind, request.force)?;
-    desk.hold_lease(written.change)?;
+    let mut written = desk.apply(kind, request.force)?;
+    written.findings.extend(desk.hold_lease(written.change));
     if let Some(next) = after_begin(&written)
         && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
     {
@@ -144,25 +140,13 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
-    carry_evidence(world, &spot, &now)?;
+    written.findings.extend(record::carry_evidence(world, &spot, &now));
     Ok(report(world, &world.read(&now)?, written))
 }
 
 /// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
 fn leave(opened: Opened) {
     std::mem::forget(opened);
-}
-
-/// Takes the evidence log along when a change moved the state: what was proved stays proved.
-fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
-    if from.candidate.own == to.candidate.own {
-        return Ok(());
-    }
-    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
-    for record in store::records(&from.root, &from.candidate.own) {
-        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
-    }
-    Ok(())
 }
 
 /// Is what one change did.
@@ -218,6 +202,10 @@ impl<'a> Desk<'a> {
         self.lock
     }
 
+    pub(super) const fn world(&self) -> &World {
+        self.world
+    }
+
     pub(crate) const fn lock(&self) -> &RunLock {
         &self.lock
     }
@@ -240,45 +228,6 @@ impl<'a> Desk<'a> {
             return Ok(());
         }
         Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
-    }
-
-    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
-    /// rests or is over.
-    pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_none() {
-            return Ok(());
-        }
-        let caller = self.caller();
-        if matches!(command, "pause" | "abort" | "complete") {
-            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
-        }
-        if store::lease::refresh(&self.lock, self.world.clock, &caller)? {
-            self.tell_session(&caller);
-            return Ok(());
-        }
-        self.take_lease(command)
-    }
-
-    /// Makes the caller the one who drives the run.
-    pub(crate) fn take_lease(&self, command: &str) -> Result<(), OpError> {
-        let caller = self.caller();
-        store::lease::take(&self.lock, self.world.clock, &caller, command)?;
-        self.tell_session(&caller);
-        Ok(())
-    }
-
-    fn caller(&self) -> Caller {
-        store::session::caller(&self.world.project, &self.world.environment)
-    }
-
-    /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
-    fn tell_session(&self, caller: &Caller) {
-        let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
-        let project = &self.world.project;
-        let files = &self.opened.files;
-        let log = SessionLog::of(project, session);
-        let run = store::session::driven(project, &files.root, &files.own, &files.state);
-        let _ = log.begin(project, self.world.clock.now, SessionEvent::Drives(run));
     }
 
     /// Admits, edits, checks and commits one change.
@@ -308,7 +257,8 @@ impl<'a> Desk<'a> {
         written.findings = findings;
         super::start::hide_from_git(self.world, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
-        self.record(run, &change)?;
+        self.log(&change);
+        written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
@@ -372,55 +322,13 @@ impl<'a> Desk<'a> {
     /// Refuses what needs the bytes of a file that is there and cannot be read.
     pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
         match self.opened.files.files.get(path).map(|entry| &entry.content) {
-            Some(Content::Problem(problem)) => Err(OpError::Store(store::StoreError::Unreadable {
+            Some(Content::Problem(problem)) => Err(OpError::Store(StoreError::Unreadable {
                 path: path.under(&self.opened.files.root),
                 problem: problem.clone(),
             })),
             Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
         }
     }
-
-    /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
-    pub(super) fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
-        let limit = self.world.project.config.limits.log_bytes;
-        let (kind, step) = (change.kind.as_str(), change.kind.step());
-        let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
-        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
-        let _ = store::journal::log(&self.lock, &line, limit);
-        let ChangeKind::Finish(outcome) = &change.kind else { return Ok(()) };
-        if outcome.status != Status::Completed || outcome.part.is_some() {
-            return Ok(());
-        }
-        let files = &self.opened.files;
-        let mut paths = outcome.outputs.clone();
-        paths.extend(run.step(&outcome.step).map(|step| step.outputs.clone()).unwrap_or_default());
-        paths.sort();
-        paths.dedup();
-        let head_of =
-            run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
-        let record = EvidenceRecord {
-            at: change.at,
-            run: run.id.as_str().to_owned(),
-            step: outcome.step.clone(),
-            head: store::git::head(&head_of).and_then(|head| head.sha),
-            outputs: store::describe(&files.root, &paths),
-            summary: outcome.summary.clone(),
-            definition: run.step(&outcome.step).and_then(Step::definition_digest),
-        };
-        store::record(&self.lock, &record, limit)?;
-        Ok(())
-    }
-}
-
-/// Is one line of the log of a run.
-#[derive(Debug, Serialize)]
-struct LogLine<'a> {
-    at: Timestamp,
-    change: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<&'a StepId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
 }
 
 /// Resolves what a person typed to the ids of the run.

@@ -126,6 +126,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
+        | StoreError::NotTakenBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -158,14 +159,13 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
         OpError::Store(
-            StoreError::LockTimeout { .. }
-            | StoreError::UnsafePath { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::NoSpace { .. },
+            StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. } | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
+        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
+            vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
+        }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
-        OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
-        | OpError::Path(_) => Vec::new(),
+        OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),

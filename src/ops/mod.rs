@@ -15,6 +15,7 @@ mod log;
 mod past;
 mod patch;
 mod plan;
+mod record;
 mod repair;
 mod report;
 mod restore;

@@ -52,9 +52,9 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
     let spot = spot_of(world, dialect, &edits)?;
     clear_the_way(world, &spot, &spec, put_away)?;
     let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
+    hide_from_git(world, dialect)?;
     store::commit(&lock, &edits, &world.checkpoint(change.kind.as_str()))?;
     drop(lock);
-    hide_from_git(world, dialect)?;
     let opened = world.read(&spot)?;
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),

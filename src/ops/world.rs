@@ -1,5 +1,7 @@
 //! The project a verb works in, opened once per process.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -98,6 +100,15 @@ impl Spot {
     }
 }
 
+/// Is what one walk through the project found.
+#[derive(Debug, Default)]
+struct Walked {
+    spots: Vec<Spot>,
+    findings: Vec<Finding>,
+    /// Where a change to several files was cut off, with the root that each folder lies below.
+    pending: Vec<(Utf8PathBuf, RelPath)>,
+}
+
 /// Is what is left of runs that are over.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
@@ -182,10 +193,15 @@ impl World {
 
     /// Does the same as [`World::spots`] in a part of the project.
     pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, findings) = self.walk(scope);
-        let finished =
-            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
-        if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
+        let Walked { spots, findings, pending } = self.walk(scope);
+        let of_spots = spots.iter().map(|spot| (&spot.root, &spot.candidate.own));
+        let places: BTreeSet<_> = of_spots.chain(pending.iter().map(|(root, own)| (root, own))).collect();
+        let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
+        if finished.count() == 0 {
+            return (spots, findings);
+        }
+        let Walked { spots, findings, .. } = self.walk(scope);
+        (spots, findings)
     }
 
     /// Returns what is left of runs that are over, besides [`World::spots`].
@@ -211,22 +227,23 @@ impl World {
         listings
     }
 
-    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let mut spots = Vec::new();
-        let mut findings = Vec::new();
+    fn walk(&self, scope: Scope<'_>) -> Walked {
+        let mut walked = Walked::default();
+        let Walked { spots, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
-            probe(Ground::Project, listing, &mut spots, &mut findings);
+            probe(Ground::Project, listing, spots, findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+            pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
             let sessions = home.listing(&self.project.config);
-            probe(Ground::Home, &sessions.listing, &mut spots, &mut findings);
+            probe(Ground::Home, &sessions.listing, spots, findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
-            probe(Ground::Home, listing, &mut spots, &mut findings);
+            probe(Ground::Home, listing, spots, findings);
         }
-        (spots, findings)
+        walked
     }
 
     /// Says that a folder in which runs would be could not be looked into.

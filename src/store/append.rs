@@ -29,8 +29,11 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
         return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
     }
     file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|source| {
-        let _ = file.set_len(before_len);
-        StoreError::io(&real, source)
+        let cause = StoreError::io(&real, source);
+        match file.set_len(before_len).and_then(|()| file.sync_data()) {
+            Ok(()) => cause,
+            Err(_) => StoreError::NotTakenBack { cause: Box::new(cause) },
+        }
     })
 }
 

@@ -111,7 +111,10 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         stage::make_durable_folders(new_parent)?;
         fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
-        stage::sync_dirs([old_parent, new_parent].into_iter())?;
+        if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
+            let is_back = fs::rename(&real_to, &real_from).is_ok();
+            return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
+        }
     }
     Ok(())
 }
@@ -218,13 +221,15 @@ impl Writing<'_> {
         self.pass(Stage::Flushed, hook)?;
         let (keeper, replaced) = self.keep()?;
         self.pass(Stage::Kept, hook)?;
-        if let Err(error) = self.take_effect(&backups, &new_dirs, hook) {
+        // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
+        if let Err(error) =
+            self.take_effect(&backups, &new_dirs, hook).and_then(|()| self.make_durable(&new_dirs, hook))
+        {
             return Err(self.undo(error));
         }
-        self.sync_names(&new_dirs)?;
-        self.pass(Stage::Durable, hook)?;
         if self.record.is_some() {
-            txn::drop_record(self.lock.own_dir())?;
+            // One that stays finds everything done, and the next command drops it.
+            let _ = txn::drop_record(self.lock.own_dir());
         }
         self.pass(Stage::Dropped, hook)?;
         keeper.prune(self.meta.history_limit, replaced.is_some());
@@ -366,6 +371,11 @@ impl Writing<'_> {
         Ok(())
     }
 
+    fn make_durable(&mut self, new_dirs: &[Utf8PathBuf], hook: Hook<'_>) -> Result<(), StoreError> {
+        self.sync_names(new_dirs)?;
+        self.pass(Stage::Durable, hook)
+    }
+
     fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         let parents = self.targets.iter().filter_map(|target| target.real.parent());
         stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
@@ -377,22 +387,31 @@ impl Writing<'_> {
         if !self.is_armed {
             return error;
         }
+        match self.take_back() {
+            Ok(()) => error,
+            Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
+        }
+    }
+
+    fn take_back(&self) -> Result<(), StoreError> {
         for target in &self.targets {
-            let restored = match target.before {
-                Some(before) if !is_at(&target.real, before) => txn::put(&target.real, before, target.mode),
-                None if target.staged.is_none() => {
-                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))
+            match target.before {
+                Some(before) if !is_at(&target.real, before) => {
+                    txn::put_like(&target.real, before, target.mode, target.like)?;
                 }
-                Some(_) | None => Ok(()),
-            };
-            if restored.is_err() {
-                return error;
+                None if target.staged.is_none() => {
+                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                }
+                Some(_) | None => {}
             }
         }
+        // What failed may be this very flush; the names are back all the same.
+        let _ = stage::sync_dirs(self.targets.iter().filter_map(|target| target.real.parent()));
         if self.record.is_some() {
-            let _ = txn::drop_record(self.lock.own_dir());
+            txn::drop_record(self.lock.own_dir())?;
+            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.own_dir()).as_path()));
         }
-        error
+        Ok(())
     }
 }
 

@@ -55,6 +55,7 @@ impl RunLock {
             }
         };
         let lock = Self { _file: file, root, own: own.clone(), own_dir };
+        stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
         Ok(lock)
     }
@@ -113,11 +114,20 @@ pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     }
     // Before the lock file, so that where there is a lock, there is the other.
     let ignore = own_dir.join(".gitignore");
-    match platform::create_new(ignore.as_std_path(), platform::OWN_FILE) {
-        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(source) => Err(StoreError::io(&ignore, source)),
+    hide(&ignore).map_err(|source| StoreError::io(&ignore, source))
+}
+
+/// Writes the file that hides a folder from git. An empty one is what a kill or a full disk left of it.
+fn hide(ignore: &Utf8Path) -> io::Result<()> {
+    if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
+        return Ok(());
     }
+    let mut options = platform::careful();
+    options.append(true).create(true);
+    let mut file = platform::with_mode(&mut options, platform::OWN_FILE).open(ignore)?;
+    io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
+        let _ = fs::remove_file(ignore);
+    })
 }
 
 /// Finds out whether a run could be locked now, without making anything that is not there.

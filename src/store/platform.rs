@@ -79,9 +79,15 @@ pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable, on file systems that can do that to a folder (fsync(2): `EINVAL` on others).
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(path)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Is what a replacement keeps of the file it replaces.

@@ -14,6 +14,7 @@ use camino::Utf8PathBuf;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
+use super::process;
 
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
@@ -128,6 +129,14 @@ pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<
         .try_for_each(|dir| platform::sync_dir(dir.as_std_path()).map_err(|source| StoreError::io(dir, source)))
 }
 
+/// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
+pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
+    let Ok(entries) = fs::read_dir(own_dir) else { return };
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
 /// Removes what earlier writes to these targets left when they were cut off. The caller holds the lock, so none of it is in use.
 pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) {
     let mut wanted: Vec<(&Utf8Path, String)> =
@@ -146,5 +155,19 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+}
+
+/// Does the same to one target that no lock guards: what belongs to a living process stays.
+pub(super) fn remove_orphans(target: &Utf8Path) {
+    let Some(Ok(entries)) = target.parent().map(Utf8Path::read_dir_utf8) else { return };
+    let prefix = prefix(target);
+    let is_orphan = |name: &str| {
+        let token = name.strip_prefix(prefix.as_str()).filter(|rest| is_token(rest));
+        let pid = token.and_then(|token| token.split('.').next()?.parse().ok());
+        pid.is_some_and(process::is_gone)
+    };
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_orphan(entry.file_name())) {
+        let _ = fs::remove_file(entry.path());
     }
 }

@@ -16,12 +16,13 @@ use super::error::StoreError;
 use super::lock;
 use super::path::Root;
 use super::platform;
+use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
-const FOLDER: &str = "txn";
+pub(super) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
 const MAGIC: &str = "piton-transaction/1";
 const SIZE_LIMIT: u64 = 256 << 20;
@@ -116,6 +117,11 @@ pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreEr
     let pending = folder.join(PENDING);
     fs::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
+}
+
+/// Returns where the records of a run lie.
+pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
+    own_dir.join(FOLDER)
 }
 
 /// Drops the record. Its end need not be durable: see the top of this file.
@@ -216,10 +222,14 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
 
 /// Replaces one file by itself, durably but for its name.
 pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    put_like(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
+}
+
+/// Does the same with the attributes that are given.
+pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }
-    let like = fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata));
     let staged = stage::write_durably(real, bytes, mode, like)?;
     fs::rename(&staged, real).map_err(|source| {
         let _ = fs::remove_file(&staged);

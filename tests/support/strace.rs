@@ -81,7 +81,7 @@ impl Strace {
     pub(crate) fn follow(self, program: Program<'_>, calls: &str, options: &[&str]) -> (Output, String) {
         let log = program.sandbox().top().join("calls");
         let trace = format!("trace={calls}");
-        let words = [&["-f", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
+        let words = [&["-f", "-b", "execve", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
         let output = program.under(self.0, &words).run();
         let text = super::read(&log);
         std::fs::remove_file(&log).expect("it was just read");
@@ -93,7 +93,7 @@ impl Strace {
     pub(crate) fn inject(self, program: Program<'_>, call: &Call, effect: &str) -> Output {
         let trace = format!("trace={}", call.name);
         let inject = format!("inject={}:{effect}:when={}", call.name, call.count);
-        let words = ["-f", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let words = ["-f", "-b", "execve", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
         program.under(self.0, &words).run()
     }
 }
