@@ -115,6 +115,7 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         | ChangeKind::Finish(_)
         | ChangeKind::Skip { .. }
         | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => return,
     };
     // A state about one subject names the steps of the next one as soon as the last of this one is done.

@@ -20,6 +20,7 @@ use super::platform;
 use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
+use super::straight;
 use super::txn;
 use super::txn::Record;
 use super::txn::RecordedFile;
@@ -110,9 +111,9 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         stage::make_durable_folders(new_parent)?;
-        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        straight::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
-            let is_back = fs::rename(&real_to, &real_from).is_ok();
+            let is_back = straight::rename(&real_to, &real_from).is_ok();
             return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
         }
     }
@@ -316,18 +317,18 @@ impl Writing<'_> {
         let target = &self.targets[from];
         let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
         let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && fs::hard_link(&target.real, &temporary).is_ok() {
+        let temporary = if like.links == 1 && straight::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
             // A good backup is not replaced by one that a power loss empties.
             stage::write_durably(to, before, target.mode, Some(like))?
         };
-        fs::rename(&temporary, to).map_err(|source| {
-            let _ = fs::remove_file(&temporary);
+        straight::rename(&temporary, to).map_err(|source| {
+            let _ = straight::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
         // Renaming a link over another link to the same file does nothing at all (rename(2)).
-        let _ = fs::remove_file(&temporary);
+        let _ = straight::remove_file(&temporary);
         Ok(())
     }
 
@@ -361,8 +362,8 @@ impl Writing<'_> {
         for at in places {
             let target = &mut self.targets[*at];
             match &target.staged {
-                Some(staged) => fs::rename(&staged.path, &target.real),
-                None => fs::remove_file(&target.real),
+                Some(staged) => straight::rename(&staged.path, &target.real),
+                None => straight::remove_file(&target.real),
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
@@ -400,7 +401,7 @@ impl Writing<'_> {
                     txn::put_like(&target.real, before, target.mode, target.like)?;
                 }
                 None if target.staged.is_none() => {
-                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                    straight::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
                 }
                 Some(_) | None => {}
             }
@@ -423,7 +424,7 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
-                let _ = fs::remove_file(&staged.path);
+                let _ = straight::remove_file(&staged.path);
             }
         }
     }

@@ -15,6 +15,8 @@ use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
 use super::process;
+use super::straight;
+use super::straight::Use;
 
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
@@ -61,12 +63,12 @@ pub(super) fn write(
     let path = temporary_name(target);
     let created = if like.is_some() { platform::OWN_FILE } else { mode };
     let mut file =
-        platform::create_new(path.as_std_path(), created).map_err(|source| StoreError::io(target, source))?;
+        straight::open(path.as_std_path(), Use::Create, created).map_err(|source| StoreError::io(target, source))?;
     let written = file.write_all(bytes).and_then(|()| like.map_or(Ok(()), |like| platform::apply(&file, like)));
     match written {
         Ok(()) => Ok(Staged { path, file }),
         Err(source) => {
-            let _ = fs::remove_file(&path);
+            let _ = straight::remove_file(&path);
             Err(StoreError::io(target, source))
         }
     }
@@ -83,7 +85,7 @@ pub(super) fn write_durably(
     match sync_files(&[&staged]) {
         Ok(()) => Ok(staged.path),
         Err(error) => {
-            let _ = fs::remove_file(&staged.path);
+            let _ = straight::remove_file(&staged.path);
             Err(error)
         }
     }
@@ -133,7 +135,7 @@ pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<
 pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
     let Ok(entries) = fs::read_dir(own_dir) else { return };
     for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
-        let _ = fs::remove_file(entry.path());
+        let _ = straight::remove_file(entry.path());
     }
 }
 
@@ -152,7 +154,7 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
                     && name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = fs::remove_file(entry.path());
+                let _ = straight::remove_file(entry.path());
             }
         }
     }
@@ -168,6 +170,6 @@ pub(super) fn remove_orphans(target: &Utf8Path) {
         pid.is_some_and(process::is_gone)
     };
     for entry in entries.filter_map(Result::ok).filter(|entry| is_orphan(entry.file_name())) {
-        let _ = fs::remove_file(entry.path());
+        let _ = straight::remove_file(entry.path());
     }
 }
