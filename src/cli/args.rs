@@ -1,7 +1,6 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
 use std::ffi::OsString;
-use std::mem::ManuallyDrop;
 
 use clap::Args;
 use clap::Command;
@@ -40,12 +39,11 @@ impl Cli {
     /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
     /// that hold for all of them into each of them, and that would be most of what it costs to start.
     fn of_one_verb(words: &[OsString]) -> Option<Self> {
-        // Both live as long as the process.
-        let verbs = ManuallyDrop::new(Verb::augment_subcommands(Command::new("piton")));
+        let verbs = Verb::augment_subcommands(Command::new("piton"));
         let verb = verbs.find_subcommand(words.get(1)?)?.clone();
         let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-        let mut command = ManuallyDrop::new(Global::augment_args(command).subcommand(verb));
-        Self::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
+        let command = Global::augment_args(command).subcommand(verb);
+        Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
     }
 }
 
