@@ -1,6 +1,10 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
+use std::ffi::OsString;
+
 use clap::Args;
+use clap::Command;
+use clap::FromArgMatches as _;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -23,6 +27,24 @@ pub(super) struct Cli {
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) verb: Verb,
+}
+
+impl Cli {
+    /// Understands a command line, the name of the program first.
+    pub(super) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
+        // What one verb alone cannot make sense of is for the whole, which can say what is wrong with it.
+        Self::of_one_verb(words).map_or_else(|| Self::try_parse_from(words), Ok)
+    }
+
+    /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
+    /// that hold for all of them into each of them, and that would be most of what it costs to start.
+    fn of_one_verb(words: &[OsString]) -> Option<Self> {
+        let verbs = Verb::augment_subcommands(Command::new("piton"));
+        let verb = verbs.find_subcommand(words.get(1)?)?.clone();
+        let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+        let command = Global::augment_args(command).subcommand(verb);
+        Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
+    }
 }
 
 fn after_help() -> String {
@@ -120,6 +142,8 @@ pub(super) enum Verb {
     Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
+    /// Go back to an earlier phase, step, checkpoint or commit: shows what that gives up, and writes with --yes
+    Rollback(Rollback),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
     /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
@@ -465,6 +489,35 @@ pub(super) struct Restore {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// The run, like RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    pub(super) named: Option<String>,
+    /// Where to: a phase (its end; 0 is the beginning), a step (before it), a checkpoint of `piton history`, a commit (at least 7
+    /// digits), or `last`: the end of the phase before the newest that was begun, else the newest checkpoint. `phase:2`, `step:2`,
+    /// `checkpoint:000002` and `commit:SHA` leave no doubt (default: list them)
+    #[arg(long, value_name = "TARGET")]
+    pub(super) to: Option<String>,
+    /// Why; kept in the state where it has a place for it, and in the log of rollbacks
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) reason: Option<String>,
+    /// Do it without asking; git commands are printed all the same, never run
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Also after three rollbacks to the same point, and of a run that was given up
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+    /// Take target and reason as JSON from standard input (schema: `piton schema change`)
+    #[arg(long, value_name = "-", conflicts_with_all = ["to", "reason"])]
+    pub(super) json: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Repair {
     #[command(flatten)]
     pub(super) run: RunArg,
@@ -534,3 +587,7 @@ pub(super) struct Completions {
     #[arg(value_enum)]
     pub(super) shell: clap_complete::Shell,
 }
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;

@@ -33,6 +33,9 @@ pub(crate) enum OpError {
     /// Several runs, and nobody said which.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
     Ambiguous { runs: Vec<ListedRun> },
+    /// What a rollback was to go back to can be several things.
+    #[error("{message}")]
+    TargetAmbiguous { message: String, hints: Vec<String> },
     /// A resume came to nothing, and the run's own system has words for that.
     #[error("{error}")]
     Resume { said: Vec<String>, error: Box<OpError> },
@@ -89,7 +92,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
-        OpError::Ambiguous { .. } => Exit::Ambiguous,
+        OpError::Ambiguous { .. } | OpError::TargetAmbiguous { .. } => Exit::Ambiguous,
         OpError::Unreadable { .. }
         | OpError::Irreparable { .. }
         | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
@@ -126,6 +129,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
+        | StoreError::NoLock { .. }
         | StoreError::NotTakenBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
@@ -159,7 +163,10 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
         OpError::Store(
-            StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. } | StoreError::ReadOnly { .. },
+            StoreError::LockTimeout { .. }
+            | StoreError::NoLock { .. }
+            | StoreError::UnsafePath { .. }
+            | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
             vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
@@ -200,6 +207,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Usage { hints, .. }
         | OpError::InTheWay { hints, .. }
         | OpError::Irreparable { hints, .. }
+        | OpError::TargetAmbiguous { hints, .. }
         | OpError::NeedsConsent { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -24,6 +25,7 @@ use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
 use crate::model::Action;
 use crate::model::After;
+use crate::model::Detail;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -36,6 +38,7 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepDetail;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -97,7 +100,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
@@ -279,24 +282,45 @@ fn step(
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
         witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
         witnesses_needed: 2,
-        parts: if kind == StepKind::Container {
-            Vec::new()
-        } else {
-            parts::read(value, status, |name| book.index.find(name).is_some_and(|child| child != at))
-        },
-        variables: variables(value),
+        detail: detail(book, at, (status, kind)),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at,
         commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
         definition: task::defined_as(book.files, task),
-        focus: task::focus(value),
-        targets: task::targets(value),
         summaries: book.summaries[at].clone(),
-        requirements: task::requirements(value),
-        acceptance: task::acceptance(value),
         ..Step::new(task.id.clone(), task::title(value, &task.id))
+    }
+}
+
+/// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
+fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
+    let task = &book.tasks[at];
+    let has_subtasks = task::subtasks(task.value()).1.next().is_some();
+    if let Some(bytes) = task.own_bytes(book.files).filter(|_| kind == StepKind::Work && !has_subtasks) {
+        return StepDetail::stored(Arc::clone(bytes), status, stored_detail);
+    }
+    let is_child = |name: &str| book.index.find(name).is_some_and(|child| child != at);
+    let mut detail = detail_of(task.value(), status, is_child);
+    if kind == StepKind::Container {
+        detail.parts.clear();
+    }
+    StepDetail::from(detail)
+}
+
+fn stored_detail(bytes: &[u8], status: Status) -> Detail {
+    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, |_| false))
+}
+
+fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
+    Detail {
+        parts: parts::read(task, status, is_child),
+        variables: variables(task),
+        focus: task::focus(task),
+        targets: task::targets(task),
+        requirements: task::requirements(task),
+        acceptance: task::acceptance(task),
     }
 }
 
@@ -370,6 +394,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             done: mention.mark == Mark::Done,
             file: Some(book.layout.todo.clone()),
             line: Some(mention.number),
+            at: None,
         });
     }
     let record = task::record_of_success(book.tasks[at].value());
@@ -378,6 +403,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: true,
         file: book.tasks[at].place.path().cloned(),
         line: None,
+        at: None,
     }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
@@ -385,6 +411,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: summary.is_some(),
         file: summary.cloned(),
         line: None,
+        at: summary.and_then(|path| book.files.files.get(path)?.modified),
     });
     witnesses
 }
