@@ -57,6 +57,7 @@ use crate::model::Plan;
 use crate::model::Question;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
@@ -146,6 +147,16 @@ pub(crate) trait Dialect: Sync {
     /// When nothing tells enough, with what is missing.
     fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
         Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+    }
+
+    /// Says where the system keeps what a rollback gives up, and the log of its rollbacks; `None` where it has no place for it.
+    fn keepsake(&self, _files: &FileSet, _run: &Run, _back: &RollBack, _at: Timestamp) -> Option<Keepsake> {
+        None
+    }
+
+    /// Returns the commands by which the system tells its tracker of a rollback. They are printed, never run.
+    fn tracker(&self, _run: &Run, _back: &RollBack) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns the published schema that a state file has to satisfy.
@@ -253,6 +264,17 @@ pub(crate) struct PastCheckpoint {
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     pub(crate) file: RelPath,
+}
+
+/// Is where a system keeps what a rollback gives up.
+#[derive(Debug)]
+pub(crate) struct Keepsake {
+    /// Of this rollback.
+    pub(crate) folder: RelPath,
+    /// Of all rollbacks of the run; it only grows.
+    pub(crate) log: RelPath,
+    /// What git is to leave out, so that a backup is no uncommitted change.
+    pub(crate) unversioned: Option<String>,
 }
 
 /// Is one entry of the log that a system keeps of its orchestrations.

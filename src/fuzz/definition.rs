@@ -139,17 +139,7 @@ pub(super) fn definition(data: &[u8]) {
     let Some(value) = checked.definition else { return };
     let folder = path("memory/state/feature");
     let definition = Definition { value, source: None, sha256: "0".repeat(64), folder };
-    let spec = StartSpec {
-        workflow: "w".to_owned(),
-        feature: "feature".to_owned(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
-        branch: None,
-        base_branch: None,
-        plan: None,
-        definition: Some(definition),
-    };
+    let spec = StartSpec { definition: Some(definition), ..StartSpec::new("w", "feature") };
     let edits = started(spec);
     let mut bundle = super::bundle::Bundle::parse(b"");
     bundle.commit(&edits);

@@ -1,5 +1,6 @@
 //! One intended state transition, as data. The command line, the hooks and the runner all speak it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -9,10 +10,12 @@ use serde_json::Value;
 
 use super::RelPath;
 use super::ReviewVerdict;
+use super::RollBack;
 use super::Status;
 use super::StepId;
 use super::Timestamp;
 use super::Traces;
+use super::mask_secrets;
 
 /// Is a transition that somebody wants, and when.
 ///
@@ -76,6 +79,9 @@ pub(crate) enum ChangeKind {
     Complete { note: Option<String> },
     /// A state that cannot be read is rebuilt from evidence, after a person agreed.
     Repair(Box<Traces>),
+    /// Steps that were begun or done are open again, after a person agreed.
+    #[serde(rename = "rollback")]
+    RollBack(Box<RollBack>),
     /// A new run.
     Start(Box<StartSpec>),
 }
@@ -273,8 +279,39 @@ impl ChangeKind {
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
             Self::Repair(_) => "repair",
+            Self::RollBack(_) => "rollback",
             Self::Start(_) => "start",
         }
+    }
+
+    /// Masks what is shaped like a secret in every text that goes into a state: errors and summaries quote what programs printed.
+    pub(crate) fn without_secrets(mut self) -> Self {
+        let mask = |text: &mut String| {
+            if let Cow::Owned(masked) = mask_secrets(text) {
+                *text = masked;
+            }
+        };
+        match &mut self {
+            Self::Finish(outcome) => {
+                let texts = outcome.summary.iter_mut().chain(&mut outcome.error).chain(&mut outcome.conditions);
+                texts.for_each(mask);
+            }
+            Self::Skip { reason, .. } => mask(reason),
+            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
+            Self::Approve { note: Some(text), .. }
+            | Self::Pause { reason: Some(text) }
+            | Self::Abort { reason: Some(text) }
+            | Self::Complete { note: Some(text) } => mask(text),
+            Self::Begin { .. }
+            | Self::Approve { note: None, .. }
+            | Self::Pause { reason: None }
+            | Self::Abort { reason: None }
+            | Self::Complete { note: None }
+            | Self::Resume { .. }
+            | Self::Repair(_)
+            | Self::Start(_) => {}
+        }
+        self
     }
 
     /// Returns the step it is about, when it is about one.
@@ -287,6 +324,7 @@ impl ChangeKind {
             | Self::Resume { .. }
             | Self::Complete { .. }
             | Self::Repair(_)
+            | Self::RollBack(_)
             | Self::Start(_) => None,
         }
     }

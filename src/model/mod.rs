@@ -6,6 +6,7 @@
 mod change;
 mod config;
 mod context;
+mod detail;
 mod diff;
 mod document;
 mod evidence;
@@ -16,7 +17,9 @@ mod options;
 mod patch;
 mod plan;
 mod repair;
+mod rollback;
 mod run;
+mod secrets;
 mod session;
 mod status;
 #[cfg(test)]
@@ -27,6 +30,7 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use detail::{Detail, StepDetail};
 pub(crate) use diff::unified_diff;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
@@ -46,10 +50,12 @@ pub(crate) use plan::{
     Question, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
+pub(crate) use rollback::{RollBack, RollBackRecord, Undoing, UndoneCommit};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
+pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -22,6 +22,7 @@ use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Clock;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -128,17 +129,25 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     {
         // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
         let revision = desk.opened.revision_with(&written.edits);
+        leave(desk.opened);
         return Ok(checkpoint(written, revision, Some(next)));
     }
     if !written.moves_files() {
         desk.take_in(&written);
-        return Ok(report(world, &desk.opened, written));
+        let report = report(world, &desk.opened, written);
+        leave(desk.opened);
+        return Ok(report);
     }
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
     written.findings.extend(record::carry_evidence(world, &spot, &now));
     Ok(report(world, &world.read(&now)?, written))
+}
+
+/// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
+fn leave(opened: Opened) {
+    std::mem::forget(opened);
 }
 
 /// Is what one change did.
@@ -176,10 +185,12 @@ impl<'a> Desk<'a> {
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
         spot.check_ours()?;
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        // Who waited for the lock writes after those who held it, and says so.
+        let clock = world.later();
+        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, clock);
         let mut files = read();
         if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
-            store::set_tail_aside(&lock, &path, sound, world.clock.now)?;
+            store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
@@ -198,6 +209,11 @@ impl<'a> Desk<'a> {
         self.world
     }
 
+    /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
+    pub(crate) const fn clock(&self) -> Clock {
+        self.opened.files.clock
+    }
+
     pub(crate) const fn lock(&self) -> &RunLock {
         &self.lock
     }
@@ -205,7 +221,7 @@ impl<'a> Desk<'a> {
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
         let environment = &self.world.environment;
-        let owner = store::lease::inspect_locked(&self.lock, self.world.clock, environment);
+        let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
@@ -230,7 +246,7 @@ impl<'a> Desk<'a> {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.world.clock.now, kind };
+        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
@@ -247,8 +263,7 @@ impl<'a> Desk<'a> {
             Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
-        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
+        self.commit(&edits, &change)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
@@ -257,10 +272,22 @@ impl<'a> Desk<'a> {
         Ok(written)
     }
 
-    /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
-    pub(crate) fn commit_as(&self, change: &str, step: Option<&StepId>, edits: &[Edit]) -> Result<(), OpError> {
+    /// Writes the edits of a change as one checkpoint.
+    pub(super) fn commit(&self, edits: &[Edit], change: &Change) -> Result<Option<String>, OpError> {
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
+    }
+
+    /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The
+    /// only way into a state file.
+    pub(crate) fn commit_as(
+        &self,
+        change: &str,
+        step: Option<&StepId>,
+        edits: &[Edit],
+    ) -> Result<Option<String>, OpError> {
         if edits.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
@@ -269,10 +296,9 @@ impl<'a> Desk<'a> {
             backup: backup
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
-            ..self.world.checkpoint(change)
+            ..CheckpointMeta::new(change, self.clock().now, self.world.project.config.limits.history)
         };
-        store::commit(&self.lock, edits, &meta)?;
-        Ok(())
+        Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
 
     /// Returns the edit that makes a file have these bytes, whatever it has now.
@@ -286,7 +312,7 @@ impl<'a> Desk<'a> {
 
     /// Moves every file of the state below Piton's own folder and returns that folder.
     pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
-        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.world.clock.now.compact()))?;
+        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
@@ -308,7 +334,7 @@ impl<'a> Desk<'a> {
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", None, &edits)
+        self.commit_as("archive", None, &edits).map(drop)
     }
 
     /// Refuses what needs the bytes of a file that is there and cannot be read.
@@ -355,6 +381,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -401,6 +428,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
+        ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }

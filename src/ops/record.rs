@@ -45,6 +45,9 @@ fn try_carry(world: &World, from: &Spot, to: &Spot) -> Result<(), StoreError> {
     for record in store::records(&from.root, &from.candidate.own) {
         store::record(&lock, &record, world.project.config.limits.log_bytes)?;
     }
+    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
+        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
+    }
     Ok(())
 }
 
@@ -55,9 +58,9 @@ impl Desk<'_> {
         self.world().environment.session.as_ref()?;
         let caller = self.caller();
         if matches!(command, "pause" | "abort" | "complete") {
-            return unwritten(LEASE, store::lease::release(self.lock(), self.world().clock, &caller));
+            return unwritten(LEASE, store::lease::release(self.lock(), self.clock(), &caller));
         }
-        match store::lease::refresh(self.lock(), self.world().clock, &caller) {
+        match store::lease::refresh(self.lock(), self.clock(), &caller) {
             Ok(true) => {
                 self.tell_session(&caller);
                 None
@@ -70,7 +73,7 @@ impl Desk<'_> {
     /// Makes the caller the one who drives the run.
     pub(crate) fn take_lease(&self, command: &str) -> Option<Finding> {
         let caller = self.caller();
-        let taken = store::lease::take(self.lock(), self.world().clock, &caller, command);
+        let taken = store::lease::take(self.lock(), self.clock(), &caller, command);
         if taken.is_ok() {
             self.tell_session(&caller);
         }
@@ -88,7 +91,7 @@ impl Desk<'_> {
         let files = &self.opened.files;
         let log = SessionLog::of(project, session);
         let run = store::session::driven(project, &files.root, &files.own, &files.state);
-        let _ = log.begin(project, self.world().clock.now, SessionEvent::Drives(run));
+        let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
     }
 
     /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".

@@ -63,6 +63,8 @@ pub(crate) struct World {
     /// Where the sessions of this repository are; `None` where the environment names no place for state.
     pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
+    /// The caller says what time it is.
+    is_time_given: bool,
     /// What the caller asked for, by flag or environment.
     asked_mode: Option<Mode>,
     /// RUN, when it was given and is no path that `project` was opened at.
@@ -131,7 +133,9 @@ impl World {
     /// Opens the project of a request. A RUN that is a path opens the project of that path.
     pub(crate) fn open(request: &Request) -> Result<Self, OpError> {
         let environment = Environment::read();
-        let clock = store::now(request.now.as_deref().or(environment.now.as_deref()))
+        let given_time = request.now.as_deref().or(environment.now.as_deref());
+        let is_time_given = given_time.is_some();
+        let clock = store::now(given_time)
             .map_err(|error| OpError::Usage { message: format!("--now: {error}"), hints: Vec::new() })?;
         let start = match &request.project {
             Some(dir) => Utf8PathBuf::from(dir),
@@ -156,7 +160,12 @@ impl World {
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, home, clock, asked_mode, run, run_path, prodigy })
+        Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, prodigy })
+    }
+
+    /// Returns what time it is by now, unless the caller says what it is.
+    pub(crate) fn later(&self) -> Clock {
+        if self.is_time_given { self.clock } else { store::later(self.clock) }
     }
 
     /// Names a checkpoint that is written now and is about a run as a whole.

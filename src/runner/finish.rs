@@ -93,7 +93,7 @@ fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
     let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
     // Where git cannot tell, something may be there.
-    let dirty = store::git::dirty(folder).unwrap_or(1);
+    let dirty = worktree::dirty(folder).unwrap_or(1);
     Ok(Some(Site { folder, branch, base, target, ahead, dirty }))
 }
 
@@ -136,7 +136,7 @@ fn merged(hand: &mut Hand<'_>, site: &Site<'_>) -> Result<Result<Left, End>, Run
         return Ok(Ok(Left::Kept));
     }
     let merged = if site.ahead > 0 { Left::Merged } else { Left::Kept };
-    if store::git::dirty(site.folder) != Some(0) {
+    if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
         work.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));

@@ -10,10 +10,12 @@ use camino::Utf8Path;
 
 use super::platform;
 use super::platform::Attributes;
+use super::straight;
+use super::straight::Use;
 
 pub(super) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
     reach()?;
-    platform::create_new(path.as_std_path(), mode)
+    straight::open(path.as_std_path(), Use::Create, mode)
 }
 
 pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
@@ -48,22 +50,22 @@ pub(super) fn set_len(file: &File, length: u64) -> io::Result<()> {
 
 pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     reach()?;
-    fs::rename(from, to)
+    straight::rename(from, to)
 }
 
 pub(super) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     reach()?;
-    fs::hard_link(from, to)
+    straight::hard_link(from, to)
 }
 
 pub(super) fn remove_file(path: &Utf8Path) -> io::Result<()> {
     reach()?;
-    fs::remove_file(path)
+    straight::remove_file(path)
 }
 
 pub(super) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
     reach()?;
-    platform::create_private_dir(path.as_std_path())
+    straight::create_private_dir(path.as_std_path())
 }
 
 pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {

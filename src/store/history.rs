@@ -4,6 +4,7 @@
 //! say, and an incomplete one counts for nothing. A path that does not fit into a name is kept once under `paths/` by its digest.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -87,7 +88,7 @@ fn described(folder: &Utf8Path, kept: &Kept) -> Option<HistoryFile> {
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
 
-/// Reads the files of one checkpoint as they were before it.
+/// Reads the state as it was before one checkpoint: of every file that it or a later one replaced, the first version that was kept.
 ///
 /// # Errors
 ///
@@ -97,7 +98,13 @@ pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelP
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
     let Some(folder) = existing_folder(root, own)? else { return Err(missing(&own.under(root))) };
     let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
-    let kept = complete(names(&folder)?).remove(&wanted).ok_or_else(|| missing(&folder))?;
+    let mut since = complete(names(&folder)?).split_off(&wanted);
+    if !since.contains_key(&wanted) {
+        return Err(missing(&folder));
+    }
+    let mut seen = BTreeSet::new();
+    let mut kept: Vec<Kept> = since.values_mut().flat_map(std::mem::take).collect();
+    kept.retain(|one| seen.insert(one.path.clone()));
     let mut files = Vec::new();
     for one in &kept {
         let file = folder.join(&one.name);

@@ -14,11 +14,14 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::backup;
 use super::calls;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
 use super::stage;
+use super::straight;
+use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
 
@@ -58,6 +61,7 @@ impl RunLock {
         let lock = Self { _file: file, root, own: own.clone(), own_dir };
         stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
+        backup::drop_partial(&lock.own_dir)?;
         Ok(lock)
     }
 
@@ -93,15 +97,12 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
 }
 
 fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    let mut options = platform::careful();
-    options.read(true).write(true);
-    match options.open(path) {
+    match straight::open(path.as_std_path(), Use::Edit, platform::OWN_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
     prepare(own_dir)?;
-    options.create(true).truncate(false);
-    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
+    straight::open(path.as_std_path(), Use::Lock, platform::OWN_FILE).map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
@@ -109,7 +110,7 @@ pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
         stage::make_durable_folders(parent)?;
     }
-    match platform::create_private_dir(own_dir.as_std_path()) {
+    match straight::create_private_dir(own_dir.as_std_path()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
         Ok(()) | Err(_) => {}
     }
@@ -123,11 +124,9 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
-    let mut options = platform::careful();
-    options.append(true).create(true);
-    let mut file = platform::with_mode(&mut options, platform::OWN_FILE).open(ignore)?;
+    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::OWN_FILE)?;
     io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
-        let _ = fs::remove_file(ignore);
+        let _ = straight::remove_file(ignore);
     })
 }
 

@@ -141,16 +141,23 @@ pub(super) fn is_pending(own_dir: &Utf8Path) -> bool {
 
 /// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
 pub(super) fn pending(root: &Root, own_dir: &Utf8Path) -> Option<Record> {
-    let record = read(&own_dir.join(FOLDER).join(PENDING)).ok()??;
+    let record = read(root, &own_dir.join(FOLDER).join(PENDING)).ok()??;
     standings(root, &record).map(|_| record)
 }
 
-/// Returns `Ok(None)` for a missing, torn or foreign record.
-fn read(path: &Utf8Path) -> Result<Option<Record>, StoreError> {
+/// Returns `Ok(None)` for a missing, torn or shipped record; that of another user is an error.
+fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.
-    let is_own = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && platform::is_private(&metadata));
-    if !is_own {
+    if !metadata.is_file() || !platform::is_private(&metadata) {
         return Ok(None);
+    }
+    // Who owns the project could have written its files without a record. Nobody else's word counts here.
+    let is_of_owner = || fs::metadata(root.path()).is_ok_and(|top| platform::owner(&top) == platform::owner(&metadata));
+    if !platform::is_ours(&metadata) && !is_of_owner() {
+        let problem =
+            "it is a change that another user began; they finish it with any call of piton, or it is removed by hand";
+        return Err(StoreError::UnsafePath { path: path.to_owned(), problem });
     }
     let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
     Ok(bytes.as_deref().and_then(Record::decode))
@@ -181,7 +188,7 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
     let Ok(entries) = own_dir.join(FOLDER).read_dir_utf8() else { return Ok(()) };
     let folder = lock::folder(own_dir, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
-        if let Some(record) = read(entry.path())? {
+        if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
         }
         calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
@@ -189,7 +196,7 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
     if !is_pending(own_dir) {
         return Ok(());
     }
-    if let Some(record) = read(&folder.join(PENDING))? {
+    if let Some(record) = read(root, &folder.join(PENDING))? {
         remove_temporaries(root, &record);
         if let Some(standings) = standings(root, &record) {
             roll_forward(&record, &standings)?;

@@ -297,6 +297,16 @@ fn begin_and_finish_leave_foreign_fields_and_spelling_alone() {
 }
 
 #[test]
+fn a_step_that_failed_can_be_left_out() {
+    let sandbox = started("steps: [{id: a}, {id: b, depends_on: [a]}]\n");
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--error", "no"]).expect_code(0);
+    piton(&sandbox, &["skip", "a", "--reason", "not needed"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
+    piton(&sandbox, &["validate"]).expect_code(0);
+}
+
+#[test]
 fn parts_pause_abort_and_complete_are_recorded() {
     let sandbox = started("steps: [{id: a, parts: [x, y]}, {id: g, gate: true}]\n");
     piton(&sandbox, &["begin", "a", "--part", "x"]).expect_code(0);

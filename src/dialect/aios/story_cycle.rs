@@ -215,16 +215,16 @@ impl Phases<'_> {
             output: None,
             commands: Vec::new(),
         };
-        step.parts = self.story.tasks.iter().enumerate().map(part).collect();
-        step.targets = self.story.files.clone();
-        step.acceptance = self.story.section(SectionKind::Acceptance);
-        step.requirements = self.story.section(SectionKind::Scope);
+        step.detail_mut().parts = self.story.tasks.iter().enumerate().map(part).collect();
+        step.detail_mut().targets = self.story.files.clone();
+        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail_mut().requirements = self.story.section(SectionKind::Scope);
     }
 
     fn review(&self, step: &mut Step, implement: StepId) {
         step.kind = StepKind::Review;
         step.returns_to = Some(implement);
-        step.acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
         if step.status == Status::Completed {
             step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
         }
@@ -243,6 +243,7 @@ impl Phases<'_> {
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),
+                at: None,
             }),
             Decision::Pass | Decision::Fail | Decision::Unknown => {}
         }

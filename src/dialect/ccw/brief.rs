@@ -88,7 +88,7 @@ impl Facts {
 
     fn agent_context(&self, plan: &Plan, step: Option<&Step>) -> Value {
         let parts = |kind: PartKind| {
-            let parts = step.map(|step| step.parts.as_slice()).unwrap_or_default();
+            let parts = step.map(|step| step.detail().parts.as_slice()).unwrap_or_default();
             parts.iter().filter(|part| part.kind == kind).map(part_facts).collect::<Vec<Value>>()
         };
         json!({
@@ -106,8 +106,8 @@ impl Facts {
             "session_state": self.session,
             "pre_analysis": parts(PartKind::Analysis),
             "implementation": parts(PartKind::Work),
-            "focus_paths": step.map(|step| step.focus.clone()).unwrap_or_default(),
-            "target_files": step.map(|step| step.targets.clone()).unwrap_or_default(),
+            "focus_paths": step.map(|step| step.detail().focus.clone()).unwrap_or_default(),
+            "target_files": step.map(|step| step.detail().targets.clone()).unwrap_or_default(),
         })
     }
 
@@ -137,7 +137,7 @@ impl Facts {
             previous = or_none(self.previous_attempt.as_deref()),
             completed = self.named_completed(),
             strategy = or_none(self.strategy),
-            flow_step = self.flow_step.as_deref().unwrap_or("null"),
+            flow_step = raw::line(self.flow_step.as_deref().unwrap_or("null")),
             summaries = joined(&self.summaries),
             todo = self.todo,
             task = or_none(self.task_file.as_ref().map(RelPath::as_str)),
@@ -150,15 +150,15 @@ impl Facts {
             text.push_str(VERIFY);
             return text;
         }
-        let parts = step.map(|step| step.parts.as_slice()).unwrap_or_default();
+        let parts = step.map(|step| step.detail().parts.as_slice()).unwrap_or_default();
         if !parts.is_empty() {
             let from = self.flow_step.as_deref().or_else(|| first_open(parts).map(|part| part.name.as_str()));
-            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", or_none(from));
+            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", raw::line(&or_none(from)));
             for part in parts {
                 let _ = writeln!(text, "{}", part_line(part));
             }
         }
-        let variables = step.map(|step| &step.variables).filter(|variables| !variables.is_empty());
+        let variables = step.map(|step| &step.detail().variables).filter(|variables| !variables.is_empty());
         if let Some(variables) = variables {
             text.push_str("\nPREVIOUS STEP OUTPUTS:\n");
             for (name, value) in variables {
@@ -167,8 +167,8 @@ impl Facts {
         }
         text.push_str(RECOVERY_STEPS);
         let paths = |paths: &[String]| if paths.is_empty() { "none".to_owned() } else { paths.join(", ") };
-        let focus = step.map(|step| paths(&step.focus)).unwrap_or_default();
-        let targets = step.map(|step| paths(&step.targets)).unwrap_or_default();
+        let focus = step.map(|step| paths(&step.detail().focus)).unwrap_or_default();
+        let targets = step.map(|step| paths(&step.detail().targets)).unwrap_or_default();
         let _ = write!(text, "\nFocus Paths: {focus}\nTarget Files: {targets}\n{IMPORTANT}");
         text
     }
@@ -224,7 +224,7 @@ IMPORTANT:
 ";
 
 fn interrupted_part(step: &Step) -> Option<&Part> {
-    step.parts.iter().find(|part| matches!(part.status, Status::InProgress | Status::Failed))
+    step.detail().parts.iter().find(|part| matches!(part.status, Status::InProgress | Status::Failed))
 }
 
 fn first_open(parts: &[Part]) -> Option<&Part> {
@@ -232,7 +232,7 @@ fn first_open(parts: &[Part]) -> Option<&Part> {
 }
 
 fn part_line(part: &Part) -> String {
-    let mut line = format!("- Step: {} | Action: {}", part.name, part.title);
+    let mut line = format!("- Step: {} | Action: {}", raw::line(&part.name), raw::line(&part.title));
     if !part.commands.is_empty() {
         let commands: Vec<String> = part.commands.iter().map(|command| raw::line(command)).collect();
         let _ = write!(line, " | Command: {}", commands.join("; "));
@@ -276,7 +276,7 @@ fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<Rel
 /// Returns what the last attempt said, which is a stranger's text.
 fn notes(step: &Step) -> Vec<String> {
     let error = step.error.as_deref().map(|error| format!("Last failure: {}", clean(error)));
-    let has_commands = step.parts.iter().any(|part| !part.commands.is_empty());
+    let has_commands = step.detail().parts.iter().any(|part| !part.commands.is_empty());
     let commands = has_commands.then(|| "Commands are quoted from the task file; Piton has not run them.".to_owned());
     error.into_iter().chain(commands).collect()
 }

@@ -3,6 +3,8 @@
 //!
 //! `interruption_safe` is set to true where somebody left it false, and never written as false (dotagent-and-aios.md C-1).
 
+mod roll_back;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -67,6 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {}
     }
     Ok(writer.into_edits())

@@ -21,6 +21,7 @@ mod write;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Former;
+use crate::dialect::Keepsake;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
@@ -36,6 +37,7 @@ use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Traces;
@@ -74,6 +76,14 @@ impl Dialect for NineStep {
 
     fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
         rebuild::reconstruct(files, traces, at)
+    }
+
+    fn keepsake(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<Keepsake> {
+        write::keepsake(files, run, back, at)
+    }
+
+    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String> {
+        write::tracker(&run.workspace.issues, back)
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {

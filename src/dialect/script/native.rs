@@ -28,7 +28,7 @@ pub(super) fn native(files: &FileSet, run: &Run, plan: &Plan) -> Value {
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
     skipped.sort_unstable();
-    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.variables.clone());
+    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail().variables.clone());
     let state = Session::of(files).map_or(Value::Null, |session| state(&session.state, &index));
     json!({
         "session": run.id,

@@ -210,7 +210,7 @@ impl Reader<'_> {
             steps[at].depends_on = vec![steps[at - 1].id.clone()];
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
-            open.variables = self.variables();
+            open.detail_mut().variables = self.variables();
         }
         steps
     }
@@ -228,7 +228,7 @@ impl Reader<'_> {
         step.probe.clone_from(&outline.probe);
         step.definition = outline.definition.clone().into();
         step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
-        step.parts = part_names(state.items.as_deref().unwrap_or_default())
+        step.detail_mut().parts = part_names(state.items.as_deref().unwrap_or_default())
             .into_iter()
             .map(|name| Part {
                 title: name.clone(),
