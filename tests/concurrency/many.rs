@@ -186,7 +186,8 @@ fn leftovers(sandbox: &Sandbox) -> Vec<String> {
 /// Every writer counts upwards in a variable of its own. After each answer its number is there, and it is still there before the next.
 #[test]
 fn of_sixteen_writers_at_one_run_none_loses_a_change() {
-    let sandbox = projects::ccw();
+    let sandbox = Sandbox::in_memory();
+    projects::add_ccw(&sandbox);
     for words in [&["begin", "IMPL-002"][..], &["begin", "IMPL-002", "--part", "analyze_patterns"]] {
         sandbox.piton(words.iter().copied()).real_clock().run().expect_code(0);
     }
@@ -389,7 +390,7 @@ fn check_chain(journal: &[u8]) {
 
 /// Makes a project with a run of every system, all of whose versions are kept.
 fn five_runs() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::in_memory();
     for name in ["nine-step", "ccw", "aios", "dotagent"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
     }

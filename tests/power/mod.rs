@@ -91,6 +91,7 @@ fn record(story: &Story) -> Option<Recording> {
     let (output, text) = strace.follow(program, trace::CALLS, &everything);
     output.expect_code(0);
     let calls = trace::parse(&text, &sandbox.root());
+    assert!(calls.contains(&Call::Said), "{}: nothing says when it counts", story.name);
     Some(Recording { sandbox: Rc::new(sandbox), disk, calls })
 }
 
