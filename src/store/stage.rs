@@ -15,6 +15,8 @@ use super::platform;
 use super::platform::Attributes;
 use super::process;
 
+/// What the folder of Piton's own data is called, wherever it lies.
+const OWN: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
 const NAME_LIMIT: usize = 180;
@@ -110,9 +112,19 @@ fn lost_thread() -> StoreError {
     StoreError::io("fsync", io::Error::other("a thread ended early"))
 }
 
-/// Makes a folder and those above it that are missing. Returns those that have a new name in them, which is not durable yet.
+/// Makes a folder and those above it that are missing, Piton's own for nobody else. Returns those that have a new name in them, which
+/// is not durable yet.
 pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    for own in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == OWN)) {
+        if let Some(parent) = own.parent() {
+            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        }
+        match calls::create_private_dir(own) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own, error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
     calls::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
     Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
 }
