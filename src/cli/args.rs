@@ -1,7 +1,6 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
 use std::ffi::OsString;
-use std::mem::ManuallyDrop;
 
 use clap::Args;
 use clap::Command;
@@ -40,12 +39,11 @@ impl Cli {
     /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
     /// that hold for all of them into each of them, and that would be most of what it costs to start.
     fn of_one_verb(words: &[OsString]) -> Option<Self> {
-        // Both live as long as the process.
-        let verbs = ManuallyDrop::new(Verb::augment_subcommands(Command::new("piton")));
+        let verbs = Verb::augment_subcommands(Command::new("piton"));
         let verb = verbs.find_subcommand(words.get(1)?)?.clone();
         let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-        let mut command = ManuallyDrop::new(Global::augment_args(command).subcommand(verb));
-        Self::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
+        let command = Global::augment_args(command).subcommand(verb);
+        Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
     }
 }
 
@@ -60,6 +58,7 @@ fn after_help() -> String {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub(super) struct Global {
     /// Work in this project instead of the current folder
     #[arg(long, global = true, value_name = "DIR")]
@@ -67,7 +66,7 @@ pub(super) struct Global {
     /// How to print: text for people, json for programs (default: text on a terminal, else json; PITON_FORMAT)
     #[arg(long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// How much to ask: autopilot, interactive or preflight (default: interactive; PITON_MODE)
+    /// How much to ask (default: PITON_MODE, else the mode that the run was started in, else that of piton.toml, else interactive)
     #[arg(long, global = true, value_enum)]
     pub(super) mode: Option<ModeArg>,
     /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
@@ -95,7 +94,7 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeArg {
-    /// Go on by itself when all is clean and fresh
+    /// Go on by itself when nothing blocks and the state is under a day old
     Autopilot,
     /// Ask before going on
     Interactive,
@@ -121,7 +120,7 @@ pub(super) enum Verb {
     Schema(Schema),
     /// Begin a new run
     Start(Start),
-    /// Record that a step starts; call it before the agent does
+    /// Record that a step starts; call it before the agent does (the steps of a session of `run` are begun by `resume`)
     Begin(Begin),
     /// Record how a step ended; call it after the agent is done
     Finish(Finish),
@@ -143,6 +142,8 @@ pub(super) enum Verb {
     Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
+    /// Go back to an earlier phase, step, checkpoint or commit: shows what that gives up, and writes with --yes
+    Rollback(Rollback),
     /// Bring an earlier checkpoint back; what it replaces stays in the history
     Restore(Restore),
     /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
@@ -422,6 +423,9 @@ pub(super) struct Complete {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "For a session of `run`: --from ID repeats from a finished step on, --skip ID leaves a step out, --force begins it anew, after it asked."
+)]
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) run: RunArg,
@@ -482,6 +486,35 @@ pub(super) struct Restore {
     /// Do it without asking
     #[arg(short, long)]
     pub(super) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// The run, like RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    pub(super) named: Option<String>,
+    /// Where to: a phase (its end; 0 is the beginning), a step (before it), a checkpoint of `piton history`, a commit (at least 7
+    /// digits), or `last`: the end of the phase before the newest that was begun, else the newest checkpoint. `phase:2`, `step:2`,
+    /// `checkpoint:000002` and `commit:SHA` leave no doubt (default: list them)
+    #[arg(long, value_name = "TARGET")]
+    pub(super) to: Option<String>,
+    /// Why; kept in the state where it has a place for it, and in the log of rollbacks
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) reason: Option<String>,
+    /// Do it without asking; git commands are printed all the same, never run
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Also after three rollbacks to the same point, and of a run that was given up
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+    /// Take target and reason as JSON from standard input (schema: `piton schema change`)
+    #[arg(long, value_name = "-", conflicts_with_all = ["to", "reason"])]
+    pub(super) json: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -132,6 +132,9 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
         Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
+        Verb::Rollback(back) => {
+            super::rollback::rollback(&world(back.run.run.as_ref().or(back.named.as_ref()))?, back, format)?
+        }
         Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
         Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
         Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,

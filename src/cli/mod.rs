@@ -8,6 +8,7 @@ mod hook;
 mod output;
 mod progress;
 mod render;
+mod rollback;
 mod script;
 mod sessions;
 

@@ -57,6 +57,7 @@ use crate::model::Plan;
 use crate::model::Question;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
@@ -148,6 +149,16 @@ pub(crate) trait Dialect: Sync {
         Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
     }
 
+    /// Says where the system keeps what a rollback gives up, and the log of its rollbacks; `None` where it has no place for it.
+    fn keepsake(&self, _files: &FileSet, _run: &Run, _back: &RollBack, _at: Timestamp) -> Option<Keepsake> {
+        None
+    }
+
+    /// Returns the commands by which the system tells its tracker of a rollback. They are printed, never run.
+    fn tracker(&self, _run: &Run, _back: &RollBack) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the published schema that a state file has to satisfy.
     fn schema_of(&self, path: &RelPath) -> Option<&'static str>;
 
@@ -195,8 +206,8 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Returns the plan in the system's own words.
-    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
+    /// Returns the plan in the system's own words. `said` is what [`Dialect::load`] returned beside the run.
+    fn native(&self, said: &Value, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
 
     /// Says in the system's own words where a run goes on and since when it rests, for a list to choose from; `None` leaves the
     /// list's own words.
@@ -253,6 +264,17 @@ pub(crate) struct PastCheckpoint {
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     pub(crate) file: RelPath,
+}
+
+/// Is where a system keeps what a rollback gives up.
+#[derive(Debug)]
+pub(crate) struct Keepsake {
+    /// Of this rollback.
+    pub(crate) folder: RelPath,
+    /// Of all rollbacks of the run; it only grows.
+    pub(crate) log: RelPath,
+    /// What git is to leave out, so that a backup is no uncommitted change.
+    pub(crate) unversioned: Option<String>,
 }
 
 /// Is one entry of the log that a system keeps of its orchestrations.
@@ -327,6 +349,8 @@ pub(crate) struct Loaded {
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: Wanted,
+    /// What the state says in its system's own words and no field of the run holds, for [`Dialect::native`].
+    pub(crate) said: Value,
 }
 
 /// Is what the evidence means to a system.

@@ -17,6 +17,7 @@ mod overrides;
 mod plan;
 mod propagate;
 mod question;
+pub(crate) mod rollback;
 mod settle;
 mod strategy;
 mod surroundings;

@@ -124,6 +124,8 @@ struct Records<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
     /// Who left a path last.
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
+    /// Since when what was done of a step before proves nothing about it.
+    withdrawn: BTreeMap<&'a str, Timestamp>,
     /// The two steps that were busy last, and when: one of them is another than the step in question.
     last_busy: Vec<(Timestamp, &'a StepId)>,
 }
@@ -157,7 +159,10 @@ impl<'a> Records<'a> {
                 last_of_path.insert(&output.path, record.step.as_str());
             }
         }
-        Self { by_step, last_of_path, last_busy }
+        let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
+        let withdrawn =
+            rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
+        Self { by_step, last_of_path, withdrawn: withdrawn.collect(), last_busy }
     }
 }
 
@@ -331,7 +336,7 @@ impl Weighing<'_> {
     /// Hears the other places in the state; `None` when none of them speaks for done.
     fn hear(&mut self) -> Option<Heard> {
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            self.step.witnesses.iter().partition(|witness| witness.done);
+            self.step.witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| witness.source.as_str()).collect();
@@ -346,6 +351,15 @@ impl Weighing<'_> {
         }
         let enough = self.step.witnesses_needed > 0 && speaking.len() >= self.step.witnesses_needed;
         Some(Heard { sources, enough, file: first.file.clone(), line: first.line })
+    }
+
+    fn withdrawn_at(&self) -> Option<Timestamp> {
+        self.records.withdrawn.get(self.step.id.as_str()).copied()
+    }
+
+    /// Tells whether a witness speaks of what a rollback gave up.
+    fn is_withdrawn(&self, witness: &Witness) -> bool {
+        witness.at.is_some_and(|said| Some(said) <= self.withdrawn_at())
     }
 
     fn note_heard(&mut self, code: FindingCode, heard: &Heard, tail: &str) {
@@ -426,7 +440,8 @@ impl Weighing<'_> {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
             start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        let fresh_since = self.step.fresh_since.filter(|_| self.step.status != Status::Completed);
+        let fresh_since = self.step.fresh_since.max(self.withdrawn_at());
+        let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
             Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),

@@ -6,6 +6,7 @@ use super::command;
 use super::graph::Graph;
 use super::ground::Ground;
 use super::ground::Limit;
+use super::rollback;
 use super::settle::Standing;
 use super::settle::count;
 use super::settle::unproved;
@@ -101,6 +102,10 @@ pub(crate) fn admit(
         ChangeKind::Resume { ref settled, .. } => judge.resume(settled).map(|()| Verdict::Admit(kind)),
         ChangeKind::Complete { note } => judge.complete(note),
         ChangeKind::Repair(_) => judge.repair().map(|()| Verdict::Admit(kind)),
+        ChangeKind::RollBack(back) => {
+            let back = judge.not_given_up().and_then(|()| rollback::admitted(&judge.ground, *back));
+            back.map(|back| Verdict::Admit(ChangeKind::RollBack(Box::new(back))))
+        }
         ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
     };
     Ok(match verdict? {

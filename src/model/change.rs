@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::RelPath;
 use super::ReviewVerdict;
+use super::RollBack;
 use super::Status;
 use super::StepId;
 use super::Timestamp;
@@ -78,6 +79,9 @@ pub(crate) enum ChangeKind {
     Complete { note: Option<String> },
     /// A state that cannot be read is rebuilt from evidence, after a person agreed.
     Repair(Box<Traces>),
+    /// Steps that were begun or done are open again, after a person agreed.
+    #[serde(rename = "rollback")]
+    RollBack(Box<RollBack>),
     /// A new run.
     Start(Box<StartSpec>),
 }
@@ -275,6 +279,7 @@ impl ChangeKind {
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
             Self::Repair(_) => "repair",
+            Self::RollBack(_) => "rollback",
             Self::Start(_) => "start",
         }
     }
@@ -292,6 +297,7 @@ impl ChangeKind {
                 texts.for_each(mask);
             }
             Self::Skip { reason, .. } => mask(reason),
+            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
             Self::Approve { note: Some(text), .. }
             | Self::Pause { reason: Some(text) }
             | Self::Abort { reason: Some(text) }
@@ -318,6 +324,7 @@ impl ChangeKind {
             | Self::Resume { .. }
             | Self::Complete { .. }
             | Self::Repair(_)
+            | Self::RollBack(_)
             | Self::Start(_) => None,
         }
     }

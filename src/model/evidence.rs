@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RelPath;
+use super::RollBackRecord;
 use super::SessionLine;
 use super::StepId;
 use super::Timestamp;
@@ -68,6 +69,8 @@ pub(crate) struct Evidence {
     pub(crate) files: BTreeMap<RelPath, FileFact>,
     /// What `finish` recorded about outputs, oldest first.
     pub(crate) records: Vec<EvidenceRecord>,
+    /// The rollbacks of this run and of others beside it, oldest first.
+    pub(crate) rollbacks: Vec<RollBackRecord>,
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
     /// `None` where nobody asked, or git has no commit from before the state was saved.

@@ -17,6 +17,7 @@ mod options;
 mod patch;
 mod plan;
 mod repair;
+mod rollback;
 mod run;
 mod secrets;
 mod session;
@@ -49,6 +50,7 @@ pub(crate) use plan::{
     Question, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
+pub(crate) use rollback::{RollBack, RollBackRecord, Undoing, UndoneCommit};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };

@@ -263,8 +263,7 @@ impl<'a> Desk<'a> {
             Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
-        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
+        self.commit(&edits, &change)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
@@ -273,10 +272,22 @@ impl<'a> Desk<'a> {
         Ok(written)
     }
 
-    /// Writes edits as one checkpoint under the name of what made them. The only way into a state file.
-    pub(crate) fn commit_as(&self, change: &str, step: Option<&StepId>, edits: &[Edit]) -> Result<(), OpError> {
+    /// Writes the edits of a change as one checkpoint.
+    pub(super) fn commit(&self, edits: &[Edit], change: &Change) -> Result<Option<String>, OpError> {
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
+    }
+
+    /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The
+    /// only way into a state file.
+    pub(crate) fn commit_as(
+        &self,
+        change: &str,
+        step: Option<&StepId>,
+        edits: &[Edit],
+    ) -> Result<Option<String>, OpError> {
         if edits.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
@@ -287,8 +298,7 @@ impl<'a> Desk<'a> {
                 .collect(),
             ..CheckpointMeta::new(change, self.clock().now, self.world.project.config.limits.history)
         };
-        store::commit(&self.lock, edits, &meta)?;
-        Ok(())
+        Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
 
     /// Returns the edit that makes a file have these bytes, whatever it has now.
@@ -324,7 +334,7 @@ impl<'a> Desk<'a> {
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", None, &edits)
+        self.commit_as("archive", None, &edits).map(drop)
     }
 
     /// Refuses what needs the bytes of a file that is there and cannot be read.
@@ -371,6 +381,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => kind,
     })
 }
@@ -417,6 +428,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Resume { .. } => "the run goes on".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
+        ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }
 }

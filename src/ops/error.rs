@@ -33,6 +33,9 @@ pub(crate) enum OpError {
     /// Several runs, and nobody said which.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
     Ambiguous { runs: Vec<ListedRun> },
+    /// What a rollback was to go back to can be several things.
+    #[error("{message}")]
+    TargetAmbiguous { message: String, hints: Vec<String> },
     /// A resume came to nothing, and the run's own system has words for that.
     #[error("{error}")]
     Resume { said: Vec<String>, error: Box<OpError> },
@@ -89,7 +92,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
-        OpError::Ambiguous { .. } => Exit::Ambiguous,
+        OpError::Ambiguous { .. } | OpError::TargetAmbiguous { .. } => Exit::Ambiguous,
         OpError::Unreadable { .. }
         | OpError::Irreparable { .. }
         | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
@@ -204,6 +207,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Usage { hints, .. }
         | OpError::InTheWay { hints, .. }
         | OpError::Irreparable { hints, .. }
+        | OpError::TargetAmbiguous { hints, .. }
         | OpError::NeedsConsent { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]

@@ -59,7 +59,7 @@ pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &O
     let weighed = opened.dialect.weigh(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run), evidence, findings, options);
-    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan, &planned.findings);
+    planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
     {

@@ -45,6 +45,9 @@ fn try_carry(world: &World, from: &Spot, to: &Spot) -> Result<(), StoreError> {
     for record in store::records(&from.root, &from.candidate.own) {
         store::record(&lock, &record, world.project.config.limits.log_bytes)?;
     }
+    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
+        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
+    }
     Ok(())
 }
 

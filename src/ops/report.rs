@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::exit::Exit;
+use super::rollback::RollbackReport;
 use super::sessions::CleanReport;
 use super::sessions::ImportReport;
 use super::sessions::SessionDetail;
@@ -49,6 +50,7 @@ pub(crate) enum Body {
     History(HistoryReport),
     Restore(RestoreReport),
     Repair(Box<RepairReport>),
+    Rollback(Box<RollbackReport>),
     Archive(ArchiveReport),
     Cleanup(CleanupReport),
     Doctor(DoctorReport),
@@ -377,6 +379,7 @@ impl Body {
             Self::History(_) => "history/1",
             Self::Restore(_) => "restore/1",
             Self::Repair(_) => "repair/1",
+            Self::Rollback(_) => "rollback/1",
             Self::Archive(_) => "archive/1",
             Self::Cleanup(_) => "cleanup/1",
             Self::Doctor(_) => "doctor/1",
@@ -404,6 +407,7 @@ impl Body {
             Self::History(report) => serde_json::to_value(report),
             Self::Restore(report) => serde_json::to_value(report),
             Self::Repair(report) => serde_json::to_value(report),
+            Self::Rollback(report) => serde_json::to_value(report),
             Self::Archive(report) => serde_json::to_value(report),
             Self::Cleanup(report) => serde_json::to_value(report),
             Self::Doctor(report) => serde_json::to_value(report),

@@ -139,11 +139,11 @@ fn keep_unreadable(desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, Op
     Ok(kept)
 }
 
-fn changes_something(edit: &Edit) -> bool {
+pub(super) fn changes_something(edit: &Edit) -> bool {
     !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..])
 }
 
-fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
+pub(super) fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
@@ -199,7 +199,7 @@ pub(super) fn shown_from_history(opened: Opened) -> Opened {
     opened
 }
 
-fn past(opened: &Opened) -> Past<'_> {
+pub(super) fn past(opened: &Opened) -> Past<'_> {
     Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 

@@ -136,7 +136,7 @@ impl Ledger {
     /// the run as a whole, all of them. So a change costs the same in a long workflow as in a short one.
     fn around(&self, kind: &ChangeKind) -> Run {
         let steps = match kind {
-            ChangeKind::Complete { .. } => self.run.steps.clone(),
+            ChangeKind::Complete { .. } | ChangeKind::RollBack(_) => self.run.steps.clone(),
             ChangeKind::Start(_)
             | ChangeKind::Pause { .. }
             | ChangeKind::Abort { .. }

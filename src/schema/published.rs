@@ -58,6 +58,7 @@ published! {
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
     "repair" "What can be done about a state that cannot be read, and what was." answer::<crate::ops::RepairReport>(1);
+    "rollback" "What going back to an earlier point of a run gives up, and what was done about it." answer::<crate::ops::RollbackReport>(1);
     "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
     "cleanup" "What is put away of runs that are over." answer::<crate::ops::CleanupReport>(1);
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);

@@ -18,6 +18,7 @@ use super::path::Root;
 use super::project::Project;
 use super::read;
 use super::repository;
+use super::rollbacks;
 use super::session;
 use crate::model::CommitFact;
 use crate::model::Evidence;
@@ -94,6 +95,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
+    evidence.rollbacks = own_dir.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
     evidence
 }
 

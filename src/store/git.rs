@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
+use std::ffi::OsStr;
 use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read as _;
@@ -149,40 +150,70 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
     text.lines().filter_map(commit).collect()
 }
 
-/// Is the question for [`count_changes`].
+/// Is the question for [`changed`].
 pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
 
-/// Counts the files with uncommitted changes, those git does not know included. `None` where git says nothing, or could not be
-/// asked without starting what the repository names.
-///
-/// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
-/// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
-pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
-    let drivers = drivers::disarm(worktree)?;
+/// Returns what git prints for a question; `None` where it has no answer.
+pub(super) fn answer<S: AsRef<OsStr>>(worktree: &Utf8Path, arguments: &[S]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
-    command.args(drivers).arg("status").args(STATUS);
+    command.args(arguments);
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
     })?;
-    if is_success { output.ok().map(|bytes| count_changes(&bytes)) } else { None }
+    if is_success { output.ok() } else { None }
 }
 
-pub(super) fn count_changes(porcelain: &[u8]) -> usize {
-    let mut fields = porcelain.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-    let mut count = 0;
+/// Returns the branches, local and remote, that have a commit, by their full names.
+pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
+    let contains = format!("--contains={sha}");
+    let asked = ["for-each-ref", "--format=%(refname)", &contains, "refs/heads", "refs/remotes"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+/// Returns when a commit came to a branch by a merge.
+pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<Timestamp> {
+    let range = format!("{sha}..refs/heads/{branch}");
+    let asked = ["log", "--merges", "--ancestry-path", "--max-count=10000", "--format=%ct", &range, "--"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
+}
+
+/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree. `None` where
+/// git says nothing, or could not be asked without starting what the repository names.
+///
+/// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
+/// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
+pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
+    let mut asked = drivers::disarm(worktree)?;
+    asked.push("status".to_owned());
+    asked.extend(STATUS.map(str::to_owned));
+    answer(worktree, &asked).map(|bytes| changed(&bytes))
+}
+
+pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(porcelain);
+    let mut fields = text.split('\0').filter(|field| !field.is_empty());
+    let mut changes = Vec::new();
     while let Some(field) = fields.next() {
-        count += 1;
         // The old name of a renamed or copied file is a field of its own.
-        if field.iter().take(2).any(|byte| matches!(byte, b'R' | b'C')) {
+        if field.chars().take(2).any(|c| matches!(c, 'R' | 'C')) {
             fields.next();
         }
+        changes.extend(field.get(3..).map(str::to_owned));
     }
-    count
+    changes
+}
+
+/// Counts the files with uncommitted changes, those git does not know included.
+pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+    changes(worktree).map(|changes| changes.len())
 }
 
 /// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.
-fn is_sha(text: &str) -> bool {
+pub(super) fn is_sha(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

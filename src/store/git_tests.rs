@@ -1,7 +1,7 @@
 use std::fs;
 
+use super::changed;
 use super::commits;
-use super::count_changes;
 use super::dirty;
 use super::info_exclude;
 use super::names;
@@ -73,7 +73,7 @@ fn changed_and_unknown_files_are_counted() {
     scratch.write("new/x", "");
     scratch.write("new/y", "");
     assert_eq!(dirty(&scratch.root), Some(3));
-    assert_eq!(count_changes(b"R  new\0old\0?? x\0"), 2);
+    assert_eq!(changed(b"R  new\0old\0?? x\0"), ["new", "x"]);
 }
 
 #[test]

@@ -4,22 +4,21 @@
 //! say, and an incomplete one counts for nothing. A path that does not fit into a name is kept once under `paths/` by its digest.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::io::Write as _;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -89,7 +88,7 @@ fn described(folder: &Utf8Path, kept: &Kept) -> Option<HistoryFile> {
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
 
-/// Reads the files of one checkpoint as they were before it.
+/// Reads the state as it was before one checkpoint: of every file that it or a later one replaced, the first version that was kept.
 ///
 /// # Errors
 ///
@@ -99,7 +98,13 @@ pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelP
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
     let Some(folder) = existing_folder(root, own)? else { return Err(missing(&own.under(root))) };
     let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
-    let kept = complete(names(&folder)?).remove(&wanted).ok_or_else(|| missing(&folder))?;
+    let mut since = complete(names(&folder)?).split_off(&wanted);
+    if !since.contains_key(&wanted) {
+        return Err(missing(&folder));
+    }
+    let mut seen = BTreeSet::new();
+    let mut kept: Vec<Kept> = since.values_mut().flat_map(std::mem::take).collect();
+    kept.retain(|one| seen.insert(one.path.clone()));
     let mut files = Vec::new();
     for one in &kept {
         let file = folder.join(&one.name);
@@ -138,7 +143,7 @@ pub(crate) fn keep_corrupt(
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
-        let _ = straight::remove_file(folder.join(oldest));
+        let _ = calls::remove_file(&folder.join(oldest));
     }
     Ok(file)
 }
@@ -197,13 +202,13 @@ impl Keeper {
         if let Some(stale) = stale {
             is_linked_already = true;
             for one in stale.remove() {
-                let _ = straight::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
         for one in replaced {
             let name = self.name(label, replaced.len(), one)?;
             let file = self.folder.join(name);
-            let linked = (one.may_link || is_linked_already) && straight::hard_link(one.real, &file).is_ok();
+            let linked = (one.may_link || is_linked_already) && calls::hard_link(one.real, &file).is_ok();
             if !linked {
                 write_new(&file, one.bytes).map_err(|source| StoreError::io(&file, source))?;
             }
@@ -217,7 +222,7 @@ impl Keeper {
         while self.kept.len() > keep {
             let Some((_, oldest)) = self.kept.pop_first() else { return };
             for one in oldest {
-                let _ = straight::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
     }
@@ -235,7 +240,7 @@ impl Keeper {
         if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
-            let _ = straight::remove_file(&file);
+            let _ = calls::remove_file(&file);
             write_new(&file, one.path.as_str().as_bytes()).map_err(|source| StoreError::io(&file, source))?;
         }
         Ok(format!("{head}{BY_DIGEST}{digest}"))
@@ -248,9 +253,9 @@ fn id(sequence: u64) -> String {
 
 /// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
-        let _ = straight::remove_file(path);
+    let mut file = calls::create_new(path, platform::OWN_FILE)?;
+    calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
+        let _ = calls::remove_file(path);
     })
 }
 

@@ -60,7 +60,8 @@ fn the_same_bytes_in_another_file_are_another_version() {
     commit(&lock, &[replace("run/state", "old", "new")], &meta()).unwrap();
     scratch.write("run/state.backup", "old");
     commit(&lock, &[replace("run/state", "new", "newer"), replace("run/state.backup", "old", "new")], &meta()).unwrap();
-    assert_eq!(read(&scratch.root, &own(), "000001").unwrap(), [(rel("run/state"), b"old".to_vec())]);
+    let first = read(&scratch.root, &own(), "000001").unwrap();
+    assert_eq!(first, ["run/state", "run/state.backup"].map(|path| (rel(path), b"old".to_vec())));
     assert_eq!(list(&scratch.root, &own()).unwrap().len(), 2);
 }
 
@@ -119,4 +120,24 @@ fn no_history_is_an_empty_one() {
     let scratch = Scratch::new();
     assert!(list(&scratch.root, &own()).unwrap().is_empty());
     assert!(matches!(read(&scratch.root, &own(), "000001"), Err(StoreError::HistoryMissing { .. })));
+}
+
+#[test]
+fn a_checkpoint_is_the_whole_state_as_it_was_then() {
+    let scratch = Scratch::new();
+    scratch.write("run/a", "a1");
+    scratch.write("run/b", "b1");
+    let lock = scratch.lock();
+    commit(&lock, &[replace("run/a", "a1", "a2")], &meta()).unwrap();
+    commit(&lock, &[replace("run/a", "a2", "a3"), replace("run/b", "b1", "b2")], &meta()).unwrap();
+    commit(&lock, &[replace("run/b", "b2", "b3")], &meta()).unwrap();
+    let as_of = |id: &str| -> Vec<String> {
+        let mut files = read(&scratch.root, &own(), id).unwrap();
+        files.sort();
+        files.into_iter().map(|(path, bytes)| format!("{path} {}", String::from_utf8(bytes).unwrap())).collect()
+    };
+    assert_eq!(as_of("000001"), ["run/a a1", "run/b b1"]);
+    assert_eq!(as_of("000002"), ["run/a a2", "run/b b1"]);
+    assert_eq!(as_of("000003"), ["run/b b2"]);
+    assert!(read(&scratch.root, &own(), "000004").is_err());
 }

@@ -14,6 +14,8 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::backup;
+use super::calls;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -64,6 +66,7 @@ impl RunLock {
         let lock = Self { _file: file, root, own: own.clone(), own_dir };
         stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
+        backup::drop_partial(&lock.own_dir)?;
         Ok(lock)
     }
 
@@ -87,7 +90,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match straight::create_private_dir(path.as_std_path()) {
+    match calls::create_private_dir(&path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }

@@ -9,6 +9,8 @@
 
 mod append;
 pub(crate) mod archive;
+pub(crate) mod backup;
+mod calls;
 mod clock;
 mod commit;
 mod config;
@@ -30,6 +32,7 @@ mod process;
 mod project;
 mod read;
 mod repository;
+mod rollbacks;
 mod scratch;
 pub(crate) mod session;
 pub(crate) mod sessions;
@@ -39,6 +42,7 @@ mod straight;
 #[cfg(test)]
 mod testing;
 mod txn;
+mod undoing;
 pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
@@ -77,6 +81,8 @@ pub(crate) use read::read_file;
 pub(crate) use read::read_one;
 pub(crate) use read::take_in;
 pub(crate) use read::text_input;
+pub(crate) use rollbacks::record_rollback;
+pub(crate) use rollbacks::rollbacks;
 pub(crate) use scratch::Scratch;
 pub(crate) use scratch::current_dir;
 pub(crate) use scratch::current_exe;
@@ -84,3 +90,6 @@ pub(crate) use scratch::existing_path;
 pub(crate) use scratch::is_folder;
 pub(crate) use session::SessionLog;
 pub(crate) use sessions::SessionHome;
+pub(crate) use undoing::Undone;
+pub(crate) use undoing::history_of;
+pub(crate) use undoing::undoing;

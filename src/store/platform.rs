@@ -235,6 +235,18 @@ pub(crate) fn denied(_path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
     None
 }
 
+/// Returns how many bytes this user may still write where a path lies; `None` where nobody knows.
+#[cfg(unix)]
+pub(super) fn free_bytes(path: &camino::Utf8Path) -> Option<u64> {
+    let room = rustix::fs::statvfs(path.as_std_path()).ok()?;
+    Some(room.f_bavail.saturating_mul(room.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(super) fn free_bytes(_path: &camino::Utf8Path) -> Option<u64> {
+    None
+}
+
 /// Returns a token that no other process and no other call has.
 pub(super) fn unique() -> String {
     use std::hash::BuildHasher as _;

@@ -8,7 +8,7 @@ use camino::Utf8Path;
 
 use super::git::REMOVED;
 use super::git::STATUS;
-use super::git::count_changes;
+use super::git::changed;
 use super::git::head;
 use super::project::Project;
 use crate::model::clean_line;
@@ -74,7 +74,7 @@ pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> Merged {
 /// that works here.
 pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
     let listed = git(folder, "status", &STATUS).ok()?;
-    Some(count_changes(listed.as_bytes()))
+    Some(changed(listed.as_bytes()).len())
 }
 
 /// Counts the commits of a branch that another one does not have; `None` where git cannot tell.

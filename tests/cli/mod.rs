@@ -19,6 +19,7 @@ mod patch;
 mod permissions;
 pub(crate) mod projects;
 mod repair;
+mod rollback;
 mod schema;
 mod script;
 mod select;

@@ -245,15 +245,14 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
 
 /// Finds a number of that name, however deep.
 fn variable(value: &Value, name: &str) -> usize {
-    let found = match value {
+    match value {
         Value::Object(object) => match object.get(name) {
             Some(Value::Number(number)) => number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0),
             _ => object.values().map(|value| variable(value, name)).max().unwrap_or(0),
         },
         Value::Array(items) => items.iter().map(|value| variable(value, name)).max().unwrap_or(0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    };
-    found
+    }
 }
 
 /// Is one of the runs that many write.

@@ -135,15 +135,7 @@ impl<'a> Program<'a> {
     /// Runs it to its end with a person at a terminal who types this; stdout goes elsewhere. Nothing where the machine has no
     /// terminal to give: the test says so and ends.
     pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
-        let Some(mut terminal) = Terminal::open() else {
-            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
-            return None;
-        };
-        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        let mut command = self.command();
-        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
-        // It holds the program's end as well.
-        drop(command);
+        let (mut terminal, child) = self.spawn_on_terminal()?;
         terminal.type_in(typed);
         let reader = std::thread::spawn(terminal.into_reader());
         let mut output = child.wait_with_output().expect("a child of our own");
@@ -153,15 +145,7 @@ impl<'a> Program<'a> {
 
     /// Runs it to its end with a person at a terminal who presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
-        let Some(terminal) = Terminal::open() else {
-            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
-            return None;
-        };
-        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        let mut command = self.command();
-        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
-        // It holds the program's end as well.
-        drop(command);
+        let (terminal, child) = self.spawn_on_terminal()?;
         let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
         terminal.watch(|piece| {
             shown.extend_from_slice(piece);
@@ -201,6 +185,17 @@ impl<'a> Program<'a> {
     /// Starts it and lets it run; for tests that kill it or run several at once.
     pub(crate) fn spawn(self) -> Child {
         self.command().spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+    }
+
+    fn spawn_on_terminal(&self) -> Option<(Terminal, Child)> {
+        let Some(terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        // The command, which holds the program's end as well, is gone when this returns.
+        let child = self.command().stdin(end()).stderr(end()).spawn().expect("the program is there");
+        Some((terminal, child))
     }
 
     fn command(&self) -> Command {

@@ -4,6 +4,7 @@ mod markdown;
 mod patch;
 mod plan;
 mod repair;
+mod rollback;
 mod sessions;
 mod text;
 mod yaml;

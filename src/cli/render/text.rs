@@ -4,6 +4,7 @@ use super::Page;
 use super::patch;
 use super::plan;
 use super::repair;
+use super::rollback;
 use super::sessions;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
@@ -69,6 +70,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         }
         Body::History(history) => page.history(history),
         Body::Restore(restore) => page.restore(restore),
+        Body::Rollback(back) => rollback::rollback(&mut page, back),
         Body::Repair(repair) => repair::repair(&mut page, repair),
         Body::Archive(archive) => page.archive(archive),
         Body::Cleanup(cleanup) => page.cleanup(cleanup),

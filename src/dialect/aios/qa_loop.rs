@@ -262,6 +262,7 @@ impl<'a> Loop<'a> {
                 done: true,
                 file: Some(file),
                 line: None,
+                at: None,
             }];
         }
     }

@@ -29,7 +29,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Wanted;
 use crate::model::Witness;
 use crate::model::clean_line;
 
@@ -87,7 +86,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         goal: story.title.clone(),
         ..Run::new(id, DialectId::Aios, title, "story-development-cycle", files)
     };
-    Loaded { run: Some(run), findings, wanted: Wanted::default() }
+    Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
 fn said(seen: &Seen) -> String {
@@ -243,6 +242,7 @@ impl Phases<'_> {
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),
+                at: None,
             }),
             Decision::Pass | Decision::Fail | Decision::Unknown => {}
         }

@@ -10,6 +10,7 @@ use super::parts;
 use super::raw;
 use super::task::Place;
 use super::todo;
+use super::todo::Mark;
 use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
@@ -30,6 +31,8 @@ pub(super) struct Draft<'a> {
     /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
     ticks: Vec<usize>,
+    /// Boxes that are open again.
+    emptied: Vec<usize>,
 }
 
 /// Is one task file being changed.
@@ -41,7 +44,7 @@ pub(super) struct TaskDraft<'a> {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(book: Book<'a>) -> Self {
-        Self { book, documents: Vec::new(), ticks: Vec::new() }
+        Self { book, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that only the checklist knows.
@@ -80,6 +83,12 @@ impl<'a> Draft<'a> {
         self.ticks.extend(mention.and_then(|mention| mention.at));
     }
 
+    /// Empties the box of a task, where it has one of its own.
+    pub(super) fn empty(&mut self, step: &StepId) {
+        let mention = self.book.task(step).and_then(|at| self.book.mentions[at].as_ref());
+        self.emptied.extend(mention.filter(|mention| mention.mark != Mark::Open).and_then(|mention| mention.at));
+    }
+
     /// Opens a JSON file with an object at `base`.
     fn document(&mut self, path: &RelPath, base: &str) -> Result<&mut Document, EditError> {
         if let Some(at) = self.documents.iter().position(|(known, _)| known == path) {
@@ -114,7 +123,8 @@ impl<'a> Draft<'a> {
         }
         if let Some(bytes) = files.bytes(&layout.todo) {
             let ticked = self.ticks.iter().fold(bytes.to_vec(), |bytes, at| todo::ticked(bytes, *at));
-            edits.extend(replace(files, layout.todo.clone(), ticked));
+            let after = self.emptied.iter().fold(ticked, |bytes, at| todo::emptied(bytes, *at));
+            edits.extend(replace(files, layout.todo.clone(), after));
         }
         for (path, document) in session {
             edits.extend(replace(files, path, document.into_bytes()));

@@ -91,15 +91,9 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u3
     let earlier = if began_failed { attempts.saturating_sub(starts).max(1) } else { 0 };
     entries.iter().fold(earlier, |count, entry| match entry.to {
         Some(Status::Failed) => count.saturating_add(1),
-        Some(Status::Completed) => 0,
-        Some(
-            Status::Pending
-            | Status::InProgress
-            | Status::WaitingApproval
-            | Status::Blocked
-            | Status::Skipped
-            | Status::Cancelled,
-        )
+        // A task that was opened again begins anew.
+        Some(Status::Completed | Status::Pending) => 0,
+        Some(Status::InProgress | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled)
         | None => count,
     })
 }

@@ -100,7 +100,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
@@ -155,6 +155,11 @@ impl Kinship {
             findings.push(Finding::new(FindingCode::FileMissing, message).on(&task.id));
         }
         kin
+    }
+
+    /// Tells whether a task is in a group, or in one that is in it.
+    fn is_around(&self, group: usize, task: usize) -> bool {
+        std::iter::successors(self.parent[task], |above| self.parent[*above]).any(|above| above == group)
     }
 
     /// Notes a child, unless it has a parent or that would close a circle.
@@ -344,9 +349,15 @@ fn dependencies(
     };
     for dependency in task::dependencies(book.tasks[at].value()) {
         for text in apart(&dependency.text, |text| book.index.find(text).is_some(), |text| find(text).is_some()) {
-            match find(&text).map(|found| book.tasks[found].id.clone()) {
-                Some(id) if depends_on.contains(&id) => {}
-                Some(id) => depends_on.push(id),
+            match find(&text).map(|found| (found, book.tasks[found].id.clone())) {
+                Some((_, id)) if depends_on.contains(&id) => {}
+                Some((found, id)) if kinship.is_around(found, at) => {
+                    let own = &book.tasks[at].id;
+                    let message =
+                        format!("{own} depends on {id}, the group it is in, which is over only after it: left out");
+                    findings.push(Finding::new(FindingCode::FieldIgnored, message).on(own));
+                }
+                Some((_, id)) => depends_on.push(id),
                 None if dependency.is_vague && !ids::is_task_shaped(&text) => ignored.push(text),
                 None => dangling.push(text),
             }
@@ -361,9 +372,14 @@ fn dependencies(
     (depends_on, dangling)
 }
 
-/// Takes `IMPL-1 and IMPL-2` apart where every piece names a task, so that none of them is passed over.
+/// Takes `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` apart where every piece names a task, so that none of them is passed over.
 fn apart(text: &str, is_name: impl Fn(&str) -> bool, is_known: impl Fn(&str) -> bool) -> Vec<String> {
-    let pieces = if is_name(text) { Vec::new() } else { ids::pieces(text) };
+    let spelled_out = |piece: String| match ids::range(&piece) {
+        range if range.is_empty() => vec![piece],
+        range => range,
+    };
+    let pieces: Vec<String> =
+        if is_name(text) { Vec::new() } else { ids::pieces(text).into_iter().flat_map(spelled_out).collect() };
     let names_one = |piece: &String| is_known(piece) || ids::is_task_shaped(ids::leading_token(piece));
     if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }
@@ -378,6 +394,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             done: mention.mark == Mark::Done,
             file: Some(book.layout.todo.clone()),
             line: Some(mention.number),
+            at: None,
         });
     }
     let record = task::record_of_success(book.tasks[at].value());
@@ -386,6 +403,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: true,
         file: book.tasks[at].place.path().cloned(),
         line: None,
+        at: None,
     }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
@@ -393,6 +411,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: summary.is_some(),
         file: summary.cloned(),
         line: None,
+        at: summary.and_then(|path| book.files.files.get(path)?.modified),
     });
     witnesses
 }

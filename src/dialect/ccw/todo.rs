@@ -257,6 +257,14 @@ pub(super) fn ticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes
 }
 
+/// Returns the bytes with the box at `at` empty.
+pub(super) fn emptied(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+    if let Some(mark) = bytes.get_mut(at) {
+        *mark = b' ';
+    }
+    bytes
+}
+
 /// Ticks every box of a checklist: each changes one byte at most, and what is ticked is read as done.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check(bytes: &[u8]) {

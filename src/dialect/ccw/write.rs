@@ -17,6 +17,7 @@ use super::task::Place;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Json;
+use crate::dialect::json::Kind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -24,6 +25,7 @@ use crate::model::FileSet;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Outcome;
+use crate::model::RollBack;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
@@ -46,6 +48,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Approve { .. } => {
             return Err(EditError::Unsupported("CCW has no gates: there is nothing to approve".to_owned()));
         }
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(traces) => return Ok(edits_of(files, rebuild::reconstruct(files, traces)?)),
         ChangeKind::Start(_) => {
             return Err(EditError::Unsupported("CCW sessions are started by /workflow:session:start".to_owned()));
@@ -53,6 +56,17 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     }
     Ok(writer.draft.into_edits())
 }
+
+/// What `execution` notes of attempts that count no more.
+const OF_ATTEMPTS: [&str; 7] = [
+    "interruption_reason",
+    "error",
+    "flow_step",
+    "completed_flow_steps",
+    "skipped_flow_steps",
+    "variables",
+    "completion_time",
+];
 
 struct Writer<'a> {
     draft: Draft<'a>,
@@ -240,6 +254,45 @@ impl Writer<'_> {
                 && !session.push("/interruption_history", entry)
             {
                 session.set("/interruption_history", &json!([entry]));
+            }
+        });
+        Ok(())
+    }
+
+    /// Opens tasks again that were begun or done: the word, its entry in the history, the box, and what was noted of the attempts.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        let at = self.at.to_string();
+        let note = back.reason.as_deref().map_or_else(|| format!("rolled back to {}", back.to), str::to_owned);
+        for step in &back.reopened {
+            self.draft.empty(step);
+            let Some(mut task) = self.draft.task(step)? else { continue };
+            if rules::word(task.value()) != Word::Known(Status::Pending) {
+                task.set_status("pending", &at, Some(&mask_secrets(&note)))?;
+            }
+            let (pointer, subtasks) = task::subtasks(task.value());
+            let inner: Vec<usize> = subtasks
+                .enumerate()
+                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| !status.is("pending")))
+                .map(|(number, _)| number)
+                .collect();
+            for number in inner {
+                task.set(&format!("{pointer}/{number}/status"), &json!("pending"))?;
+            }
+            for passed in OF_ATTEMPTS {
+                task.drop_execution(passed);
+            }
+            if task.value().pointer("/result/success").is_some_and(|success| matches!(success.kind(), Kind::Bool(true)))
+            {
+                task.set_in("result", "success", &json!(false));
+            }
+        }
+        let (status, _) = self.draft.book.session.status();
+        self.draft.session_if_readable(|session| {
+            if status != RunStatus::Active {
+                session.set("/status", &json!("active"));
+            }
+            if session.has("/current_phase") {
+                session.set("/current_phase", &json!("EXECUTE"));
             }
         });
         Ok(())

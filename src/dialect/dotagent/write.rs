@@ -3,6 +3,8 @@
 //!
 //! `interruption_safe` is set to true where somebody left it false, and never written as false (dotagent-and-aios.md C-1).
 
+mod roll_back;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -67,6 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {}
     }
     Ok(writer.into_edits())
@@ -203,7 +206,8 @@ impl<'a> Writer<'a> {
         }
         let is_done = outcome.status == Status::Completed;
         match self.target(&outcome.step)? {
-            Target::Phase(_) | Target::Designs if !is_done => self.phase_status(PhaseStatus::Failed),
+            Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
+            Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
             Target::Phase(phase) => {
                 let output = self.output_of(phase, outcome)?;
                 self.complete(phase, output);
@@ -222,6 +226,18 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Records that a phase failed. The state speaks of one phase only: one that was complete becomes that phase again.
+    fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
+        if self.completed.contains(&phase) {
+            self.enter(phase, false);
+        } else if phase != self.book.state.phase {
+            let current = self.book.state.phase.as_str();
+            return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
+        }
+        self.phase_status(PhaseStatus::Failed);
         Ok(())
     }
 

@@ -107,17 +107,24 @@ impl Ledger {
             | Word::WaitingApproval
             | Word::Skipped
             | Word::Interrupted
-            | Word::Decided => false,
+            | Word::Decided
+            | Word::RolledBack => false,
         };
+        if word == Word::RolledBack {
+            self.open_again(place);
+            return;
+        }
         let tally = match word {
-            Word::Skipped | Word::Interrupted | Word::Decided | Word::Pending => self.tallies.entry(place).or_default(),
+            Word::Skipped | Word::Interrupted | Word::Decided | Word::Pending | Word::RolledBack => {
+                self.tallies.entry(place).or_default()
+            }
             Word::InProgress | Word::Completed | Word::Failed | Word::WaitingApproval | Word::Verdict(_) => {
                 self.ran(place, entry)
             }
         };
         tally.enter_history(word);
         match word {
-            Word::Pending => {}
+            Word::Pending | Word::RolledBack => {}
             Word::InProgress => tally.begin(entry),
             Word::WaitingApproval => tally.end(entry),
             Word::Completed | Word::Failed | Word::Verdict(_) if passed => {
@@ -143,12 +150,20 @@ impl Ledger {
         }
     }
 
+    /// Forgets what came of a step and of all behind it; who did it, and how often, stays known.
+    fn open_again(&mut self, first: Place) {
+        for (_, tally) in self.tallies.range_mut(first..) {
+            let (agent, attempts, in_history) = (tally.agent.take(), tally.attempts, tally.in_history);
+            *tally = Tally { agent, attempts, in_history, ..Tally::default() };
+        }
+    }
+
     /// Takes in a `last_execution` that the history does not have. A success of it is in `completed_steps` as well.
     fn run_unrecorded(&mut self, last: &Entry) {
         let Some(place) = last.place() else { return };
         // Words of the history have no meaning here (nine-step.md A1.2); they were reported as unknown.
         let word = last.status.get().and_then(|status| Word::parse(status));
-        if matches!(word, Some(Word::Skipped | Word::Interrupted | Word::Decided)) {
+        if matches!(word, Some(Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack)) {
             return;
         }
         let before = self.tallies.get(&place).cloned().unwrap_or_default();
@@ -200,11 +215,11 @@ impl Ledger {
 impl Tally {
     /// Counts from the history alone once it speaks of the step.
     fn enter_history(&mut self, word: Word) {
-        if !self.in_history && !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided) {
+        if !self.in_history && !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack) {
             self.in_history = true;
             self.attempts = 0;
         }
-        if !matches!(word, Word::Skipped | Word::Decided) {
+        if !matches!(word, Word::Skipped | Word::Decided | Word::RolledBack) {
             self.skipped = false;
         }
     }

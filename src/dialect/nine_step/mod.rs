@@ -21,6 +21,7 @@ mod write;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Former;
+use crate::dialect::Keepsake;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::model::Brief;
@@ -36,6 +37,7 @@ use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Traces;
@@ -76,6 +78,14 @@ impl Dialect for NineStep {
         rebuild::reconstruct(files, traces, at)
     }
 
+    fn keepsake(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<Keepsake> {
+        write::keepsake(files, run, back, at)
+    }
+
+    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String> {
+        write::tracker(&run.workspace.issues, back)
+    }
+
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         probe::is_marked(path.as_str()).then_some("nine-step-state")
     }
@@ -97,7 +107,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::plan(run, plan)
     }
 

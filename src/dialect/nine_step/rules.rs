@@ -269,6 +269,8 @@ pub(super) enum Word {
     Interrupted,
     /// Ours, in `history` only: a person looked at a failure and let the run go on.
     Decided,
+    /// Ours, in `history` only: this step and what comes behind it were opened again.
+    RolledBack,
     Verdict(ReviewVerdict),
 }
 
@@ -296,6 +298,7 @@ impl Word {
             "skipped" => Some(Self::Skipped),
             "interrupted" => Some(Self::Interrupted),
             "decided" => Some(Self::Decided),
+            "rolledback" => Some(Self::RolledBack),
             _ => None,
         }
     }
@@ -311,7 +314,8 @@ impl Word {
             | Self::WaitingApproval
             | Self::Skipped
             | Self::Interrupted
-            | Self::Decided => None,
+            | Self::Decided
+            | Self::RolledBack => None,
         }
     }
 }

@@ -10,6 +10,10 @@ use crate::model::ReviewVerdict;
 /// Returns the failure of a later step of the phase that the step at `at` has to answer, until that step is completed.
 pub(super) fn sent_back(state: &State, at: Place) -> Option<&Entry> {
     for entry in state.history.iter().rev() {
+        // What was said of work that was given up since counts no more.
+        if word(entry) == Some(Word::RolledBack) {
+            return None;
+        }
         let (Some(place), Some(end)) = (entry.place(), end(entry)) else { continue };
         match (place == at, end) {
             (true, End::Failed) => {}
@@ -27,9 +31,13 @@ enum End {
     Failed,
 }
 
+fn word(entry: &Entry) -> Option<Word> {
+    entry.status.get().and_then(|status| Word::parse(status))
+}
+
 /// Returns how an execution ended; `None` for a record of something else.
 fn end(entry: &Entry) -> Option<End> {
-    let word = entry.status.get().and_then(|status| Word::parse(status))?;
+    let word = word(entry)?;
     let stated = entry.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
     let by_verdict = |verdict| if approves(verdict) { End::Passed } else { End::Failed };
     match word {
@@ -41,6 +49,7 @@ fn end(entry: &Entry) -> Option<End> {
         | Word::WaitingApproval
         | Word::Skipped
         | Word::Interrupted
-        | Word::Decided => None,
+        | Word::Decided
+        | Word::RolledBack => None,
     }
 }

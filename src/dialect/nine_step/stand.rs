@@ -81,7 +81,8 @@ impl Reading<'_, '_> {
 
     fn word(&mut self) -> Option<Word> {
         let text = self.last.status.get()?;
-        let word = Word::parse(text).filter(|word| !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided));
+        let of_history = [Word::Skipped, Word::Interrupted, Word::Decided, Word::RolledBack];
+        let word = Word::parse(text).filter(|word| !of_history.contains(word));
         if word.is_none() {
             let message = format!("`{}` is no status of a step; accepted are: {ACCEPTED}", clean_line(text, 60));
             let fix = "correct the word in the file";
@@ -114,7 +115,7 @@ impl Reading<'_, '_> {
     fn status(&mut self, word: Option<Word>, verdict: Option<ReviewVerdict>) -> Status {
         let has_unknown_verdict = verdict.is_none() && self.last.verdict != Field::Missing;
         match word {
-            None | Some(Word::Skipped | Word::Interrupted | Word::Decided) => Status::Blocked,
+            None | Some(Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack) => Status::Blocked,
             Some(Word::Pending) => Status::Pending,
             Some(Word::InProgress) => Status::InProgress,
             Some(Word::WaitingApproval) => Status::WaitingApproval,

@@ -1,5 +1,7 @@
 //! From a change to the bytes (nine-step.md A5.5). Only what the change names is touched; everything else keeps its spelling.
 
+mod roll_back;
+
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -22,6 +24,9 @@ use super::rules::Word;
 use super::rules::approves;
 use super::start;
 use super::workspace;
+pub(super) use roll_back::keepsake;
+pub(super) use roll_back::tracker;
+
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;
@@ -172,6 +177,7 @@ impl<'a> Writer<'a> {
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
+            ChangeKind::RollBack(back) => self.roll_back(back),
             ChangeKind::Repair(_) | ChangeKind::Start(_) => {
                 Err(EditError::Unsupported("the run has begun already".to_owned()))
             }
@@ -246,7 +252,8 @@ impl<'a> Writer<'a> {
                 | Word::WaitingApproval
                 | Word::Skipped
                 | Word::Interrupted
-                | Word::Decided,
+                | Word::Decided
+                | Word::RolledBack,
             )
             | None => false,
         };

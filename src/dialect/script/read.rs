@@ -3,6 +3,7 @@
 use serde_json::Map;
 use serde_json::Value;
 
+use super::native;
 use super::place;
 use super::record::Captured;
 use super::record::Outline;
@@ -99,7 +100,8 @@ impl Reader<'_> {
             degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
-        Loaded { run: Some(run), findings: self.findings, wanted }
+        let said = native::said(state, &run.steps);
+        Loaded { run: Some(run), findings: self.findings, wanted, said }
     }
 
     /// Says what is wrong with the files themselves.

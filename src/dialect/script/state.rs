@@ -18,6 +18,7 @@ use super::record::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
+use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -210,6 +211,7 @@ impl State {
                     self.step(step).status = *status;
                 }
             }
+            ChangeKind::RollBack(back) => self.roll_back(back),
             // A session is gone back in, never rebuilt: no record of ours says so.
             ChangeKind::Repair(_) => {}
             ChangeKind::Start(_) => {
@@ -255,6 +257,19 @@ impl State {
 
     fn step(&mut self, id: &StepId) -> &mut StepState {
         self.steps.entry(id.as_str().to_owned()).or_default()
+    }
+
+    /// What the steps left stays known, and they are open again.
+    fn roll_back(&mut self, back: &RollBack) {
+        self.rest(Phase::Active, None);
+        for id in &back.reopened {
+            let step = self.step(id);
+            *step = StepState { attempts: step.attempts, ..StepState::default() };
+        }
+        self.last = match &back.keeps {
+            Some(step) => Last::Completed { step: step.clone() },
+            None => Last::Created,
+        };
     }
 
     fn rest(&mut self, phase: Phase, reason: Option<&String>) {

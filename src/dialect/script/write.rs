@@ -24,7 +24,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         | ChangeKind::Pause { .. }
         | ChangeKind::Abort { .. }
         | ChangeKind::Complete { .. }
-        | ChangeKind::Resume { .. } => None,
+        | ChangeKind::Resume { .. }
+        | ChangeKind::RollBack(_) => None,
     };
     if let Some(refusal) = refusal {
         return Err(EditError::Unsupported(refusal.to_owned()));

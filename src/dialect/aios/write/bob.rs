@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -57,6 +58,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => {
             return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
         }
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
     }
     writer.sheet.touch(UPDATED)?;

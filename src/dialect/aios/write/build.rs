@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -40,6 +41,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a build is begun by its own runner".to_owned());
         }
@@ -75,6 +77,7 @@ impl Writer<'_> {
             let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
             self.sheet.push("/failedAttempts", &entry)?;
+            self.sheet.delist("/completedSubtasks", subtask)?;
             self.sheet.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -51,6 +52,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.complete()?,
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a development cycle is begun by its own runner".to_owned());
         }

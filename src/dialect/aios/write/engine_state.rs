@@ -1,6 +1,7 @@
 //! Writes the state of a workflow engine (W2, dotagent-and-aios.md 2.6): whether it goes on. Which steps ran only the engine can
 //! write, since the state does not name those that are to come.
 
+use super::no_way_back;
 use super::no_word;
 use crate::dialect::EditError;
 use crate::dialect::aios::surgery::Sheet;
@@ -30,6 +31,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                     .to_owned(),
             );
         }
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a workflow engine is begun by its own command".to_owned());
         }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -49,6 +50,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { .. } => writer.status("active")?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("an epic is begun by its own workflow".to_owned());
         }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -43,6 +44,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { settled, .. } => writer.resume(settled)?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a guided workflow is begun by its own command".to_owned());
         }

@@ -79,6 +79,7 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => None,
     };
     match part {
@@ -90,6 +91,16 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
 /// Refuses what the format has no word for.
 fn no_word<T>(message: String) -> Result<T, EditError> {
     Err(EditError::Unsupported(message))
+}
+
+/// Refuses to go back in a state that cannot say so; a copy of it from before can.
+fn no_way_back<T>(files: &FileSet) -> Result<T, EditError> {
+    let run = quoted(&format!("./{}", files.state));
+    no_word(format!(
+        "{} has no word for steps that are open again. An earlier checkpoint brings them back: `piton history {run}`, then \
+         `piton rollback {run} --to CHECKPOINT`",
+        files.state
+    ))
 }
 
 /// Returns what an agent said about a step, fit for a state.

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use crate::dialect::EditError;
 use crate::dialect::aios::kind;
@@ -56,6 +57,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a development cycle is begun by its own runner".to_owned());
         }

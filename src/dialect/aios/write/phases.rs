@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -47,6 +48,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("these phases are begun by their own command".to_owned());
         }

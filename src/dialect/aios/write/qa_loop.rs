@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
+use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -55,6 +56,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
+        ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a QA loop is begun by its own workflow".to_owned());
         }

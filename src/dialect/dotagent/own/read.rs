@@ -91,7 +91,7 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
     };
     let reader = Reader { files, phase: &phase, execution: execution.as_ref(), definition: &current.definition };
     let (run, wanted) = reader.run(&mut findings);
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 struct Reader<'a> {

@@ -24,6 +24,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Interruption;
 use crate::model::Outcome;
+use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -170,6 +171,7 @@ impl Writer {
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
+            ChangeKind::RollBack(back) => self.roll_back(back),
             ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned())),
             ChangeKind::Start(_) => Err(EditError::Unsupported("this run has begun already".to_owned())),
         }
@@ -197,6 +199,16 @@ impl Writer {
         Ok(())
     }
 
+    /// Opens steps again: what was recorded of them is taken back, and what they left belongs to an earlier attempt.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.go_on();
+        for step in &back.reopened {
+            self.open_again(step.as_str())?;
+            self.unset(step.as_str(), "failures");
+        }
+        Ok(())
+    }
+
     /// Returns what reviews said that send the run back to this step: it has to outlive their records.
     fn complaints(&self, id: &str) -> String {
         let returning = |step: &&StepDefinition| {
@@ -216,16 +228,20 @@ impl Writer {
                 None | Some(Status::Pending | Status::Skipped | Status::Cancelled | Status::Blocked) => continue,
                 Some(Status::InProgress | Status::Completed | Status::Failed | Status::WaitingApproval) => {}
             }
-            self.set_status(&dependent, Status::Pending)?;
-            self.set(&dependent, "completed_at", &Value::Null)?;
-            self.set(&dependent, "reopened_at", &json!(self.at))?;
-            for key in ["verdict", "conditions", "last_error"] {
-                self.unset(&dependent, key);
-            }
-            self.reset_parts(&dependent)?;
-            self.withdraw_approval(&dependent)?;
+            self.open_again(&dependent)?;
         }
         Ok(())
+    }
+
+    fn open_again(&mut self, id: &str) -> Result<(), EditError> {
+        self.set_status(id, Status::Pending)?;
+        self.set(id, "completed_at", &Value::Null)?;
+        self.set(id, "reopened_at", &json!(self.at))?;
+        for key in ["verdict", "conditions", "last_error"] {
+            self.unset(id, key);
+        }
+        self.reset_parts(id)?;
+        self.withdraw_approval(id)
     }
 
     fn withdraw_approval(&mut self, id: &str) -> Result<(), EditError> {

@@ -23,6 +23,7 @@ use crate::model::FindingCode;
 use crate::model::Outcome;
 use crate::model::ReadProblem;
 use crate::model::ReviewVerdict;
+use crate::model::RollBack;
 use crate::model::Severity;
 use crate::model::StartSpec;
 use crate::model::Status;
@@ -308,11 +309,28 @@ fn any_change() -> impl Strategy<Value = ChangeKind> {
         id.clone().prop_map(|step| ChangeKind::Begin { step, part: None, agent: None, attempt: 0 }),
         id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()) }),
         id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, reason: "not needed".to_owned() }),
+        (1_u32..3, 0_usize..10).prop_map(|(phase, step)| ChangeKind::RollBack(Box::new(back_to(phase, step)))),
         Just(ChangeKind::Pause { reason: Some("lunch".to_owned()) }),
         Just(ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() }),
         (id, prop::sample::select(vec![Status::Completed, Status::Failed, Status::WaitingApproval]), any::<bool>())
             .prop_map(|(step, status, rejected)| ChangeKind::Finish(Box::new(outcome(step, status, rejected)))),
     ]
+}
+
+/// Opens one of the ten steps of a phase again.
+fn back_to(phase: u32, step: usize) -> RollBack {
+    let steps = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
+    let before = match step.checked_sub(1) {
+        Some(before) => Some((phase, before)),
+        None => phase.checked_sub(1).filter(|phase| *phase > 0).map(|phase| (phase, 9)),
+    };
+    RollBack {
+        to: "somewhere".to_owned(),
+        reopened: vec![step_id(&format!("{phase}:{}", steps[step]))],
+        keeps: before.map(|(phase, step)| step_id(&format!("{phase}:{}", steps[step]))),
+        from: Some(step_id("2:9")),
+        ..RollBack::default()
+    }
 }
 
 fn outcome(step: crate::model::StepId, status: Status, rejected: bool) -> Outcome {
@@ -384,6 +402,12 @@ proptest! {
             ChangeKind::Skip { step: id, .. } => prop_assert_eq!(step(&run, id.as_str()).status, Status::Skipped),
             ChangeKind::Approve { step: id, .. } if id.as_str().ends_with("2.5") => {
                 prop_assert_eq!(step(&run, id.as_str()).status, Status::Completed);
+            }
+            ChangeKind::RollBack(back) => {
+                prop_assert_eq!(&run.position, &Some(back.keeps.clone().unwrap_or_else(|| step_id("1:1"))));
+                let first = step(&run, back.reopened[0].as_str());
+                let is_gate = first.kind == crate::model::StepKind::Gate;
+                prop_assert_eq!(first.status, if is_gate { Status::WaitingApproval } else { Status::Pending });
             }
             ChangeKind::Pause { .. } => prop_assert_eq!(run.status, crate::model::RunStatus::Paused),
             ChangeKind::Resume { .. } => prop_assert_eq!(run.resumes, 1),

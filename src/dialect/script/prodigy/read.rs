@@ -259,6 +259,6 @@ impl Original {
             degraded: self.workflow.is_none(),
         };
         let wanted = Wanted { workspace: self.worktree.clone().map(Some), ..Wanted::default() };
-        Loaded { run: Some(run), findings: self.findings, wanted }
+        Loaded { run: Some(run), findings: self.findings, wanted, ..Loaded::default() }
     }
 }

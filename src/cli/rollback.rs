@@ -1,0 +1,53 @@
+//! `rollback` on the command line: what is asked of a person, and what their answers mean.
+
+use super::args;
+use super::args::Format;
+use super::error::CliError;
+use super::output;
+use super::render;
+use crate::model::ChangeKind;
+use crate::ops;
+use crate::ops::Body;
+use crate::ops::ChangeRequest;
+use crate::ops::Report;
+use crate::ops::RollbackRequest;
+use crate::ops::World;
+
+/// Proposes, and asks where a person is there to be asked. End of input is never consent.
+pub(super) fn rollback(world: &World, back: &args::Rollback, format: Format) -> Result<Report, CliError> {
+    let mut request = request(back)?;
+    let can_ask = output::can_ask() && format == Format::Text;
+    let mut report = ops::rollback(world, &request)?;
+    if can_ask && has_targets(&report) {
+        output::say(&render::text(&report, false, true))?;
+        request.to = output::ask("Roll back to which? (empty: none)")?.filter(|answer| !answer.trim().is_empty());
+        if request.to.is_none() {
+            return Ok(report);
+        }
+        report = ops::rollback(world, &request)?;
+    }
+    let Some((question, revision)) = ops::to_agree(&report).filter(|_| can_ask) else { return Ok(report) };
+    output::say(&render::text(&report, false, true))?;
+    let answer = output::ask(&question)?.map(|answer| answer.to_lowercase());
+    if !matches!(answer.as_deref(), Some("y" | "yes")) {
+        return Ok(report);
+    }
+    (request.yes, request.if_revision) = (true, Some(revision));
+    Ok(ops::rollback(world, &request)?)
+}
+
+fn has_targets(report: &Report) -> bool {
+    matches!(&report.body, Body::Rollback(rollback) if !rollback.targets.is_empty())
+}
+
+fn request(back: &args::Rollback) -> Result<RollbackRequest, CliError> {
+    let (to, reason) = match &back.json {
+        None => (back.to.clone(), back.reason.clone()),
+        Some(source) => match ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
+            ChangeKind::RollBack(wanted) => (Some(wanted.to), wanted.reason),
+            _ => return Err(CliError::usage("the change is no rollback".to_owned())),
+        },
+    };
+    let (yes, force, if_revision) = (back.yes, back.force, back.if_revision.clone());
+    Ok(RollbackRequest { to, reason, yes, force, if_revision })
+}

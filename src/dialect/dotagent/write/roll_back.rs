@@ -1,0 +1,80 @@
+//! A run that goes back: phases that are complete no more, approvals that have to be given again, tasks that are to be done.
+
+use std::collections::BTreeSet;
+
+use super::Target;
+use super::Writer;
+use crate::dialect::EditError;
+use crate::dialect::dotagent::rules::Phase;
+use crate::dialect::dotagent::rules::PhaseStatus;
+use crate::dialect::dotagent::rules::Word;
+use crate::model::RollBack;
+
+/// What `execution.json` notes of attempts that count no more.
+const OF_ATTEMPTS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
+
+impl Writer<'_> {
+    /// Opens steps again. The run stands at the first phase of which one is open; where others of that phase stay done, it is in
+    /// progress.
+    pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        let (mut reached, mut closed, mut gates) = (Vec::new(), Vec::new(), Vec::new());
+        let mut works = BTreeSet::new();
+        for step in &back.reopened {
+            match self.target(step)? {
+                Target::Phase(phase) => {
+                    reached.push(phase);
+                    closed.push(phase);
+                }
+                Target::Designs => reached.push(Phase::Architecture),
+                Target::Gate(phase) => {
+                    reached.push(phase);
+                    gates.push(phase);
+                }
+                Target::Work(at) => {
+                    works.insert(at);
+                    self.open_task(at, Word::Pending)?;
+                }
+                Target::Verification(at) if !works.contains(&at) => self.open_task(at, Word::PreComplete)?,
+                Target::Verification(_) => {}
+                Target::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
+            }
+            if let Target::Work(_) | Target::Verification(_) | Target::Resolution(_) = self.target(step)? {
+                reached.push(Phase::Implementation);
+                closed.push(Phase::Implementation);
+            }
+        }
+        self.keep_entries("completed_phases", |phase| !closed.contains(&phase));
+        self.completed.retain(|phase| !closed.contains(phase));
+        self.keep_entries("user_checkpoints", |phase| !gates.contains(&phase));
+        let Some(first) = reached.iter().min().copied() else { return Ok(()) };
+        // A phase whose gate alone is open again is behind the run: it waits before the next one.
+        let stands_at = if self.completed.contains(&first) { first.next().unwrap_or(first) } else { first };
+        self.set("/current_phase", &serde_json::json!(stands_at.as_str()));
+        let is_begun = back.keeps.as_ref().is_some_and(|keeps| match self.target(keeps) {
+            Ok(Target::Phase(phase) | Target::Gate(phase)) => phase == stands_at && !closed.contains(&phase),
+            Ok(Target::Designs) => stands_at == Phase::Architecture,
+            Ok(Target::Work(_) | Target::Verification(_) | Target::Resolution(_)) => stands_at == Phase::Implementation,
+            Err(_) => false,
+        });
+        // Architects are not asked again as long as their designs stay.
+        let designs_stay =
+            stands_at == Phase::Architecture && !back.reopened.iter().any(|step| is_designs(step.as_str()));
+        self.phase_status(if is_begun || designs_stay { PhaseStatus::InProgress } else { PhaseStatus::Pending });
+        Ok(())
+    }
+
+    fn open_task(&mut self, at: usize, word: Word) -> Result<(), EditError> {
+        self.set_word(at, word)?;
+        if word == Word::Pending {
+            self.set_task(at, "attempts", &serde_json::json!(0))?;
+            for passed in OF_ATTEMPTS {
+                self.drop_task(at, passed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_designs(step: &str) -> bool {
+    step == crate::dialect::dotagent::steps::DESIGNS
+}

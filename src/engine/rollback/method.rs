@@ -1,0 +1,173 @@
+//! How the work is given up in git: which commands, in which order, and why these. They are printed and never run.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::command;
+use crate::engine::settle::count;
+use crate::model::Run;
+use crate::model::Timestamp;
+use crate::model::Undoing;
+use crate::model::UndoneCommit;
+use crate::model::quoted;
+
+/// How often a run is rolled back to the same point before a person has to say so (nine-step.md A6).
+const LIMIT: usize = 3;
+/// A merge that is older deserves a second thought (nine-step.md A6).
+const SETTLED_SECONDS: i64 = 7 * 86_400;
+const SHOWN: usize = 5;
+
+/// Says how commits are given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Method {
+    /// There is nothing to give up.
+    None,
+    /// The branch goes back; only where nobody else has the commits.
+    Reset,
+    /// New commits take the old ones back.
+    Revert,
+}
+
+/// Is what to do in git, by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct GitPlan {
+    pub(crate) method: Method,
+    pub(crate) because: String,
+    /// What to look at before.
+    pub(crate) checks: Vec<String>,
+    /// In this order.
+    pub(crate) commands: Vec<String>,
+    /// What is as good and keeps every commit; empty where the method does so itself.
+    pub(crate) instead: Vec<String>,
+}
+
+/// Is what stands in the way of a rollback.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Obstacle {
+    /// `uncommitted`, `main_branch`, `repeated`, `no_space`.
+    pub(crate) code: String,
+    pub(crate) message: String,
+    /// The next command.
+    pub(crate) command: String,
+}
+
+/// Chooses between taking the branch back and taking the commits back (nine-step.md A6).
+pub(crate) fn git_plan(run: &Run, undoing: &Undoing, at: Timestamp) -> GitPlan {
+    let plan = |method, because: String| GitPlan {
+        method,
+        because,
+        checks: Vec::new(),
+        commands: Vec::new(),
+        instead: Vec::new(),
+    };
+    let Some(base) = &undoing.base else {
+        let because =
+            "nothing recorded says which commits belong to these steps: look at `git log` before you take any back";
+        return plan(Method::None, because.to_owned());
+    };
+    if undoing.commits.is_empty() {
+        return plan(Method::None, "no commit was made since: only the state goes back".to_owned());
+    }
+    let folder = quoted(&undoing.folder);
+    let keep = quoted(&format!("rollback/{}-{}", slug(run.id.as_str()), at.compact()));
+    let commits = count(undoing.commits.len(), "commit");
+    let checks = vec![
+        format!("git -C {folder} status --short    # prints nothing"),
+        format!("git -C {folder} log --first-parent --oneline {}..HEAD    # prints {commits}", short(base)),
+    ];
+    let reverts = reverts(&undoing.commits);
+    let in_folder = |folder: &str| -> Vec<String> {
+        reverts.iter().map(|revert| format!("git -C {folder} revert --no-edit {revert}")).collect()
+    };
+    if undoing.is_merged {
+        let main = quoted(undoing.main.as_deref().unwrap_or("HEAD"));
+        let folder = quoted(&undoing.main_folder);
+        let mut commands = vec![format!("git -C {folder} switch --create {keep} {main}")];
+        commands.extend(in_folder(&folder));
+        let because = format!("{main} has the {commits}: others may have built on them, so new commits take them back");
+        return GitPlan { checks, commands, ..plan(Method::Revert, because) };
+    }
+    if let Some(remote) = undoing.pushed.first() {
+        let mut commands = in_folder(&folder);
+        commands.push(format!("git -C {folder} push"));
+        let because = format!("{} has the {commits}, so new commits take them back", quoted(remote));
+        return GitPlan { checks, commands, ..plan(Method::Revert, because) };
+    }
+    let because = format!("nobody else has the {commits}: they are neither on the main branch nor on a remote");
+    let commands =
+        vec![format!("git -C {folder} branch {keep} HEAD"), format!("git -C {folder} reset --hard {}", short(base))];
+    GitPlan { checks, commands, instead: in_folder(&folder), ..plan(Method::Reset, because) }
+}
+
+/// Returns the arguments of each `git revert`, newest first: commits with one parent together, each merge by itself.
+fn reverts(commits: &[UndoneCommit]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for stretch in commits.chunk_by(|one, other| !one.is_merge && !other.is_merge) {
+        let names: Vec<String> = stretch.iter().map(|commit| short(&commit.sha)).collect();
+        let is_merge = stretch.first().is_some_and(|commit| commit.is_merge);
+        all.push(format!("{}{}", if is_merge { "--mainline 1 " } else { "" }, names.join(" ")));
+    }
+    all
+}
+
+/// Shortens the name of a commit; what is none is one word for a shell all the same.
+fn short(sha: &str) -> String {
+    quoted(&sha.chars().take(12).collect::<String>())
+}
+
+/// Returns what a branch can be called after: letters, digits, `.`, `_` and `-`.
+fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let slug: String = text.chars().map(plain).take(60).collect();
+    slug.trim_matches('-').to_owned()
+}
+
+/// Lists what stands in the way. `times`: how often the run was rolled back to this point; `again` is the command that was asked
+/// for.
+pub(crate) fn obstacles(run: &Run, undoing: Option<&Undoing>, times: usize, again: &str) -> Vec<Obstacle> {
+    let mut all = Vec::new();
+    let mut note = |code: &str, message: String, command: String| {
+        all.push(Obstacle { code: code.to_owned(), message, command });
+    };
+    if let Some(undoing) = undoing {
+        let folder = quoted(&undoing.folder);
+        let has_own_branch = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
+        let is_on_main = undoing.branch.is_some() && undoing.branch == undoing.main;
+        if let (true, true, Some(main)) = (has_own_branch, is_on_main, &undoing.main) {
+            let message = format!("{main} is checked out in {folder}: the main branch is never rolled back");
+            let wanted = run.workspace.branch.as_deref().filter(|branch| branch != main);
+            let command = match wanted {
+                Some(branch) => format!("git -C {folder} switch {}", quoted(branch)),
+                None => format!("git -C {folder} branch --all    # find the branch of the work, then switch to it"),
+            };
+            note("main_branch", message, command);
+        }
+        if !undoing.dirty.is_empty() && (has_own_branch || !undoing.commits.is_empty()) {
+            let shown: Vec<&str> = undoing.dirty.iter().take(SHOWN).map(String::as_str).collect();
+            let more = if undoing.dirty.len() > SHOWN { ", ..." } else { "" };
+            let message = format!(
+                "{} in {folder} with changes that are not committed: {}{more}",
+                count(undoing.dirty.len(), "file"),
+                shown.join(", ")
+            );
+            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
+        }
+    }
+    if times >= LIMIT {
+        let message =
+            format!("the run was rolled back to this point {} before: a person decides", count(times, "time"));
+        note("repeated", message, format!("{again} --force"));
+    }
+    all
+}
+
+/// Tells whether the work was merged so long ago that much may stand on it by now.
+pub(crate) fn is_settled(undoing: &Undoing, now: Timestamp) -> bool {
+    undoing.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > SETTLED_SECONDS)
+}
+
+/// Returns the command that asks for the same once more.
+pub(crate) fn again(run: &Run, to: &str) -> String {
+    command::on_run("rollback", &run.id, &command::option("to", to))
+}

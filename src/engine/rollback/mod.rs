@@ -1,0 +1,116 @@
+//! Going back to an earlier point of a run: what somebody means by it, which steps that opens again, what it costs, and which git
+//! commands give the work up. Nothing here runs any of them.
+
+mod impact;
+mod method;
+mod target;
+
+pub(crate) use impact::Impact;
+pub(crate) use impact::impact;
+pub(crate) use impact::kept_at;
+pub(crate) use method::GitPlan;
+pub(crate) use method::Method;
+pub(crate) use method::Obstacle;
+pub(crate) use method::again;
+pub(crate) use method::git_plan;
+pub(crate) use method::is_settled;
+pub(crate) use method::obstacles;
+pub(crate) use target::Reading;
+pub(crate) use target::last;
+pub(crate) use target::phases;
+pub(crate) use target::readings;
+pub(crate) use target::reopens;
+
+use std::collections::BTreeSet;
+
+use super::command;
+use super::graph::Graph;
+use super::ground::Ground;
+use super::settle::Standing;
+use super::transition::Refusal;
+use super::transition::RefusalKind;
+use crate::model::RollBack;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+/// Tells whether anything was ever done of a step, or looks as if it were.
+fn is_touched(run: &Run, standings: &[Standing], at: usize) -> bool {
+    let step = &run.steps[at];
+    let looks_open = matches!(standings.get(at), None | Some(Standing::Open | Standing::OpenContainer));
+    step.status != Status::Pending || (step.kind != StepKind::Container && !looks_open)
+}
+
+/// Tells whether nothing is left to do for a step: by its state, or by the evidence.
+fn is_over(run: &Run, standings: &[Standing], at: usize) -> bool {
+    let by_state = matches!(run.steps[at].status, Status::Completed | Status::Skipped | Status::Cancelled);
+    by_state || standings.get(at).is_some_and(|standing| standing.is_over())
+}
+
+/// Adds what was built on these steps, and puts all of them in the order of the run.
+fn with_dependents(run: &Run, graph: &Graph<'_>, standings: &[Standing], seeds: &BTreeSet<usize>) -> Vec<usize> {
+    let mut all = seeds.clone();
+    for at in seeds {
+        let behind = graph.waiting_for(*at).into_iter();
+        all.extend(behind.filter(|behind| is_touched(run, standings, *behind)));
+    }
+    all.into_iter().collect()
+}
+
+/// Refuses to go back in a run that is put away, or that a newer version wrote.
+pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
+    if run.status == RunStatus::Archived {
+        let message = format!("run {} is archived; an archive is read, never written", run.id);
+        let plan = command::on_run("plan", &run.id, "");
+        let hints = vec![format!("move its folder back to where its runs are, then: {plan}")];
+        return Err(Refusal { kind: RefusalKind::No, message, hints });
+    }
+    if !run.writable {
+        let message = format!("run {} was written by a newer version of its format; it is read, never written", run.id);
+        return Err(Refusal {
+            kind: RefusalKind::Newer,
+            message,
+            hints: vec!["update piton, then try again".to_owned()],
+        });
+    }
+    Ok(())
+}
+
+/// Completes a rollback that a person wants: what was built on a step that opens again opens again with it.
+pub(super) fn admitted(ground: &Ground<'_>, back: RollBack) -> Result<RollBack, Refusal> {
+    let run = ground.run;
+    let refuse = |kind, message: String, hints| Err(Refusal { kind, message, hints });
+    check_writable(run)?;
+    let mut seeds = BTreeSet::new();
+    for id in &back.reopened {
+        match ground.graph.position(id) {
+            Some(at) => seeds.insert(at),
+            None => {
+                let message = format!("run {} has no step {id}", run.id);
+                return refuse(RefusalKind::NotFound, message, vec![command::on_run("plan", &run.id, "")]);
+            }
+        };
+    }
+    let reopened = with_dependents(run, ground.graph, ground.standings, &seeds);
+    let Some(first) = reopened.first().copied() else {
+        let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
+        return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
+    };
+    let held = |at: &&usize| ground.standing(**at) == Standing::Held;
+    if let Some(at) = reopened.iter().find(held) {
+        let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
+        return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);
+    }
+    let ids = |ats: Vec<usize>| -> Vec<StepId> { ats.into_iter().map(|at| run.steps[at].id.clone()).collect() };
+    Ok(RollBack {
+        keeps: first.checked_sub(1).map(|before| run.steps[before].id.clone()),
+        from: run.position.clone().or_else(|| reopened.last().map(|last| run.steps[*last].id.clone())),
+        reopened: ids(reopened),
+        ..back
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! What somebody means by the point to go back to, and which steps that opens again.
+
+use std::collections::BTreeSet;
+
+use super::is_over;
+use super::is_touched;
+use super::with_dependents;
+use crate::engine::command;
+use crate::engine::graph::Graph;
+use crate::engine::settle::Standing;
+use crate::engine::transition::Refusal;
+use crate::engine::transition::RefusalKind;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+/// Is a stretch of a run that can be gone back to the end of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Phase {
+    /// `None` among phases of which others have a number in their name.
+    pub(crate) number: Option<u32>,
+    pub(crate) name: String,
+    /// By position.
+    pub(crate) steps: Vec<usize>,
+}
+
+/// Is one thing that a target can mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Last,
+    /// The end of the phase with this place in [`phases`], counted from 1; 0 is before the first.
+    Phase(usize),
+    /// Before this step.
+    Step(StepId),
+    Checkpoint(String),
+    Commit(String),
+}
+
+impl Reading {
+    /// Returns the spelling that means nothing else.
+    pub(crate) fn exact(&self, run: &Run) -> String {
+        match self {
+            Self::Last => "last".to_owned(),
+            Self::Phase(0) => "phase:0".to_owned(),
+            Self::Phase(place) => match phases(run).get(place - 1) {
+                Some(Phase { number: Some(number), .. }) => format!("phase:{number}"),
+                Some(phase) => format!("phase:{}", phase.name),
+                None => format!("phase:{place}"),
+            },
+            Self::Step(id) => format!("step:{id}"),
+            Self::Checkpoint(id) => format!("checkpoint:{id}"),
+            Self::Commit(sha) => format!("commit:{sha}"),
+        }
+    }
+
+    /// Says what it is, for people.
+    pub(crate) fn describe(&self, run: &Run) -> String {
+        match self {
+            Self::Last => "the last phase, or the last change".to_owned(),
+            Self::Phase(0) => "the beginning of the run".to_owned(),
+            Self::Phase(place) => {
+                let name = phases(run).get(place - 1).map(|phase| clean_line(&phase.name, 80)).unwrap_or_default();
+                format!("the end of {name}")
+            }
+            Self::Step(id) => format!("before step {id}"),
+            Self::Checkpoint(id) => format!("checkpoint {id} of the history"),
+            Self::Commit(sha) => format!("commit {sha}"),
+        }
+    }
+}
+
+/// Returns the phases of a run: its groups, where every step has one and each is one stretch of the run.
+///
+/// They are numbered as their names end (`wave-2`), else by their place.
+pub(crate) fn phases(run: &Run) -> Vec<Phase> {
+    let mut phases: Vec<Phase> = Vec::new();
+    for (at, step) in run.steps.iter().enumerate() {
+        let Some(group) = &step.group else { return Vec::new() };
+        match phases.last_mut() {
+            Some(phase) if phase.name == *group => phase.steps.push(at),
+            Some(_) | None => phases.push(Phase { number: number_of(group), name: group.clone(), steps: vec![at] }),
+        }
+    }
+    let names: BTreeSet<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    if names.len() < phases.len() {
+        return Vec::new();
+    }
+    let numbers: Vec<u32> = phases.iter().filter_map(|phase| phase.number).collect();
+    if numbers.is_empty() || !numbers.is_sorted_by(|one, next| one < next) {
+        for (place, phase) in (1..).zip(&mut phases) {
+            phase.number = Some(place);
+        }
+    }
+    phases
+}
+
+fn number_of(name: &str) -> Option<u32> {
+    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    name[name.len() - digits..].parse().ok()
+}
+
+/// Lists everything that a target can mean. A commit is only ever one of the possibilities: whether there is one, git says.
+pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<Reading> {
+    let text = text.trim();
+    let step = || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| Reading::Step(step.id.clone()));
+    if let Some((kind, rest)) = text.split_once(':')
+        && step().is_none()
+    {
+        let one = |reading: Option<Reading>| reading.into_iter().collect();
+        return match kind {
+            "phase" => one(phase(run, rest)),
+            "step" => one(run.resolve(rest).map(|step| Reading::Step(step.id.clone()))),
+            "checkpoint" => one(checkpoint(rest, checkpoints)),
+            "commit" => one(commit(rest)),
+            _ => one(run.resolve(text).map(|step| Reading::Step(step.id.clone()))),
+        };
+    }
+    let last = (text == "last").then_some(Reading::Last);
+    let known = [last, phase(run, text), step(), checkpoint(text, checkpoints)].into_iter().flatten();
+    let mut found: Vec<Reading> = known.collect();
+    // Digits that name a phase name nothing in git (nine-step.md A6).
+    if !matches!(found[..], [Reading::Phase(_), ..]) {
+        found.extend(commit(text));
+    }
+    if found.is_empty() {
+        // Loosely spelled, as other verbs take it; never a short number, which a phase could be meant by.
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        found.extend(run.resolve(text).filter(|_| !is_number).map(|step| Reading::Step(step.id.clone())));
+    }
+    found
+}
+
+fn phase(run: &Run, text: &str) -> Option<Reading> {
+    if text == "0" {
+        return Some(Reading::Phase(0));
+    }
+    let number = text.parse::<u32>().ok().filter(|number| number.to_string() == text);
+    let is_it = |phase: &Phase| match number {
+        Some(number) => phase.number == Some(number),
+        None => phase.name.eq_ignore_ascii_case(text),
+    };
+    phases(run).iter().position(is_it).map(|place| Reading::Phase(place + 1))
+}
+
+fn checkpoint(text: &str, checkpoints: &[String]) -> Option<Reading> {
+    checkpoints.iter().any(|id| id == text).then(|| Reading::Checkpoint(text.to_owned()))
+}
+
+/// At least seven digits: what git itself prints (nine-step.md A6).
+fn commit(text: &str) -> Option<Reading> {
+    let is_sha = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_sha.then(|| Reading::Commit(text.to_ascii_lowercase()))
+}
+
+/// Returns what `last` means: the phase before the newest that anything was done of. `None` for a run without phases.
+pub(crate) fn last(run: &Run, standings: &[Standing]) -> Option<Reading> {
+    let phases = phases(run);
+    let is_begun = |phase: &Phase| phase.steps.iter().any(|at| is_begun(run, standings, *at));
+    phases.iter().rposition(is_begun).map(Reading::Phase)
+}
+
+/// A gate that is next waits for a person without anybody having begun it.
+fn is_begun(run: &Run, standings: &[Standing], at: usize) -> bool {
+    let waits = standings.get(at) == Some(&Standing::Waiting) && run.steps[at].attempts == 0;
+    is_touched(run, standings, at) && !waits
+}
+
+/// Returns the steps that open again when a run goes back to a phase or a step.
+///
+/// # Errors
+///
+/// When the point was not reached, so that nothing can go back to it.
+pub(crate) fn reopens(run: &Run, standings: &[Standing], reading: &Reading) -> Result<Vec<StepId>, Refusal> {
+    let graph = Graph::of(run);
+    let seeds: BTreeSet<usize> = match reading {
+        Reading::Phase(place) => after_phase(run, standings, *place)?,
+        Reading::Step(id) => from_step(run, &graph, standings, id)?,
+        // Those two say themselves which steps were done.
+        Reading::Last | Reading::Checkpoint(_) | Reading::Commit(_) => BTreeSet::new(),
+    };
+    let all = with_dependents(run, &graph, standings, &seeds);
+    Ok(all.into_iter().map(|at| run.steps[at].id.clone()).collect())
+}
+
+fn after_phase(run: &Run, standings: &[Standing], place: usize) -> Result<BTreeSet<usize>, Refusal> {
+    let phases = phases(run);
+    if place == 0 {
+        return Ok((0..run.steps.len()).filter(|at| is_touched(run, standings, *at)).collect());
+    }
+    let kept = phases.iter().take(place).flat_map(|phase| &phase.steps);
+    let open: Vec<&str> =
+        kept.filter(|at| !is_over(run, standings, **at)).map(|at| run.steps[*at].id.as_str()).collect();
+    if !open.is_empty() {
+        let name = phases.get(place - 1).map(|phase| phase.name.as_str()).unwrap_or_default();
+        let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+        let message = format!("the end of {} was not reached: {shown} is not done", clean_line(name, 80));
+        let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
+        return Err(Refusal { kind: RefusalKind::No, message, hints });
+    }
+    let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
+    Ok(behind.filter(|at| is_touched(run, standings, *at)).collect())
+}
+
+fn from_step(run: &Run, graph: &Graph<'_>, standings: &[Standing], id: &StepId) -> Result<BTreeSet<usize>, Refusal> {
+    let at = graph.position(id).filter(|at| is_touched(run, standings, *at));
+    let Some(at) = at else {
+        let message = format!("{id} was not begun: there is nothing of it to roll back");
+        let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
+        return Err(Refusal { kind: RefusalKind::No, message, hints });
+    };
+    // Where no step names what it waits for, they follow each other.
+    let is_line = (0..run.steps.len()).all(|at| graph.depends_on(at).is_empty());
+    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.waiting_for(at) };
+    let children =
+        graph.needed_by(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
+    let all = behind.into_iter().chain(children).filter(|at| is_touched(run, standings, *at));
+    Ok(all.chain([at]).collect())
+}

@@ -1,0 +1,254 @@
+use std::collections::BTreeSet;
+
+use super::GitPlan;
+use super::Method;
+use super::Reading;
+use super::git_plan;
+use super::impact;
+use super::kept_at;
+use super::last;
+use super::obstacles;
+use super::phases;
+use super::readings;
+use super::reopens;
+use crate::engine::fixtures::at;
+use crate::engine::fixtures::ids;
+use crate::engine::fixtures::line_of;
+use crate::engine::fixtures::run_of;
+use crate::engine::fixtures::step;
+use crate::engine::fixtures::with_statuses;
+use crate::engine::standings;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Undoing;
+use crate::model::UndoneCommit;
+
+use Status::Completed;
+use Status::InProgress;
+use Status::Pending;
+
+/// Returns two phases of two steps, of which the second has begun.
+fn phased() -> Run {
+    let mut run = line_of(&[("a", Completed), ("b", Completed), ("c", Completed), ("d", Pending)]);
+    for (step, group) in run.steps.iter_mut().zip(["Phase 1", "Phase 1", "Phase 2", "Phase 2"]) {
+        step.group = Some(group.to_owned());
+    }
+    run
+}
+
+fn opened(run: &Run, reading: &Reading) -> Result<Vec<StepId>, String> {
+    let standings = standings(run, &Evidence::default(), &[]);
+    reopens(run, &standings, reading).map_err(|refusal| refusal.message)
+}
+
+#[test]
+fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
+    for (groups, expected) in [
+        (&["Phase 1", "Phase 1", "Phase 2"][..], &[(Some(1), "Phase 1"), (Some(2), "Phase 2")][..]),
+        (&["wave-2", "wave-4", "final"], &[(Some(2), "wave-2"), (Some(4), "wave-4"), (None, "final")]),
+        (&["A", "B", "C"], &[(Some(1), "A"), (Some(2), "B"), (Some(3), "C")]),
+        (&["x9", "x3", "x4"], &[(Some(1), "x9"), (Some(2), "x3"), (Some(3), "x4")]),
+        (&["A", "B", "A"], &[]),
+        (&["A", "", "B"], &[]),
+    ] {
+        let mut run = line_of(&[("a", Pending), ("b", Pending), ("c", Pending)]);
+        for (step, group) in run.steps.iter_mut().zip(groups) {
+            step.group = Some((*group).to_owned()).filter(|group| !group.is_empty());
+        }
+        let found = phases(&run);
+        let found: Vec<_> = found.iter().map(|phase| (phase.number, phase.name.as_str())).collect();
+        assert_eq!(found, expected, "{groups:?}");
+    }
+}
+
+#[test]
+fn a_target_is_everything_that_it_can_be() {
+    let mut run = phased();
+    run.steps[3].id = StepId::new("abcdef1");
+    let commit = |sha: &str| Reading::Commit(sha.to_owned());
+    let step = |id: &str| Reading::Step(StepId::new(id));
+    let checkpoints = ["000002".to_owned(), "0000123".to_owned()];
+    for (text, expected) in [
+        ("last", vec![Reading::Last]),
+        ("2", vec![Reading::Phase(2)]),
+        ("02", vec![]),
+        ("0", vec![Reading::Phase(0)]),
+        ("3", vec![]),
+        ("phase 2", vec![Reading::Phase(2)]),
+        ("phase:2", vec![Reading::Phase(2)]),
+        ("phase:Phase 1", vec![Reading::Phase(1)]),
+        ("a", vec![step("a")]),
+        ("A", vec![step("a")]),
+        ("step:a", vec![step("a")]),
+        ("000002", vec![Reading::Checkpoint("000002".to_owned())]),
+        ("000003", vec![]),
+        ("abcdef1", vec![step("abcdef1"), commit("abcdef1")]),
+        ("step:abcdef1", vec![step("abcdef1")]),
+        ("commit:ABCDEF1", vec![commit("abcdef1")]),
+        ("0000123", vec![Reading::Checkpoint("0000123".to_owned()), commit("0000123")]),
+        ("abcdef", vec![]),
+        ("ABCDEF12", vec![commit("abcdef12")]),
+        ("step:gone", vec![]),
+        ("nothing:a", vec![]),
+        ("", vec![]),
+    ] {
+        let found = readings(&run, text, &checkpoints);
+        assert_eq!(found, expected, "{text}");
+        for reading in found.iter().filter(|reading| **reading != Reading::Last) {
+            assert_eq!(readings(&run, &reading.exact(&run), &checkpoints), std::slice::from_ref(reading), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_was_built_on_a_step_opens_again_with_it_and_nothing_else() {
+    let run = run_of(&[("a", &[]), ("b", &["a"]), ("c", &["b"]), ("d", &["a"]), ("e", &["d"])]);
+    let run = with_statuses(run, &[Completed, Completed, InProgress, Completed, Pending]);
+    assert_eq!(opened(&run, &Reading::Step(StepId::new("b"))), Ok(ids(&["b", "c"])));
+    assert_eq!(opened(&run, &Reading::Step(StepId::new("d"))), Ok(ids(&["d"])));
+    assert_eq!(opened(&run, &Reading::Phase(0)), Ok(ids(&["a", "b", "c", "d"])));
+    assert!(opened(&run, &Reading::Step(StepId::new("e"))).unwrap_err().contains("e was not begun"));
+    // Where nothing waits for anything, steps follow each other.
+    let run = with_statuses(run_of(&[("a", &[]), ("b", &[]), ("c", &[])]), &[Completed, Completed, Pending]);
+    assert_eq!(opened(&run, &Reading::Step(StepId::new("a"))), Ok(ids(&["a", "b"])));
+}
+
+#[test]
+fn a_phase_that_was_not_reached_cannot_be_gone_back_to() {
+    let run = phased();
+    assert_eq!(opened(&run, &Reading::Phase(1)), Ok(ids(&["c"])));
+    assert_eq!(opened(&run, &Reading::Phase(2)), Err("the end of Phase 2 was not reached: d is not done".to_owned()));
+}
+
+#[test]
+fn the_last_point_is_before_the_newest_phase_that_was_begun() {
+    let of = |run: &Run| last(run, &standings(run, &Evidence::default(), &[]));
+    assert_eq!(of(&phased()), Some(Reading::Phase(1)));
+    assert_eq!(of(&with_statuses(phased(), &[Completed, Completed, Completed, Completed])), Some(Reading::Phase(1)));
+    assert_eq!(of(&with_statuses(phased(), &[Completed, InProgress, Pending, Pending])), Some(Reading::Phase(0)));
+    assert_eq!(of(&with_statuses(phased(), &[Pending, Pending, Pending, Pending])), None);
+    assert_eq!(of(&line_of(&[("a", Completed)])), None);
+}
+
+fn record(step: &str, seconds: i64, head: &str) -> EvidenceRecord {
+    EvidenceRecord {
+        at: at(seconds),
+        run: "R".to_owned(),
+        step: StepId::new(step),
+        head: Some(head.to_owned()),
+        outputs: Vec::new(),
+        summary: None,
+        definition: None,
+    }
+}
+
+#[test]
+fn the_commit_to_go_back_to_is_the_newest_that_is_known_of_what_stays() {
+    let mut run = phased();
+    let records = [record("a", 1, "aaaaaaa"), record("b", 2, "bbbbbbb"), record("c", 3, "ccccccc")];
+    let base = |run: &Run, records: &[EvidenceRecord]| impact(run, records, &ids(&["c"])).base;
+    assert_eq!(base(&run, &[]), None);
+    assert_eq!(base(&run, &records).as_deref(), Some("bbbbbbb"));
+    assert_eq!(base(&run, &records[..1]).as_deref(), Some("aaaaaaa"));
+    (step(&mut run, "a").commit, step(&mut run, "a").finished_at) = (Some("1111111".to_owned()), Some(at(1)));
+    assert_eq!(base(&run, &[]).as_deref(), Some("1111111"));
+    assert_eq!(base(&run, &records).as_deref(), Some("bbbbbbb"), "what was seen later counts");
+    step(&mut run, "a").finished_at = Some(at(9));
+    assert_eq!(base(&run, &records).as_deref(), Some("1111111"));
+    let told = impact(&run, &records, &ids(&["b", "c"]));
+    assert_eq!((told.since, told.lost_seconds), (Some(at(2)), Some(1)));
+    assert_eq!(told.phases.len(), 2);
+}
+
+#[test]
+fn a_commit_keeps_the_steps_whose_work_it_has() {
+    let run = with_statuses(phased(), &[Completed, Completed, Completed, InProgress]);
+    let kept = |run: &Run, records: &[EvidenceRecord], history: &[&str]| {
+        let history: BTreeSet<String> = history.iter().map(|sha| (*sha).to_owned()).collect();
+        kept_at(run, &standings(run, &Evidence::default(), &[]), records, &history)
+    };
+    let records = [record("a", 1, "aaaaaaa0"), record("b", 2, "bbbbbbb0"), record("c", 3, "ccccccc0")];
+    assert_eq!(kept(&run, &records, &["aaaaaaa0", "bbbbbbb0"]), ids(&["c", "d"]));
+    assert_eq!(kept(&run, &records, &["0000000"]), ids(&["a", "b", "c", "d"]));
+    // Commits that the state records count before what HEAD was.
+    let mut run = run;
+    for (id, commit, seconds) in [("a", None, 1), ("b", Some("1111111"), 2), ("c", None, 3)] {
+        let step = step(&mut run, id);
+        (step.commit, step.finished_at) = (commit.map(str::to_owned), Some(at(seconds)));
+    }
+    assert_eq!(kept(&run, &records, &["1111111000"]), ids(&["c", "d"]));
+    assert_eq!(kept(&run, &records, &["ccccccc0"]), ids(&["a", "b", "c", "d"]));
+}
+
+fn undoing() -> Undoing {
+    let commit = |sha: &str, is_merge| UndoneCommit {
+        sha: sha.to_owned(),
+        subject: String::new(),
+        at: None,
+        is_merge,
+        files: Vec::new(),
+    };
+    Undoing {
+        folder: "w t".to_owned(),
+        main_folder: ".".to_owned(),
+        branch: Some("work".to_owned()),
+        main: Some("main".to_owned()),
+        base: Some("0000000".to_owned()),
+        commits: vec![
+            commit("4444444", false),
+            commit("3333333", false),
+            commit("2222222", true),
+            commit("1111111", false),
+        ],
+        ..Undoing::default()
+    }
+}
+
+#[test]
+fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
+    let plan = |undoing: &Undoing| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
+    let reverts = |folder: &str| {
+        ["4444444 3333333", "--mainline 1 2222222", "1111111"]
+            .map(|commits| format!("git -C {folder} revert --no-edit {commits}"))
+    };
+    let own = plan(&undoing());
+    assert_eq!(own.method, Method::Reset);
+    assert_eq!(own.commands[1], "git -C 'w t' reset --hard 0000000");
+    assert_eq!(own.instead, reverts("'w t'"));
+    let pushed = plan(&Undoing { pushed: vec!["origin/work".to_owned()], ..undoing() });
+    assert_eq!(pushed.method, Method::Revert);
+    assert_eq!(pushed.commands[..3], reverts("'w t'"));
+    assert_eq!(pushed.commands[3], "git -C 'w t' push");
+    let merged = plan(&Undoing { is_merged: true, pushed: vec!["origin/main".to_owned()], ..undoing() });
+    assert_eq!(merged.method, Method::Revert);
+    assert!(merged.commands[0].starts_with("git -C . switch --create rollback/R-"), "{merged:?}");
+    assert_eq!(merged.commands[1..], reverts("."));
+    for nothing in [Undoing { base: None, ..undoing() }, Undoing { commits: Vec::new(), ..undoing() }] {
+        assert_eq!(plan(&nothing).method, Method::None);
+        assert!(plan(&nothing).commands.is_empty());
+    }
+}
+
+#[test]
+fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch() {
+    let codes = |run: &Run, undoing: &Undoing, times| -> Vec<String> {
+        obstacles(run, Some(undoing), times, "piton rollback R --to 1").into_iter().map(|one| one.code).collect()
+    };
+    let mut own = phased();
+    own.workspace.branch = Some("work".to_owned());
+    let dirty = Undoing { dirty: vec!["a".to_owned()], ..undoing() };
+    let idle = Undoing { commits: Vec::new(), ..dirty.clone() };
+    let on_main = Undoing { branch: Some("main".to_owned()), ..undoing() };
+    assert_eq!(codes(&own, &undoing(), 2), [] as [&str; 0]);
+    assert_eq!(codes(&own, &undoing(), 3), ["repeated"]);
+    assert_eq!(codes(&own, &dirty, 0), ["uncommitted"]);
+    assert_eq!(codes(&own, &idle, 0), ["uncommitted"]);
+    assert_eq!(codes(&own, &on_main, 0), ["main_branch"]);
+    // Without a branch of its own, what is not given up is in nobody's way.
+    assert_eq!(codes(&phased(), &dirty, 0), ["uncommitted"]);
+    assert_eq!(codes(&phased(), &idle, 0), [] as [&str; 0]);
+    assert_eq!(codes(&phased(), &on_main, 0), [] as [&str; 0]);
+}

@@ -1,0 +1,184 @@
+//! The copy of what a rollback gives up, with what there is to say about it (nine-step.md A2, A6).
+
+use std::fmt::Write as _;
+
+use super::Ground;
+use super::report::RollbackReport;
+use crate::dialect::Keepsake;
+use crate::engine;
+use crate::engine::rollback::Obstacle;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::RelPath;
+use crate::model::RollBack;
+use crate::model::StepId;
+use crate::model::Undoing;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+use crate::ops::OpError;
+use crate::store;
+use crate::store::backup::Backup;
+use crate::store::backup::Copied;
+
+const INFO: &str = "BACKUP_INFO.md";
+const COMMITS: &str = "commit_info.txt";
+const LOG: &str = "ROLLBACK_LOG.md";
+
+/// Returns where copies go: the system's own place, else a folder beside the history.
+fn keepsake(ground: &Ground<'_>, back: &RollBack) -> Keepsake {
+    let opened = &ground.desk.opened;
+    let at = ground.world.clock.now;
+    let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
+    opened.dialect.keepsake(&opened.files, ground.run, back, at).unwrap_or_else(|| Keepsake {
+        folder: own(&at.compact()).expect("a stamp is a name"),
+        log: own(LOG).expect("a plain name"),
+        unversioned: None,
+    })
+}
+
+/// Returns the folder of one rollback.
+pub(super) fn place(ground: &Ground<'_>, back: &RollBack) -> RelPath {
+    keepsake(ground, back).folder
+}
+
+/// Finds out what there is to copy, and says in the report what stands in the way.
+pub(super) fn plan(ground: &Ground<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
+    let opened = &ground.desk.opened;
+    let root = &opened.files.root;
+    let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
+    let copies = ground.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
+    let state = ground.run.state_files.iter().cloned().chain(copies);
+    let is_there = |path: &RelPath| opened.files.files.contains_key(path);
+    wanted.extend(state.filter(is_there).filter_map(|path| Some((path.clone(), within("state", &path)?))));
+    let mut touched: Vec<RelPath> = report.commits.iter().flat_map(|commit| commit.files.iter().cloned()).collect();
+    touched.sort();
+    touched.dedup();
+    report.files = touched.iter().map(|path| path.as_str().to_owned()).collect();
+    let folder = ground.run.workspace.worktree.as_ref();
+    let work = |path: &RelPath| folder.map_or_else(|| Some(path.clone()), |folder| folder.join(path.as_str()).ok());
+    wanted.extend(touched.iter().filter_map(|path| Some((work(path)?, within("files", path)?))));
+    let mut extent = store::backup::extent(root, &wanted);
+    if extent.is_too_much {
+        // Nothing of it is uncommitted, so the commits have it.
+        let is_state = |(_, name): &(RelPath, RelPath)| name.as_str().starts_with("state/");
+        let (state, files): (Vec<_>, Vec<_>) = extent.files.into_iter().partition(is_state);
+        extent.left_out.extend(files.into_iter().map(|(path, _)| path));
+        extent.files = state;
+    }
+    if let Some(free) = extent.free.filter(|free| *free < extent.bytes.saturating_mul(2)) {
+        report.obstacles.push(Obstacle {
+            code: "no_space".to_owned(),
+            message: format!(
+                "the copy takes {} bytes, and only {free} are free; twice as much is wanted",
+                extent.bytes
+            ),
+            command: format!("df -h {}", engine::quoted(root.as_str())),
+        });
+    }
+    report.left_out = extent.left_out;
+    let folder = place(ground, back);
+    report.backup = Some(folder.clone());
+    Backup { folder, files: extent.files }
+}
+
+fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
+    RelPath::parse(folder).ok()?.join(path.as_str()).ok()
+}
+
+/// Makes the copy. Nothing is written to the state before it is durable.
+pub(super) fn keep(
+    ground: &Ground<'_>,
+    change: &Change,
+    backup: Backup,
+    undoing: Option<&Undoing>,
+    report: &mut RollbackReport,
+) -> Result<(), OpError> {
+    let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
+    if let (Some(git), Some(pattern)) = (&ground.world.project.git, keepsake(ground, back).unversioned) {
+        store::git::info_exclude(&git.common_dir, &[&pattern])?;
+    }
+    let commits = commit_info(report, undoing);
+    let mut digest = String::new();
+    let kept = store::backup::keep(ground.desk.lock(), &backup, |folder, copied| {
+        let listed = listing(copied);
+        digest = sha256_hex(listed.as_bytes());
+        let info = info(ground, change, folder, (&listed, &digest), report);
+        let name = |name: &str| RelPath::parse(name).expect("a plain name");
+        vec![(name(COMMITS), commits), (name(INFO), info)]
+    })?;
+    report.digest = Some(digest);
+    report.backup = Some(kept);
+    Ok(())
+}
+
+/// Lists what was copied as `sha256sum --check` reads it.
+fn listing(copied: &[Copied]) -> String {
+    copied.iter().map(|one| format!("{}  {}\n", one.sha256, one.name)).collect()
+}
+
+fn commit_info(report: &RollbackReport, undoing: Option<&Undoing>) -> String {
+    let mut text = String::new();
+    let Some(undoing) = undoing else { return "no commit belongs to these steps\n".to_owned() };
+    let _ = writeln!(text, "branch: {}", undoing.branch.as_deref().unwrap_or("(detached)"));
+    let _ = writeln!(text, "back to: {}", undoing.base.as_deref().unwrap_or("(not recorded)"));
+    for commit in &report.commits {
+        let at = commit.at.map_or_else(String::new, |at| at.to_string());
+        let _ = writeln!(text, "{} {at} {}", commit.sha, clean_line(&commit.subject, 200));
+    }
+    text
+}
+
+fn info(
+    ground: &Ground<'_>,
+    change: &Change,
+    folder: &RelPath,
+    (listed, digest): (&str, &str),
+    report: &RollbackReport,
+) -> String {
+    let run = ground.run.id.as_str();
+    let mut text = format!("# Backup before a rollback\n\n- Run: {}\n- At: {}\n", clean_line(run, 200), change.at);
+    text.push_str(&lines(change));
+    let _ = writeln!(text, "- Digest of the list below: {digest}");
+    let quoted = engine::quoted(run);
+    let _ = write!(
+        text,
+        "\nTo take the rollback back: `piton history {quoted}`, then `piton restore {quoted} --to CHECKPOINT` with the one before \
+         `rollback`.\nTo compare the copy: `cd {}`, then `sha256sum --check` with this list:\n\n```\n{listed}```\n",
+        engine::quoted(folder.as_str())
+    );
+    if !report.left_out.is_empty() {
+        text.push_str("\nNot copied, because they are links, gone, or more than a backup holds:\n\n");
+        for path in &report.left_out {
+            let _ = writeln!(text, "- {}", clean_line(path.as_str(), 300));
+        }
+    }
+    text.push_str("\nThe plugin keeps backups for 30 days. Piton deletes none.\n");
+    text
+}
+
+/// Says what happened, one line for each thing.
+fn lines(change: &Change) -> String {
+    let ChangeKind::RollBack(back) = &change.kind else { return String::new() };
+    let from = back.from.as_ref().map_or("(unknown)", StepId::as_str);
+    let reopened: Vec<&str> = back.reopened.iter().map(StepId::as_str).collect();
+    let mut text = format!("- From: {}\n- To: {}\n", clean_line(from, 200), clean_line(&back.to, 200));
+    if let Some(reason) = &back.reason {
+        let _ = writeln!(text, "- Reason: {}", clean_line(reason, 500));
+    }
+    let _ = writeln!(text, "- Open again: {}", clean_line(&reopened.join(", "), 2_000));
+    text
+}
+
+/// Adds the rollback to the log for people, which only grows.
+pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport) {
+    let ChangeKind::RollBack(back) = &change.kind else { return };
+    let mut block = format!("## {}\n\n{}", change.at, lines(change));
+    if let Some(backup) = &report.backup {
+        let _ = writeln!(block, "- Backup: {backup}");
+    }
+    if let Some(undo) = &report.undo {
+        let _ = writeln!(block, "- To take it back: `{undo}`");
+    }
+    // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+    let _ = store::journal::append_block(&ground.desk.opened.files.root, &keepsake(ground, back).log, &block);
+}

@@ -1,0 +1,290 @@
+//! `rollback`: a run goes back to an earlier point. Says first what that gives up and which git commands belong to it, keeps a copy
+//! of all of it, and writes once a person agreed. Git commands are printed, never run.
+
+mod keep;
+mod report;
+mod target;
+
+pub(crate) use crate::engine::rollback::Method as GitMethod;
+pub(crate) use report::RollbackReport;
+
+use camino::Utf8PathBuf;
+
+use super::Exit;
+use super::OpError;
+use super::change::Desk;
+use super::draft::Draft;
+use super::draft::Drafted;
+use super::report::Body;
+use super::report::Report;
+use super::select;
+use super::world::Spot;
+use super::world::World;
+use crate::dialect;
+use crate::engine;
+use crate::engine::Guard;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
+use crate::engine::Standing;
+use crate::engine::rollback;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RollBack;
+use crate::model::RollBackRecord;
+use crate::model::Run;
+use crate::model::Undoing;
+use crate::store;
+use crate::store::Undone;
+use target::Aim;
+
+/// Is what somebody asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RollbackRequest {
+    /// Without one, the points to choose from are listed.
+    pub(crate) to: Option<String>,
+    pub(crate) reason: Option<String>,
+    /// A person agreed.
+    pub(crate) yes: bool,
+    /// Even after three rollbacks to the same point.
+    pub(crate) force: bool,
+    pub(crate) if_revision: Option<String>,
+}
+
+/// Is a run that may go back, with everything that bears on it.
+struct Ground<'a> {
+    world: &'a World,
+    desk: &'a Desk<'a>,
+    run: &'a Run,
+    standings: Vec<Standing>,
+    evidence: Evidence,
+    /// Where the work happens, absolute, and as a command names it.
+    folder: Utf8PathBuf,
+    shown_folder: String,
+}
+
+/// Proposes, and with consent writes.
+pub(crate) fn rollback(world: &World, request: &RollbackRequest) -> Result<Report, OpError> {
+    let spot = select::spot(world)?;
+    let desk = Desk::open(world, &spot)?;
+    desk.drive_check()?;
+    desk.check_readable(&spot.candidate.state)?;
+    let ground = Ground::of(world, &spot, &desk)?;
+    desk.check_revision(ground.run, request.if_revision.as_deref())?;
+    let mut report = RollbackReport {
+        run: ground.run.id.as_str().to_owned(),
+        revision: desk.opened.revision(),
+        ..RollbackReport::default()
+    };
+    let findings = match request.to.as_deref() {
+        Some(to) => ground.go_back(to, request, &mut report)?,
+        None => {
+            report.targets = target::targets(&ground);
+            report.next = report.targets.first().map(|target| target.command.clone());
+            Vec::new()
+        }
+    };
+    let exit = if report.written { Exit::Ok } else { Exit::Person };
+    Ok(Report { exit, body: Body::Rollback(Box::new(report)), findings })
+}
+
+/// Returns the question to ask about a proposal; `None` where there is nothing to agree to.
+pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
+    let Body::Rollback(rollback) = &report.body else { return None };
+    let what = rollback.what.as_ref().filter(|_| !rollback.written && rollback.obstacles.is_empty())?;
+    Some((format!("Roll {} back to {what}? [y/N]", rollback.run), rollback.revision.clone()))
+}
+
+impl<'a> Ground<'a> {
+    fn of(world: &'a World, spot: &Spot, desk: &'a Desk<'a>) -> Result<Self, OpError> {
+        let run = desk.opened.run()?;
+        let evidence = world.evidence(&desk.opened, false);
+        let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&spot.root));
+        let is_home = dialect::by_id(spot.candidate.dialect).ground() == dialect::Ground::Home;
+        let plain = if is_home { world.project.root.clone() } else { spot.root.clone() };
+        let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
+        Ok(Self {
+            world,
+            desk,
+            run,
+            standings: engine::standings(run, &evidence, &desk.opened.loaded.findings),
+            evidence,
+            shown_folder: shown(world, &folder),
+            folder,
+        })
+    }
+
+    /// Fills the report in and, with consent, writes.
+    fn go_back(
+        &self,
+        to: &str,
+        request: &RollbackRequest,
+        report: &mut RollbackReport,
+    ) -> Result<Vec<Finding>, OpError> {
+        let aim = target::aim(self, to)?;
+        let exact = aim.reading.exact(self.run);
+        let again = rollback::again(self.run, to);
+        report.what = Some(aim.reading.describe(self.run));
+        report.to = Some(exact.clone());
+        let back = RollBack {
+            to: exact.clone(),
+            reason: request.reason.clone(),
+            reopened: aim.reopened.clone(),
+            ..RollBack::default()
+        };
+        let (change, edits) = self.admitted(back, &aim, request.force)?;
+        let ChangeKind::RollBack(back) = &change.kind else { return Ok(Vec::new()) };
+        report.impact = rollback::impact(self.run, &self.evidence.records, &back.reopened);
+        if let Some(commit) = aim.commit {
+            report.impact.base = Some(commit);
+        }
+        let undoing = self.undoing(report);
+        if let Some(undoing) = &undoing {
+            report.commits.clone_from(&undoing.commits);
+            report.git = Some(rollback::git_plan(self.run, undoing, self.world.clock.now));
+        }
+        report.tracker = self.desk.opened.dialect.tracker(self.run, back);
+        let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
+        let times = if request.force { 0 } else { times.count() };
+        report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
+        let backup = keep::plan(self, back, report);
+        let findings = undoing.iter().filter_map(|undoing| self.merged_long_ago(undoing)).collect();
+        if !request.yes {
+            report.next = match report.obstacles.first() {
+                Some(obstacle) => Some(obstacle.command.clone()),
+                None => Some(format!("{again} --yes")),
+            };
+            return Ok(findings);
+        }
+        refuse_over(&report.obstacles, &again)?;
+        keep::keep(self, &change, backup, undoing.as_ref(), report)?;
+        self.write(&change, &edits, report)?;
+        Ok(findings)
+    }
+
+    /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
+    /// needs no words of the system for it.
+    fn admitted(&self, back: RollBack, aim: &Aim, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
+        let at = self.desk.clock().now;
+        if let Some(edits) = &aim.edits {
+            rollback::check_writable(self.run).map_err(OpError::Refused)?;
+            if edits.is_empty() {
+                return Err(OpError::Refused(Refusal {
+                    kind: RefusalKind::No,
+                    message: format!("the state of {} is what {} holds", self.run.id, back.to),
+                    hints: vec![format!("piton history {}", engine::quoted(self.run.id.as_str()))],
+                }));
+            }
+            let back = RollBack { from: self.run.position.clone(), ..back };
+            return Ok((Change { at, kind: ChangeKind::RollBack(Box::new(back)) }, edits.clone()));
+        }
+        let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
+        let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)) };
+        match self.desk.opened.draft(&self.evidence, change, guard)? {
+            Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
+            Draft::Already(message) => {
+                Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))
+            }
+        }
+    }
+
+    /// Asks git what the steps that open again left in it; nothing where no step does.
+    fn undoing(&self, report: &RollbackReport) -> Option<Undoing> {
+        if self.world.project.git.is_none() || report.impact.reopened.is_empty() {
+            return None;
+        }
+        let workspace = &self.run.workspace;
+        let has_own_branch = workspace.branch.is_some() || workspace.worktree.is_some();
+        let config = &self.world.project.config.nine_step;
+        let ours = self.ours();
+        let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());
+        let undone = Undone {
+            folder: &self.folder,
+            base: report.impact.base.as_deref(),
+            since: report.impact.since.filter(|_| has_own_branch),
+            first,
+            main: workspace.base_branch.as_deref().or(config.main_branch.as_deref()),
+            ours: &ours,
+        };
+        let undoing = store::undoing(&undone)?;
+        let main_folder = shown(self.world, &self.world.project.root);
+        Some(Undoing { folder: self.shown_folder.clone(), main_folder, ..undoing })
+    }
+
+    /// Returns the files and folders that the state and Piton's own data lie in.
+    fn ours(&self) -> Vec<Utf8PathBuf> {
+        let opened = &self.desk.opened;
+        let files = &opened.files;
+        let state = self.run.state_files.iter();
+        let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
+        let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
+        ours.push(files.own.under(&files.root));
+        if let Some(place) = keep::place(self, &RollBack::default()).parent() {
+            ours.push(place.under(&files.root));
+        }
+        ours
+    }
+
+    fn merged_long_ago(&self, undoing: &Undoing) -> Option<Finding> {
+        rollback::is_settled(undoing, self.world.clock.now).then(|| {
+            let main = undoing.main.as_deref().unwrap_or("the main branch");
+            let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
+            let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
+            Finding::new(FindingCode::RollbackLate, message).fix(log)
+        })
+    }
+
+    /// Writes the state and what is to be known of it later.
+    fn write(&self, change: &Change, edits: &[Edit], report: &mut RollbackReport) -> Result<(), OpError> {
+        let replaced = self.desk.commit(edits, change)?;
+        report.written = true;
+        report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
+        let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
+        let record = RollBackRecord {
+            at: change.at,
+            run: self.run.id.as_str().to_owned(),
+            to: back.to.clone(),
+            reopened: back.reopened.clone(),
+        };
+        let limit = self.world.project.config.limits.log_bytes;
+        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+        let _ = store::record_rollback(self.desk.lock(), &record, limit);
+        let _ = self.desk.record(self.run, change);
+        let run = engine::quoted(&self.desk.opened.candidate.name);
+        let id = replaced.or_else(|| self.newest_of_its_own(edits));
+        report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
+        keep::log(self, change, report);
+        report.next = Some(format!("piton plan {run}"));
+        Ok(())
+    }
+
+    /// Returns the checkpoint before this one, of a run that keeps its history itself.
+    fn newest_of_its_own(&self, edits: &[Edit]) -> Option<String> {
+        let opened = &self.desk.opened;
+        let mut files = opened.files.clone();
+        store::take_in(&mut files, &opened.candidate.reads, edits);
+        Some(opened.dialect.past(&files)?.pop()?.id)
+    }
+}
+
+/// Names a folder as a command in the project does.
+fn shown(world: &World, folder: &camino::Utf8Path) -> String {
+    match folder.strip_prefix(&world.project.root) {
+        Ok(below) if below.as_str().is_empty() => ".".to_owned(),
+        Ok(below) => below.as_str().to_owned(),
+        Err(_) => folder.as_str().to_owned(),
+    }
+}
+
+fn refuse_over(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
+    let Some(first) = obstacles.first() else { return Ok(()) };
+    let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
+    let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.clone()).collect();
+    if !first.command.starts_with(again) {
+        hints.push(format!("{again} --yes"));
+    }
+    Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
+}

@@ -1,0 +1,174 @@
+//! From what somebody typed to the steps that open again.
+
+use std::collections::BTreeSet;
+
+use super::Ground;
+use super::report::RollbackTarget;
+use crate::engine;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
+use crate::engine::rollback;
+use crate::engine::rollback::Reading;
+use crate::model::Edit;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::ops::OpError;
+use crate::ops::restore;
+use crate::ops::world::Opened;
+use crate::store;
+use crate::store::StoreError;
+
+/// How many checkpoints are offered.
+const OFFERED: usize = 10;
+
+/// Is what a rollback aims at.
+#[derive(Debug)]
+pub(super) struct Aim {
+    pub(super) reading: Reading,
+    pub(super) reopened: Vec<StepId>,
+    /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
+    pub(super) edits: Option<Vec<Edit>>,
+    /// The commit that was named, in full.
+    pub(super) commit: Option<String>,
+}
+
+/// Lists where a run can go back to, phases first.
+pub(super) fn targets(ground: &Ground<'_>) -> Vec<RollbackTarget> {
+    let (run, standings) = (ground.run, &ground.standings);
+    let command = |to: &str| rollback::again(run, to);
+    let target = |to: String, what: String, at: Option<Timestamp>| {
+        let command = command(&to);
+        RollbackTarget { to, what, at, command }
+    };
+    let mut targets = Vec::new();
+    let phases = rollback::phases(run);
+    for place in (0..=phases.len()).rev() {
+        let reading = Reading::Phase(place);
+        if rollback::reopens(run, standings, &reading).is_ok_and(|reopened| !reopened.is_empty()) {
+            let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
+            let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
+            let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
+            let to = if place == 0 { "0".to_owned() } else { number.unwrap_or_else(|| reading.exact(run)) };
+            targets.push(target(to, reading.describe(run), at));
+        }
+    }
+    for (id, change, step, at) in checkpoints(&ground.desk.opened).into_iter().take(OFFERED) {
+        let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
+        targets.push(target(id.clone(), format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
+    }
+    targets
+}
+
+type Checkpoint = (String, String, Option<StepId>, Option<Timestamp>);
+
+/// Lists the checkpoints of a run, newest first.
+fn checkpoints(opened: &Opened) -> Vec<Checkpoint> {
+    if let Some(past) = opened.dialect.past(&opened.files) {
+        return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
+    }
+    let entries = restore::past(opened).entries().unwrap_or_default().into_iter();
+    entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
+}
+
+/// Finds out what a target means. Of several possibilities nobody chooses but the caller.
+pub(super) fn aim(ground: &Ground<'_>, to: &str) -> Result<Aim, OpError> {
+    let run = ground.run;
+    let known: Vec<String> = checkpoints(&ground.desk.opened).into_iter().map(|(id, ..)| id).collect();
+    let found = rollback::readings(run, to, &known);
+    let is_last = found == [Reading::Last];
+    let mut readings: Vec<Reading> =
+        found.into_iter().filter_map(|reading| concrete(ground, reading, &known)).collect();
+    if readings.len() > 1 {
+        // A name that git does not know means something else.
+        readings.retain(|reading| match reading {
+            Reading::Commit(sha) => store::history_of(&ground.folder, sha).is_some(),
+            Reading::Last | Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) => true,
+        });
+    }
+    match <[Reading; 1]>::try_from(readings) {
+        Ok([reading]) => aim_at(ground, reading),
+        Err(_) if is_last => Err(OpError::Refused(Refusal {
+            kind: RefusalKind::No,
+            message: format!("run {} has neither phases nor earlier checkpoints", run.id),
+            hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
+        })),
+        Err(readings) if readings.is_empty() => Err(OpError::Refused(Refusal {
+            kind: RefusalKind::NotFound,
+            message: format!(
+                "run {} has no phase, step or checkpoint `{}`, and a commit is named by at least seven digits",
+                run.id,
+                clean_line(to, 80)
+            ),
+            hints: vec![format!("piton rollback {}", engine::quoted(run.id.as_str()))],
+        })),
+        Err(readings) => {
+            let row = |reading: &Reading| {
+                format!("{}   # {}", rollback::again(run, &reading.exact(run)), reading.describe(run))
+            };
+            Err(OpError::TargetAmbiguous {
+                message: format!("`{}` can be {} things", clean_line(to, 80), readings.len()),
+                hints: readings.iter().map(row).collect(),
+            })
+        }
+    }
+}
+
+/// Says which phase or checkpoint is the last; every other reading is what it is.
+fn concrete(ground: &Ground<'_>, reading: Reading, known: &[String]) -> Option<Reading> {
+    match reading {
+        Reading::Last => {
+            let newest = || known.first().cloned().map(Reading::Checkpoint);
+            rollback::last(ground.run, &ground.standings).or_else(newest)
+        }
+        Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) | Reading::Commit(_) => Some(reading),
+    }
+}
+
+fn aim_at(ground: &Ground<'_>, reading: Reading) -> Result<Aim, OpError> {
+    let run = ground.run;
+    let plain = |reading, reopened| Aim { reading, reopened, edits: None, commit: None };
+    match reading {
+        Reading::Last | Reading::Phase(_) | Reading::Step(_) => {
+            let reopened = rollback::reopens(run, &ground.standings, &reading).map_err(OpError::Refused)?;
+            Ok(plain(reading, reopened))
+        }
+        Reading::Checkpoint(id) => {
+            let (edits, after) = brought_back(ground, &id)?;
+            let reopened = restore::repeats(ground.world, &ground.desk.opened, &after);
+            Ok(Aim { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
+        }
+        Reading::Commit(sha) => {
+            let Some((_, history)) = store::history_of(&ground.folder, &sha) else {
+                return Err(OpError::Refused(Refusal {
+                    kind: RefusalKind::NotFound,
+                    message: format!("git knows no commit {sha} in {}", ground.shown_folder),
+                    hints: vec![format!("git -C {} log --oneline", engine::quoted(&ground.shown_folder))],
+                }));
+            };
+            let commit = history.first().cloned();
+            let history: BTreeSet<String> = history.into_iter().collect();
+            let reopened = rollback::kept_at(run, &ground.standings, &ground.evidence.records, &history);
+            Ok(Aim { commit, ..plain(Reading::Commit(sha), reopened) })
+        }
+    }
+}
+
+/// Returns the edits that bring a checkpoint back, and the run as it is then.
+fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
+    let opened = &ground.desk.opened;
+    if opened.dialect.past(&opened.files).is_some() {
+        let edits = opened.dialect.go_back(&opened.files, id)?;
+        let mut files = opened.files.clone();
+        store::take_in(&mut files, &opened.candidate.reads, &edits);
+        return Ok((edits, Opened::new(opened.candidate.clone(), files)));
+    }
+    let version = restore::named(opened, id)?;
+    let after = restore::with_files(opened, &version);
+    if !restore::is_sound(&after) {
+        let path = opened.candidate.state.under(&opened.files.root);
+        return Err(StoreError::HistoryCorrupt { path }.into());
+    }
+    let edits = version.files.iter().map(|(path, bytes)| ground.desk.put_back(path, bytes.clone()));
+    Ok((edits.filter(restore::changes_something).collect(), after))
+}

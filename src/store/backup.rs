@@ -1,0 +1,185 @@
+//! A copy of what a rollback gives up: complete, checked file by file and durable before anything is changed.
+//!
+//! It is put together in Piton's own folder and gets its name at the end, so that what has a name is whole. What a kill left
+//! half made is removed by the next who locks the run.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::archive;
+use super::error::StoreError;
+use super::lock::RunLock;
+use super::path::Root;
+use super::platform;
+use super::read;
+use super::stage;
+use super::straight;
+use super::straight::Use;
+use crate::model::RelPath;
+use crate::model::sha256_hex;
+
+const PARTIAL: &str = "backup";
+const FILES: usize = 10_000;
+const BYTES: u64 = 256 << 20;
+
+/// Says what is copied, and where to.
+#[derive(Debug)]
+pub(crate) struct Backup {
+    /// The folder that it becomes, below the root; a counter is added where that is taken.
+    pub(crate) folder: RelPath,
+    /// What is copied, with the name that it has in the backup.
+    pub(crate) files: Vec<(RelPath, RelPath)>,
+}
+
+/// Is a file that was copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub(crate) name: RelPath,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: String,
+}
+
+/// Says how much there is to copy, and what is left out because it is no regular file of the project, or is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Extent {
+    pub(crate) files: Vec<(RelPath, RelPath)>,
+    pub(crate) bytes: u64,
+    pub(crate) left_out: Vec<RelPath>,
+    /// There is more than a backup holds.
+    pub(crate) is_too_much: bool,
+    /// What the file system has room for; `None` where nobody knows.
+    pub(crate) free: Option<u64>,
+}
+
+/// Measures what would be copied. Links are not followed.
+pub(crate) fn extent(root: &Utf8Path, wanted: &[(RelPath, RelPath)]) -> Extent {
+    let mut extent = Extent { free: platform::free_bytes(root), ..Extent::default() };
+    for (path, name) in wanted {
+        let metadata = fs::symlink_metadata(path.under(root)).ok().filter(|metadata| metadata.is_file());
+        match metadata.filter(|_| is_plain(root, path)) {
+            Some(metadata) => {
+                extent.bytes = extent.bytes.saturating_add(metadata.len());
+                extent.files.push((path.clone(), name.clone()));
+            }
+            None => extent.left_out.push(path.clone()),
+        }
+    }
+    extent.is_too_much = extent.files.len() > FILES || extent.bytes > BYTES;
+    extent
+}
+
+/// Tells whether no part of the way is a link.
+fn is_plain(root: &Utf8Path, path: &RelPath) -> bool {
+    let mut way = root.to_owned();
+    path.as_str().split('/').all(|part| {
+        way.push(part);
+        fs::symlink_metadata(&way).is_ok_and(|metadata| !metadata.is_symlink())
+    })
+}
+
+/// Copies files, adds texts, checks every copy, makes all of it durable, and returns the folder that it became. `texts` gets to
+/// see what was copied.
+///
+/// # Errors
+///
+/// When a file cannot be read or written, or a copy is not what it was made of. Nothing has a name then.
+pub(crate) fn keep(
+    lock: &RunLock,
+    backup: &Backup,
+    texts: impl FnOnce(&RelPath, &[Copied]) -> Vec<(RelPath, String)>,
+) -> Result<RelPath, StoreError> {
+    drop_partial(lock.own_dir())?;
+    let partial = lock.folder(PARTIAL)?;
+    let kept = fill(lock, backup, &partial, texts);
+    if kept.is_err() {
+        let _ = fs::remove_dir_all(&partial);
+    }
+    kept
+}
+
+fn fill(
+    lock: &RunLock,
+    backup: &Backup,
+    partial: &Utf8Path,
+    texts: impl FnOnce(&RelPath, &[Copied]) -> Vec<(RelPath, String)>,
+) -> Result<RelPath, StoreError> {
+    let mut folders = BTreeSet::from([partial.to_owned()]);
+    let mut copied = Vec::new();
+    for (path, name) in &backup.files {
+        let bytes = read_file(lock.root(), path)?;
+        copied.push(put(partial, name, &bytes, &mut folders)?);
+    }
+    let folder = archive::free_folder(lock, &backup.folder)?;
+    for (name, text) in texts(&folder, &copied) {
+        put(partial, &name, text.as_bytes(), &mut folders)?;
+    }
+    check(partial, &copied)?;
+    stage::sync_dirs(folders.iter().rev().map(Utf8PathBuf::as_path))?;
+    let real = lock.root().target(&folder)?;
+    if let Some(parent) = real.parent() {
+        stage::make_durable_folders(parent)?;
+    }
+    straight::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
+    stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]))?;
+    Ok(folder)
+}
+
+fn read_file(root: &Root, path: &RelPath) -> Result<Vec<u8>, StoreError> {
+    let unreadable = |problem| StoreError::Unreadable { path: path.under(root.path()), problem };
+    let (file, metadata) = root.open_file(path).map_err(unreadable)?;
+    read::bounded(file, metadata.len(), BYTES).map_err(unreadable)
+}
+
+fn put(
+    partial: &Utf8Path,
+    name: &RelPath,
+    bytes: &[u8],
+    folders: &mut BTreeSet<Utf8PathBuf>,
+) -> Result<Copied, StoreError> {
+    let path = name.under(partial);
+    for folder in path.ancestors().skip(1).take_while(|folder| *folder != partial) {
+        folders.insert(folder.to_owned());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    let write = || -> io::Result<()> {
+        let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
+        io::Write::write_all(&mut file, bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|source| StoreError::io(&path, source))?;
+    Ok(Copied { name: name.clone(), bytes: bytes.len() as u64, sha256: sha256_hex(bytes) })
+}
+
+/// Reads every copy again.
+fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
+    for one in copied {
+        let path = one.name.under(partial);
+        let bytes = platform::read_own(path.as_std_path(), BYTES).map_err(|source| StoreError::io(&path, source))?;
+        if bytes.is_none_or(|bytes| sha256_hex(&bytes) != one.sha256) {
+            return Err(StoreError::io(&path, io::Error::other("the copy is not what it was made of")));
+        }
+    }
+    Ok(())
+}
+
+/// Removes a backup that was cut off while it was made. The caller holds the lock.
+pub(super) fn drop_partial(own_dir: &Utf8Path) -> Result<(), StoreError> {
+    let partial = own_dir.join(PARTIAL);
+    match fs::symlink_metadata(&partial) {
+        Ok(metadata) if metadata.is_dir() => {
+            fs::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))
+        }
+        Ok(_) => fs::remove_file(&partial).map_err(|source| StoreError::io(&partial, source)),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "backup_tests.rs"]
+mod tests;

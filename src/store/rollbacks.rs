@@ -1,0 +1,31 @@
+//! The log of rollbacks: how often a run went back to a point, and since when what was done before proves nothing.
+
+use camino::Utf8Path;
+
+use super::error::StoreError;
+use super::journal;
+use super::lock::RunLock;
+use super::path::Root;
+use crate::model::RelPath;
+use crate::model::RollBackRecord;
+
+const LOG: &str = "rollbacks.jsonl";
+
+/// Adds a rollback.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u64) -> Result<(), StoreError> {
+    journal::append(lock.own_dir(), LOG, record, limit)
+}
+
+/// Reads the rollbacks, oldest first.
+pub(crate) fn rollbacks(root: &Utf8Path, own: &RelPath) -> Vec<RollBackRecord> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    own_dir.as_deref().map(rollbacks_in).unwrap_or_default()
+}
+
+pub(super) fn rollbacks_in(own_dir: &Utf8Path) -> Vec<RollBackRecord> {
+    journal::read(own_dir, LOG)
+}

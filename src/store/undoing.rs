@@ -1,0 +1,168 @@
+//! What git says about the work that a rollback gives up: a few questions, each with one process of its own and only for this verb.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::git;
+use super::repository;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::Undoing;
+use crate::model::UndoneCommit;
+
+/// More commits than anybody takes back one by one.
+const COMMITS: usize = 1_000;
+/// Begins each commit, and ends each field of it, in what git prints.
+const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
+
+/// Says which work is given up, and where.
+#[derive(Debug)]
+pub(crate) struct Undone<'a> {
+    /// The working folder of the run, absolute.
+    pub(crate) folder: &'a Utf8Path,
+    /// The commit to go back to, as it is recorded.
+    pub(crate) base: Option<&'a str>,
+    /// Where no commit is recorded, and the run has a branch of its own: since when its commits count.
+    pub(crate) since: Option<Timestamp>,
+    /// The first commit of the work that is recorded.
+    pub(crate) first: Option<&'a str>,
+    /// The branch that the work goes to, where that is recorded.
+    pub(crate) main: Option<&'a str>,
+    /// State files and folders, absolute: that they changed says nothing.
+    pub(crate) ours: &'a [Utf8PathBuf],
+}
+
+/// Asks git; `None` outside of a repository. The folders are left for the caller to name.
+pub(crate) fn undoing(undone: &Undone<'_>) -> Option<Undoing> {
+    let head = repository::head_above(undone.folder)?;
+    let has = |branch: &str| repository::branch_exists(&top_of(undone.folder), branch) == Some(true);
+    let main = undone.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
+    let mut undoing = Undoing {
+        branch: head.branch,
+        main,
+        dirty: dirty(undone.folder, undone.ours).unwrap_or_default(),
+        ..Undoing::default()
+    };
+    let Some(sha) = head.sha else { return Some(undoing) };
+    match (undone.base, undone.since) {
+        (Some(base), _) => (undoing.base, undoing.commits) = since_commit(undone.folder, base, &sha),
+        (None, Some(since)) => {
+            let elsewhere = undoing.main.as_deref().filter(|main| undoing.branch.as_deref() != Some(main));
+            (undoing.base, undoing.commits) = since_moment(undone.folder, since, elsewhere);
+            if let (true, Some(first)) = (undoing.commits.is_empty(), undone.first) {
+                // Merged already: the main branch has all of it.
+                (undoing.base, undoing.commits) = from_commit(undone.folder, first);
+            }
+        }
+        (None, None) => {}
+    }
+    let Some(oldest) = undoing.commits.last() else { return Some(undoing) };
+    let holders = git::holders(undone.folder, &oldest.sha);
+    let is_main =
+        |name: &String| undoing.main.as_ref().is_some_and(|main| name.strip_prefix("refs/heads/") == Some(main));
+    undoing.is_merged = holders.iter().any(is_main);
+    undoing.pushed = holders.iter().filter_map(|name| name.strip_prefix("refs/remotes/")).map(str::to_owned).collect();
+    if let (true, Some(main)) = (undoing.is_merged, &undoing.main) {
+        let newest = undoing.commits.first().and_then(|commit| commit.at);
+        undoing.merged_at = git::merged_at(undone.folder, &oldest.sha, main).or(newest);
+    }
+    Some(undoing)
+}
+
+/// Lists the commits from HEAD back to a commit, if HEAD comes from it.
+fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, Vec<UndoneCommit>) {
+    if git::names(base, head) {
+        return (Some(head.to_owned()), Vec::new());
+    }
+    let is_base = |parent: &String| git::names(base, parent);
+    let range = git::is_sha(base).then(|| format!("{base}..HEAD"));
+    let commits = range.and_then(|range| log(folder, &[&range])).unwrap_or_default();
+    match commits.last().and_then(|(_, parent)| parent.clone()).filter(is_base) {
+        Some(parent) => (Some(parent), commits.into_iter().map(|(commit, _)| commit).collect()),
+        None => (None, Vec::new()),
+    }
+}
+
+/// Lists the commits from HEAD back to a commit and with it.
+fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<UndoneCommit>) {
+    let range = git::is_sha(first).then(|| format!("{first}^..HEAD"));
+    let commits = range.and_then(|range| log(folder, &[&range])).unwrap_or_default();
+    let oldest = commits.last().filter(|(oldest, _)| git::names(first, &oldest.sha));
+    match oldest.and_then(|(_, parent)| parent.clone()) {
+        Some(parent) => (Some(parent), commits.into_iter().map(|(commit, _)| commit).collect()),
+        None => (None, Vec::new()),
+    }
+}
+
+/// Lists the commits of a branch that were made since a moment.
+fn since_moment(folder: &Utf8Path, since: Timestamp, main: Option<&str>) -> (Option<String>, Vec<UndoneCommit>) {
+    let without = main.map(|main| format!("^refs/heads/{main}"));
+    let range: Vec<&str> = std::iter::once("HEAD").chain(without.as_deref()).collect();
+    let commits = log(folder, &range).unwrap_or_default();
+    // Git keeps whole seconds.
+    let is_since = |at: Option<Timestamp>| at.is_some_and(|at| at.unix_seconds() >= since.unix_seconds());
+    let commits: Vec<_> = commits.into_iter().take_while(|(commit, _)| is_since(commit.at)).collect();
+    let base = commits.last().and_then(|(_, parent)| parent.clone());
+    (base, commits.into_iter().map(|(commit, _)| commit).collect())
+}
+
+/// Returns commits, newest first, each with its first parent; what a merge brought in belongs to the merge.
+fn log(folder: &Utf8Path, range: &[&str]) -> Option<Vec<(UndoneCommit, Option<String>)>> {
+    let [mark, end] = MARKS;
+    let format = format!("--format={mark}%H{end}%P{end}%ct{end}%s{end}");
+    let limit = format!("--max-count={COMMITS}");
+    let fixed =
+        ["log", "--first-parent", &limit, &format, "-z", "--name-only", "--no-renames", "--diff-merges=first-parent"];
+    let bytes = git::answer(folder, &[&fixed, range, &["--"]].concat())?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.split(mark).filter_map(commit).collect())
+}
+
+fn commit(text: &str) -> Option<(UndoneCommit, Option<String>)> {
+    let mut fields = text.splitn(5, MARKS[1]);
+    let (sha, parents, seconds) = (fields.next()?, fields.next()?, fields.next()?);
+    let (subject, names) = (fields.next()?, fields.next()?);
+    let parents: Vec<&str> = parents.split_whitespace().collect();
+    let names = names.split('\0').map(|name| name.trim_start_matches('\n')).filter(|name| !name.is_empty());
+    let commit = UndoneCommit {
+        sha: git::is_sha(sha).then(|| sha.to_owned())?,
+        subject: subject.to_owned(),
+        at: seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0)),
+        is_merge: parents.len() > 1,
+        files: names.filter_map(|name| RelPath::parse(name).ok()).collect(),
+    };
+    Some((commit, parents.first().map(|parent| (*parent).to_owned())))
+}
+
+/// Lists the files with uncommitted changes, those that git does not know included, without the state.
+fn dirty(folder: &Utf8Path, ours: &[Utf8PathBuf]) -> Option<Vec<String>> {
+    let top = top_of(folder);
+    let changes = git::changes(folder)?;
+    let is_ours = |name: &String| {
+        let path = top.join(name.trim_end_matches('/'));
+        ours.iter().any(|own| path.starts_with(own) || (name.ends_with('/') && own.starts_with(&path)))
+    };
+    Some(changes.into_iter().filter(|name| !is_ours(name)).collect())
+}
+
+fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
+    let top = folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok());
+    top.unwrap_or(folder).to_owned()
+}
+
+/// Returns the names of a commit and of all before it, with when it was made; `None` when git does not know it.
+pub(crate) fn history_of(folder: &Utf8Path, sha: &str) -> Option<(Timestamp, Vec<String>)> {
+    if !git::is_sha(sha) {
+        return None;
+    }
+    let commit = format!("{sha}^{{commit}}");
+    let bytes = git::answer(folder, &["log", "--max-count=100000", "--format=%H %ct", &commit, "--"])?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines().filter_map(|line| line.split_once(' ')).peekable();
+    let at = lines.peek().and_then(|(_, seconds)| Timestamp::from_unix(seconds.parse().ok()?, 0))?;
+    Some((at, lines.map(|(sha, _)| sha.to_owned()).collect()))
+}
+
+#[cfg(test)]
+#[path = "undoing_tests.rs"]
+mod tests;

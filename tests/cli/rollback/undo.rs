@@ -1,0 +1,54 @@
+//! Every way back can be taken back: afterwards each state file has the bytes that it had before.
+
+use serde_json::Value;
+
+use super::project;
+use super::rollback;
+use crate::cli::projects;
+use crate::support::Sandbox;
+use crate::support::Tree;
+
+/// Returns what is in the project but for Piton's own data and the copies of the state.
+fn states(sandbox: &Sandbox) -> Tree {
+    projects::foreign(sandbox).without(".workflow-backups").without(".workflow-state.json.backup")
+}
+
+/// Runs the command that an answer names.
+#[track_caller]
+fn take_back(sandbox: &Sandbox, answer: &Value) {
+    let undo = answer["data"]["undo"].as_str().unwrap_or_else(|| panic!("no way back: {answer}"));
+    sandbox.piton(undo.split(' ').skip(1)).run().expect_code(0);
+}
+
+#[test]
+fn a_nine_step_run_comes_back_byte_for_byte() {
+    for to in ["2", "1", "0", "2:4", "last"] {
+        let sandbox = project();
+        let before = states(&sandbox);
+        let plan = sandbox.piton(["plan"]).run().json();
+        let answer = rollback(&sandbox, 0, &["--to", to, "--yes"]);
+        assert_ne!(before.changes(&states(&sandbox)), [] as [&str; 0]);
+        take_back(&sandbox, &answer);
+        assert_eq!(before.changes(&states(&sandbox)), [".git/info/exclude"].map(|path| format!("~ {path}")), "{to}");
+        assert_eq!(sandbox.piton(["plan"]).run().json()["data"]["next"], plan["data"]["next"], "{to}");
+    }
+}
+
+#[test]
+fn a_rollback_to_a_checkpoint_is_one_as_well() {
+    let sandbox = projects::ccw();
+    let start = states(&sandbox);
+    sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
+    sandbox.piton(["finish", "IMPL-002"]).run().expect_code(0);
+    let finished = states(&sandbox);
+    let answer = rollback(&sandbox, 0, &["--to", "000001", "--yes"]);
+    assert_eq!(answer["data"]["impact"]["reopened"], serde_json::json!(["IMPL-002"]));
+    assert_eq!(start.changes(&states(&sandbox)), [] as [&str; 0]);
+    take_back(&sandbox, &answer);
+    assert_eq!(finished.changes(&states(&sandbox)), [] as [&str; 0]);
+    // Without phases, the last change is the last point.
+    let answer = rollback(&sandbox, 0, &["--to", "last", "--yes"]);
+    assert_eq!(start.changes(&states(&sandbox)), [] as [&str; 0]);
+    take_back(&sandbox, &answer);
+    assert_eq!(finished.changes(&states(&sandbox)), [] as [&str; 0]);
+}
