@@ -13,6 +13,7 @@ use rustix::event::poll;
 use rustix::io::Errno;
 
 use crate::model::clean;
+use crate::runner::Signals;
 
 /// Is text for people, span by span, so that a stranger's text can be cleaned without losing our own colours.
 #[derive(Debug, Default)]
@@ -190,8 +191,8 @@ pub(super) fn say(text: &Text) -> io::Result<()> {
     quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
 }
 
-/// Asks on stderr and returns the first line of the answer; `None` at the end of input and after a signal that is listened to,
-/// neither of which is consent.
+/// Asks on stderr and returns the first line of the answer; `None` at the end of input and after a signal that something has a
+/// handler for, neither of which is consent.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
     if io::stdin().is_terminal() {
@@ -203,6 +204,20 @@ pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
             return Ok(None);
         }
     }
+    read_answer()
+}
+
+/// Does the same while signals are listened to: `None` as well when one said to stop, before the question was shown or after it.
+pub(super) fn ask_unless_told(question: &str, signals: &Signals) -> io::Result<Option<String>> {
+    say(Text::default().bold(question).plain(" "))?;
+    if signals.wait_for(io::stdin())?.is_some() {
+        say(Text::default().end())?;
+        return Ok(None);
+    }
+    read_answer()
+}
+
+fn read_answer() -> io::Result<Option<String>> {
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer)?;
     Ok((read > 0).then(|| answer.trim().to_owned()))

@@ -24,6 +24,7 @@ use crate::runner::Ended;
 use crate::runner::Event;
 use crate::runner::RunError;
 use crate::runner::RunReport;
+use crate::runner::Signals;
 use crate::runner::Start;
 use crate::runner::Stop;
 use crate::runner::Stream;
@@ -226,7 +227,7 @@ impl Console for Screen {
         }
     }
 
-    fn ask(&self, question: &str) -> Option<String> {
+    fn ask(&self, question: &str, signals: Option<&Signals>) -> Option<String> {
         if self.stdout == Stdout::Events {
             return None;
         }
@@ -236,7 +237,11 @@ impl Console for Screen {
             let _ = output::say(Text::default().bold(question).end());
             return None;
         }
-        output::ask(question).ok().flatten()
+        let answer = match signals {
+            Some(signals) => output::ask_unless_told(question, signals),
+            None => output::ask(question),
+        };
+        answer.ok().flatten()
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::Serializer;
 
+use super::exec::Signals;
 use super::exec::Stream;
 use super::report::RunReport;
 
@@ -16,8 +17,9 @@ pub(crate) trait Console: Sync {
 
     fn tell(&self, event: &Event<'_>);
 
-    /// Asks a person and returns the answer; `None` where nobody can be asked, and at the end of input.
-    fn ask(&self, question: &str) -> Option<String>;
+    /// Asks a person and returns the answer; `None` where nobody can be asked, at the end of input, and when `signals`, which a run
+    /// that is at work listens to, say to stop.
+    fn ask(&self, question: &str, signals: Option<&Signals>) -> Option<String>;
 }
 
 /// Is something that happened, as `--events` writes it, one on a line.

@@ -65,7 +65,7 @@ pub(super) fn finish(hand: &mut Hand<'_>, yes: bool) -> Result<End, RunError> {
     let left = match site(work)? {
         None => Left::InPlace,
         Some(site) => {
-            let agreed = yes || agrees(work, &site);
+            let agreed = yes || agrees(hand, &site);
             if agreed {
                 match merged(hand, &site)? {
                     Ok(left) => left,
@@ -98,7 +98,7 @@ fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
 }
 
 /// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
-fn agrees(work: &Work<'_>, site: &Site<'_>) -> bool {
+fn agrees(hand: &Hand<'_>, site: &Site<'_>) -> bool {
     let Site { branch, base, ahead, dirty, .. } = site;
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
@@ -106,7 +106,7 @@ fn agrees(work: &Work<'_>, site: &Site<'_>) -> bool {
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
         (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
     };
-    says_yes(work.console.ask(&question))
+    says_yes(hand.work.console.ask(&question, Some(&hand.signals)))
 }
 
 /// Says how to do by hand what nobody agreed to now.

@@ -33,6 +33,7 @@ pub(crate) use drive::End;
 pub(crate) use drive::Ended;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
+pub(crate) use exec::Signals;
 pub(crate) use exec::Stop;
 pub(crate) use exec::Stream;
 pub(crate) use open::Resume;

@@ -302,7 +302,7 @@ fn sound(
             };
             let message = format!("line {line} of its journal is not to be trusted ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
-            if !asked.yes && !super::resume::says_yes(console.ask(&question)) {
+            if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
                 let hint = format!("to go on all the same: piton resume {} --yes", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }

@@ -250,7 +250,7 @@ impl Choice<'_> {
             None => !self.asked.dry_run,
         };
         let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
-        let answer = if may_ask { self.console.ask(&question) } else { None };
+        let answer = if may_ask { self.console.ask(&question, None) } else { None };
         match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
             Some("y" | "yes") => self.settled(&step, "a person said that it took effect").map(|()| true),
             Some("n" | "no") => Ok(false),
@@ -268,7 +268,7 @@ impl Choice<'_> {
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
         let question =
             format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
-        if !self.asked.yes && !says_yes(self.console.ask(&question)) {
+        if !self.asked.yes && !says_yes(self.console.ask(&question, None)) {
             return Ok(None);
         }
         let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
@@ -314,7 +314,7 @@ impl Choice<'_> {
         self.console.tell(&Event::Resuming { id });
         if self.asked.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
-        } else if done > 0 && !says_yes(self.console.ask(&question)) {
+        } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
             let message = format!("a restart would lose {steps}, and nobody agreed; nothing was changed");
             return Err(RunError::new(
                 ProblemKind::Person,

@@ -9,6 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::poll;
+use rustix::io::Errno;
 use signal_hook::SigId;
 use signal_hook::consts::SIGCHLD;
 use signal_hook::consts::SIGINT;
@@ -69,6 +73,30 @@ impl Signals {
             Ok(SIGINT) => Some(Stop::Interrupt),
             Ok(SIGTERM) => Some(Stop::Terminate),
             Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Waits until an input has something, and returns what the runner was told until then. A signal that came before is not missed.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot wait.
+    pub(crate) fn wait_for(&self, input: impl AsFd) -> io::Result<Option<Stop>> {
+        loop {
+            if let Some(stop) = self.stop() {
+                return Ok(Some(stop));
+            }
+            let mut waited = [PollFd::new(&input, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            let is_ready = match poll(&mut waited, None) {
+                Ok(_) => !waited[0].revents().is_empty(),
+                Err(Errno::INTR) => false,
+                Err(error) => return Err(error.into()),
+            };
+            // A child that ended wakes it too.
+            self.drain();
+            if is_ready {
+                return Ok(self.stop());
+            }
         }
     }
 
