@@ -10,11 +10,14 @@
 //! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
 //! - `runner`: runs a workflow file, step by step.
 //! - `hook`: what the client tells of itself: events in, notes and a few words out. Never fails.
+//! - `fuzz`: what has to hold for any bytes; only in builds for tests and fuzzers.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;
 mod dialect;
 mod engine;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod hook;
 mod model;
 mod ops;

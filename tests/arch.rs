@@ -17,6 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("hook", &["model", "engine", "dialect", "schema", "store", "ops"]),
     ("runner", &["model", "engine", "dialect", "schema", "store"]),
     ("cli", &["model", "ops", "hook", "runner"]),
+    ("fuzz", &["model", "engine", "dialect", "schema", "store", "ops", "hook", "runner"]),
 ];
 
 /// Files that may name more: the file below `src/`, and what.

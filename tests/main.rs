@@ -4,9 +4,12 @@
 mod arch;
 mod cli;
 mod concurrency;
+#[cfg(target_os = "linux")]
 mod crash;
+mod instructions;
 mod launcher;
 mod plugin;
+mod power;
 mod readme;
 mod schemas;
 mod support;

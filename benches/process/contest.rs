@@ -1,6 +1,5 @@
 //! Runs programs in turns and says how long each took.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -8,20 +7,27 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::time::Instant;
 
+use super::budget::Budget;
+
 /// Is a program that takes part.
 pub(crate) struct Contender<'a> {
     name: String,
     command: &'a dyn Fn() -> Command,
     before: Option<&'a dyn Fn()>,
-    /// Exit code 9 is an answer, too.
-    may_ask: bool,
+    is_piton: bool,
+    budgets: Vec<Budget>,
     /// What it reads from its standard input.
     input: Option<&'a Path>,
 }
 
 impl<'a> Contender<'a> {
-    pub(crate) fn new(name: String, command: &'a dyn Fn() -> Command) -> Self {
-        Self { name, command, before: None, may_ask: false, input: None }
+    pub(crate) fn new(name: impl Into<String>, command: &'a dyn Fn() -> Command) -> Self {
+        Self { name: name.into(), command, before: None, is_piton: false, budgets: Vec::new(), input: None }
+    }
+
+    /// Is piton itself, whose peak memory counts, and which may answer that a person decides.
+    pub(crate) fn piton(name: impl Into<String>, command: &'a dyn Fn() -> Command) -> Self {
+        Self { is_piton: true, ..Self::new(name, command) }
     }
 
     /// Does something before each run that is not measured.
@@ -30,13 +36,13 @@ impl<'a> Contender<'a> {
         self
     }
 
-    pub(crate) fn may_ask(mut self) -> Self {
-        self.may_ask = true;
+    pub(crate) fn reads(mut self, file: &'a Path) -> Self {
+        self.input = Some(file);
         self
     }
 
-    pub(crate) fn reads(mut self, file: &'a Path) -> Self {
-        self.input = Some(file);
+    pub(crate) fn may_take(mut self, budget: Budget) -> Self {
+        self.budgets.push(budget);
         self
     }
 
@@ -54,7 +60,7 @@ impl<'a> Contender<'a> {
         let status = command.status();
         let took = start.elapsed();
         let code = status.unwrap_or_else(|error| panic!("{command:?}: {error}")).code();
-        assert!(code == Some(0) || self.may_ask && code == Some(9), "{}: {command:?} ended with {code:?}", self.name);
+        assert!(code == Some(0) || self.is_piton && code == Some(9), "{}: {command:?} ended with {code:?}", self.name);
         took
     }
 
@@ -71,6 +77,9 @@ impl<'a> Contender<'a> {
         let mut command = Command::new(time);
         command.args(["-f", "%M"]).arg(inner.get_program()).args(inner.get_args());
         command.current_dir(inner.get_current_dir().unwrap_or(Path::new(".")));
+        for (name, value) in inner.get_envs() {
+            command.envs(value.map(|value| (name, value)));
+        }
         let output = command.stdin(self.stdin()).stdout(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stderr).lines().last()?.trim().parse().ok()
     }
@@ -78,21 +87,23 @@ impl<'a> Contender<'a> {
 
 /// Is what one contender took.
 pub(crate) struct Taken {
-    name: String,
-    min: Duration,
-    median: Duration,
-    peak: Option<u64>,
+    pub(crate) name: String,
+    pub(crate) min: Duration,
+    pub(crate) median: Duration,
+    /// In KiB.
+    pub(crate) peak: Option<u64>,
+    pub(crate) is_piton: bool,
+    pub(crate) budgets: Vec<Budget>,
 }
 
-/// Is one line of the table.
-pub(crate) struct Row {
-    taken: Taken,
-    ratio: Option<f64>,
-    budget: String,
+impl Taken {
+    pub(crate) fn ms(&self) -> f64 {
+        self.min.as_secs_f64() * 1_000.0
+    }
 }
 
 /// Runs the contenders in turns, after two rounds that do not count.
-pub(crate) fn hold(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<Taken> {
+pub(crate) fn hold(rounds: usize, contenders: Vec<Contender<'_>>) -> Vec<Taken> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     for round in 0..rounds + 2 {
         for (contender, times) in contenders.iter().zip(&mut times) {
@@ -102,33 +113,10 @@ pub(crate) fn hold(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<Taken
             }
         }
     }
-    let taken = contenders.iter().zip(times).map(|(contender, mut times)| {
+    let taken = contenders.into_iter().zip(times).map(|(contender, mut times)| {
         times.sort_unstable();
-        Taken { name: contender.name.clone(), min: times[0], median: times[times.len() / 2], peak: contender.peak() }
+        let (min, median, peak) = (times[0], times[times.len() / 2], contender.peak());
+        Taken { min, median, peak, name: contender.name, is_piton: contender.is_piton, budgets: contender.budgets }
     });
     taken.collect()
-}
-
-/// Compares the shortest times with that of one of them.
-pub(crate) fn compared(taken: Vec<Taken>, with: usize, budgets: &[&str]) -> Vec<Row> {
-    let least = taken[with].min.as_secs_f64();
-    let rows = taken.into_iter().enumerate().zip(budgets).map(|((at, taken), budget)| {
-        let ratio = (at != with).then(|| taken.min.as_secs_f64() / least);
-        Row { taken, ratio, budget: (*budget).to_owned() }
-    });
-    rows.collect()
-}
-
-/// Renders the table in Markdown.
-pub(crate) fn table(rows: &[Row]) -> String {
-    let mut table =
-        "| what | min ms | median ms | × | budget | peak MiB |\n| --- | ---: | ---: | ---: | --- | ---: |\n".to_owned();
-    for Row { taken, ratio, budget } in rows {
-        let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
-        let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
-        let peak = taken.peak.map_or_else(|| "-".to_owned(), |peak| format!("{:.1}", peak as f64 / 1024.0));
-        let (name, min, median) = (&taken.name, ms(taken.min), ms(taken.median));
-        let _ = writeln!(table, "| {name} | {min:.2} | {median:.2} | {ratio} | {budget} | {peak} |");
-    }
-    table
 }

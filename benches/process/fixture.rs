@@ -29,9 +29,9 @@ pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>);
 const PHASE: [&str; 10] = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
 
 impl Scratch {
-    /// Makes it in `TMPDIR`: outside of this repository, which would otherwise be the project's.
-    pub(crate) fn new() -> Self {
-        let folder = TempDir::with_prefix("piton-bench-").unwrap();
+    /// Makes it in a folder outside of this repository, which would otherwise be the project's.
+    pub(crate) fn below(folder: &Path) -> Self {
+        let folder = TempDir::with_prefix_in("piton-bench-", folder).unwrap();
         Self { folder }
     }
 
@@ -41,9 +41,14 @@ impl Scratch {
 
     /// Makes a nine-step run in the middle of its middle phase, ten steps each.
     pub(crate) fn nine_step(&self, name: &str, phases: usize) -> Project {
+        self.nine_step_with_history(name, phases, 0)
+    }
+
+    /// Makes the same with so many executions on record.
+    pub(crate) fn nine_step_with_history(&self, name: &str, phases: usize, executions: usize) -> Project {
         let project = self.project(name);
         let state = project.join(".worktree/bench/.workflow-state.json");
-        put(&state, nine_step_state("bench", phases).as_bytes());
+        put(&state, nine_step_state("bench", phases, executions).as_bytes());
         Project { project, state_files: vec![state], written: 1 }
     }
 
@@ -61,7 +66,7 @@ impl Scratch {
         git(&["commit", "--quiet", "--message", "start"]);
         git(&["worktree", "add", "--quiet", "-b", "feature/bench", ".worktree/bench"]);
         let state = project.join(".worktree/bench/.workflow-state.json");
-        put(&state, nine_step_state("bench", phases).as_bytes());
+        put(&state, nine_step_state("bench", phases, 0).as_bytes());
         Project { project, state_files: vec![state], written: 1 }
     }
 
@@ -78,12 +83,15 @@ impl Scratch {
     pub(crate) fn forest(&self, name: &str, runs: usize, files: usize) -> PathBuf {
         let project = self.project(name);
         let mut made = 0;
-        for at in 0..runs / 2 {
+        for at in 0..runs.div_ceil(2) {
             let state = project.join(format!(".worktree/run-{at}/.workflow-state.json"));
-            put(&state, nine_step_state(&format!("run-{at}"), 2).as_bytes());
-            made += 1 + ccw_session(&project, &format!("WFS-run-{at}"), 2).len();
+            put(&state, nine_step_state(&format!("run-{at}"), 2, 0).as_bytes());
+            made += 1;
         }
-        for folder in 0..(files - made) / 100 {
+        for at in 0..runs / 2 {
+            made += ccw_session(&project, &format!("WFS-run-{at}"), 2).len();
+        }
+        for folder in 0..files.saturating_sub(made) / 100 {
             for file in 0..100 {
                 put(&project.join(format!("src/part{}/module{folder}/file{file}.rs", folder / 50)), b"//\n");
             }
@@ -100,6 +108,13 @@ impl Scratch {
             let path = format!("docs/stories/epic-{}/{id}.story.md", at / 20 + 1);
             put(&project.join(path), story(&id, status).as_bytes());
         }
+        project
+    }
+
+    /// Makes a folder with a workflow file.
+    pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
+        let project = self.project(name);
+        put(&project.join("w.yml"), text.as_bytes());
         project
     }
 
@@ -147,6 +162,10 @@ impl Project {
 }
 
 impl State {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(file, _)| file.as_path())
+    }
+
     pub(crate) fn put_back(&self) {
         for (file, bytes) in &self.0 {
             fs::write(file, bytes).unwrap();
@@ -159,7 +178,7 @@ fn put(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-fn nine_step_state(name: &str, phases: usize) -> String {
+fn nine_step_state(name: &str, phases: usize, executions: usize) -> String {
     let current = phases.div_ceil(2);
     let mut done = Vec::new();
     for phase in 1..=current {
@@ -172,6 +191,11 @@ fn nine_step_state(name: &str, phases: usize) -> String {
         }
     }
     let done = done.join(",\n");
+    let execution = r#"    { "phase": 1, "step": 3, "agent": "agent-3", "status": "completed", "timestamp": "2026-01-31T09:40:00Z", "attempt": 1 }"#;
+    let history = match executions {
+        0 => String::new(),
+        _ => format!(",\n  \"history\": [\n{}\n  ]", vec![execution; executions].join(",\n")),
+    };
     format!(
         r#"{{
   "feature_name": "{name}",
@@ -181,7 +205,7 @@ fn nine_step_state(name: &str, phases: usize) -> String {
   "last_execution": {{ "phase": {current}, "step": 2.5, "agent": "user", "status": "approved", "timestamp": "2026-01-31T11:30:00Z" }},
   "completed_steps": [
 {done}
-  ]
+  ]{history}
 }}
 "#
     )

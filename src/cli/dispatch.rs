@@ -198,15 +198,11 @@ const fn setup_request(setup: &args::Setup) -> ops::SetupRequest {
 
 fn start_spec(start: &args::Start) -> StartSpec {
     StartSpec {
-        workflow: start.workflow.clone(),
-        feature: start.feature.clone().unwrap_or_default(),
         description: start.description.clone(),
         phases: start.phases,
         issues: start.issue.clone(),
         branch: start.branch.clone(),
-        base_branch: None,
-        plan: None,
-        definition: None,
+        ..StartSpec::new(&start.workflow, start.feature.as_deref().unwrap_or_default())
     }
 }
 

@@ -60,7 +60,7 @@ fn document(answer: &Answer) -> serde_json::Value {
     }
     if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
         text.truncate(end);
-        text.push_str("\n... (`piton context` has the rest)");
+        text.push_str("\n--- cut off here, end of untrusted text; `piton context` has the rest ---");
     }
     if !text.is_empty() {
         document["hookSpecificOutput"] = json!({"hookEventName": answer.event, "additionalContext": text});

@@ -58,6 +58,6 @@ fn not_run(error: &clap::Error) -> Exit {
         return error::report(&error::CliError::command_line(&rendered), Format::Json);
     }
     // What was typed may come out of a state file, by way of an agent.
-    let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().plain(&rendered)) };
+    let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage
 }

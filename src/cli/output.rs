@@ -47,9 +47,24 @@ impl Tone {
 }
 
 impl Text {
+    /// Adds a span. What is not exact stays on its line: nothing that a stranger wrote begins a line of its own.
     pub(super) fn put(&mut self, tone: Tone, text: impl AsRef<str>) -> &mut Self {
-        let text = if tone == Tone::Exact { text.as_ref().to_owned() } else { clean(text.as_ref()).into_owned() };
+        let text = match tone {
+            Tone::Exact => text.as_ref().to_owned(),
+            Tone::Plain | Tone::Bold | Tone::Dim | Tone::Good | Tone::Warn | Tone::Bad => {
+                clean(text.as_ref()).replace('\n', " ")
+            }
+        };
         self.spans.push((tone, text));
+        self
+    }
+
+    /// Adds a text of our own that has several lines, or one of a stranger's inside of a fence.
+    pub(super) fn block(&mut self, text: &str) -> &mut Self {
+        let text = clean(text);
+        for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
+            self.line(line);
+        }
         self
     }
 
@@ -140,8 +155,8 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
 }
 
 /// Prints one line of JSON, whoever reads it.
-pub(super) fn print_line(value: &serde_json::Value) -> io::Result<()> {
-    let mut line = escaped(&value.to_string());
+pub(super) fn print_line(value: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = escaped(&serde_json::to_string(value).unwrap_or_default());
     line.push('\n');
     let mut out = io::stdout().lock();
     quiet_pipe(out.write_all(line.as_bytes()).and_then(|()| out.flush()))

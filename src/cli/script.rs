@@ -2,8 +2,6 @@
 //! result of a run, so it is what stands on stdout.
 
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
 
 use super::args::Format;
 use super::args::Global;
@@ -142,11 +140,7 @@ impl Screen {
                     findings: Vec::new(),
                 })
             }
-            Stdout::Events => {
-                let mut event = json!(RunReport::from(&ended));
-                event["event"] = Value::from("end");
-                output::print_line(&event)
-            }
+            Stdout::Events => output::print_line(&Event::End(&RunReport::from(&ended))),
         };
         match printed {
             Ok(()) => exit,
@@ -209,16 +203,14 @@ impl Console for Screen {
             (Stdout::Steps | Stdout::Document, Some(progress)) => progress.pass_on(bytes, is_result),
             (Stdout::Steps | Stdout::Document, None) => output::pass_on(bytes, is_result),
             (Stdout::Events, _) => {
-                let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
-                let text = String::from_utf8_lossy(bytes);
-                print_event(&json!({"event": "output", "step": step, "stream": stream, "text": text}));
+                print_event(&Event::Output { step, stream, text: &String::from_utf8_lossy(bytes) });
             }
         }
     }
 
     fn tell(&self, event: &Event<'_>) {
         match self.stdout {
-            Stdout::Events => print_event(&as_json(event)),
+            Stdout::Events => print_event(event),
             Stdout::Steps | Stdout::Document => {
                 if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
                     progress.at(*number, *total, title);
@@ -248,40 +240,9 @@ impl Console for Screen {
     }
 }
 
-fn print_event(event: &Value) {
+fn print_event(event: &Event<'_>) {
     // A reader that went away must not end a run.
     let _ = output::print_line(event);
-}
-
-fn as_json(event: &Event<'_>) -> Value {
-    match *event {
-        Event::Session { id, folder } => json!({"event": "session", "session": id, "folder": folder}),
-        Event::Resuming { id } => json!({"event": "resuming", "session": id}),
-        Event::Loaded { done, total } => json!({"event": "loaded", "done": done, "total": total}),
-        Event::Retrying { number, title } => json!({"event": "retrying", "number": number, "title": title}),
-        Event::Executing { number, total, step, title } => {
-            json!({"event": "executing", "number": number, "total": total, "step": step, "title": title})
-        }
-        Event::Item { step, name, number, total } => {
-            json!({"event": "item", "step": step, "name": name, "number": number, "total": total})
-        }
-        Event::Completed { number, total, step } => {
-            json!({"event": "completed", "number": number, "total": total, "step": step})
-        }
-        Event::Skipped { number, total, step, why } => {
-            json!({"event": "skipped", "number": number, "total": total, "step": step, "why": why})
-        }
-        Event::Again { step, error, attempt, attempts, after } => json!({
-            "event": "again", "step": step, "error": error, "attempt": attempt, "attempts": attempts,
-            "after_seconds": after.as_secs_f64(),
-        }),
-        Event::Handling { step, error } => json!({"event": "handling", "step": step, "error": error}),
-        Event::Failed { number, step, error } => {
-            json!({"event": "failed", "number": number, "step": step, "error": error})
-        }
-        Event::Note { text } => json!({"event": "note", "text": text}),
-        Event::Warning { text } => json!({"event": "warning", "text": text}),
-    }
 }
 
 /// Returns what a person is told; `None` for what goes without saying.
@@ -298,7 +259,7 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Warning { text: warning } => text.put(Tone::Warn, warning).end(),
         Event::Note { text: note } => text.line(note),
         _ if is_quiet => return None,
-        Event::Completed { .. } => return None,
+        Event::Completed { .. } | Event::Output { .. } | Event::End(_) => return None,
         Event::Retrying { number, title } => text.bold(format!("Retrying step {number}: {title}")).end(),
         Event::Executing { number, total, title, .. } => {
             text.bold(format!("Executing step {number}/{total}...")).line(format!(" {title}"))

@@ -7,6 +7,7 @@ use super::args::Format;
 use super::error::CliError;
 use super::output;
 use super::render;
+use crate::model::plural;
 use crate::ops;
 use crate::ops::Body;
 use crate::ops::CleanRequest;
@@ -90,7 +91,7 @@ fn clean_up(world: &World, clean: &Clean, format: Format) -> Result<Report, CliE
     if would.cleaned.is_empty() {
         return Ok(planned);
     }
-    let count = render::plural(would.cleaned.len(), "session");
+    let count = plural(would.cleaned.len(), "session");
     let can_ask = output::can_ask() && format == Format::Text;
     let answer = if can_ask {
         output::say(&render::text(&planned, false, true))?;

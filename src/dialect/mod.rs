@@ -22,6 +22,19 @@ pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use aios::check_story;
+#[cfg(any(test, fuzzing))]
+pub(crate) use ccw::check_checklist;
+#[cfg(any(test, fuzzing))]
+pub(crate) use json::Tape as JsonTape;
+#[cfg(any(test, fuzzing))]
+pub(crate) use yaml::Document as YamlDocument;
+#[cfg(any(test, fuzzing))]
+pub(crate) use yaml::Node as YamlNode;
+#[cfg(any(test, fuzzing))]
+pub(crate) use yaml::parse_state as yaml_state;
+
 use camino::Utf8Path;
 use serde_json::Value;
 

@@ -527,7 +527,7 @@ fn attempts(step: &Step) -> String {
             "" => "no message",
             text => text.trim_start_matches(['-', '*', '•']).trim_start(),
         };
-        format!("attempt {}: {}", at + 1, mask_secrets(&clean_line(error, 120)))
+        format!("attempt {}: {}", at + 1, clean_line(&mask_secrets(error), 120))
     });
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }

@@ -424,5 +424,5 @@ fn blank(kind: InterruptionKind) -> InterruptionReport {
 
 /// Returns what somebody wrote as one line without secrets and without the mark of a list.
 fn brief(words: &str) -> String {
-    mask_secrets(clean_line(words, REASON_CHARS).trim_start_matches(['-', '*', '•']).trim_start()).into_owned()
+    clean_line(&mask_secrets(words), REASON_CHARS).trim_start_matches(['-', '*', '•']).trim_start().to_owned()
 }

@@ -12,6 +12,7 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Workspace;
+use crate::model::plural;
 use crate::model::quoted;
 
 /// Returns what the surroundings of a run have against going on, rule 2 first.
@@ -64,8 +65,7 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
         findings.push(wrong_branch(run, found, place, expected));
     }
     if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
-        let files = if dirty == 1 { "1 file".to_owned() } else { format!("{dirty} files") };
-        let message = format!("{place} has uncommitted changes in {files}");
+        let message = format!("{place} has uncommitted changes in {}", plural(dirty, "file"));
         findings.push(Finding::new(FindingCode::WorktreeDirty, message));
     }
     findings

@@ -35,6 +35,12 @@ impl Answer {
     }
 }
 
+/// Returns the session and the folder of an event.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn said_by(text: &str) -> Option<(String, String)> {
+    Input::parse(text).map(|input| (input.session_id, input.cwd))
+}
+
 /// Takes an event in. `text` is what the client wrote to the standard input.
 pub(crate) fn hear(event: &str, text: &str, request: &Request) -> Answer {
     heard(event, text, request).unwrap_or_default()

@@ -123,5 +123,5 @@ fn after_compaction(session: &Session) -> Option<Answer> {
 
 /// Returns a stranger's words as one short line.
 fn shown(text: &str) -> String {
-    mask_secrets(&clean_line(text, LINE_CHARS)).into_owned()
+    clean_line(&mask_secrets(text), LINE_CHARS)
 }

@@ -41,5 +41,5 @@ fn waiting(session: &Session) -> Option<String> {
 }
 
 fn shown(text: &str) -> String {
-    mask_secrets(&clean_line(text, NAME_CHARS)).into_owned()
+    clean_line(&mask_secrets(text), NAME_CHARS)
 }

@@ -1,5 +1,6 @@
 //! One intended state transition, as data. The command line, the hooks and the runner all speak it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use super::Status;
 use super::StepId;
 use super::Timestamp;
 use super::Traces;
+use super::mask_secrets;
 
 /// Is a transition that somebody wants, and when.
 ///
@@ -177,6 +179,23 @@ pub(crate) struct StartSpec {
     pub(crate) definition: Option<Definition>,
 }
 
+impl StartSpec {
+    /// Returns the beginning of a run with nothing else to say about it.
+    pub(crate) fn new(workflow: &str, feature: &str) -> Self {
+        Self {
+            workflow: workflow.to_owned(),
+            feature: feature.to_owned(),
+            description: None,
+            phases: None,
+            issues: Vec::new(),
+            branch: None,
+            base_branch: None,
+            plan: None,
+            definition: None,
+        }
+    }
+}
+
 /// Is a workflow that was read from a file and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
@@ -219,6 +238,20 @@ pub(crate) enum InterruptionKind {
 }
 
 impl InterruptionKind {
+    /// Returns what cuts a step off that is left with this status; `None` for one that was not at work.
+    pub(crate) const fn of(status: Status) -> Option<Self> {
+        match status {
+            Status::InProgress => Some(Self::AgentInterruption),
+            Status::Failed => Some(Self::TaskFailure),
+            Status::Pending
+            | Status::Completed
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => None,
+        }
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::AgentInterruption => "agent_interruption",
@@ -249,6 +282,36 @@ impl ChangeKind {
             Self::RollBack(_) => "rollback",
             Self::Start(_) => "start",
         }
+    }
+
+    /// Masks what is shaped like a secret in every text that goes into a state: errors and summaries quote what programs printed.
+    pub(crate) fn without_secrets(mut self) -> Self {
+        let mask = |text: &mut String| {
+            if let Cow::Owned(masked) = mask_secrets(text) {
+                *text = masked;
+            }
+        };
+        match &mut self {
+            Self::Finish(outcome) => {
+                let texts = outcome.summary.iter_mut().chain(&mut outcome.error).chain(&mut outcome.conditions);
+                texts.for_each(mask);
+            }
+            Self::Skip { reason, .. } => mask(reason),
+            Self::Approve { note: Some(text), .. }
+            | Self::Pause { reason: Some(text) }
+            | Self::Abort { reason: Some(text) }
+            | Self::Complete { note: Some(text) } => mask(text),
+            Self::Begin { .. }
+            | Self::Approve { note: None, .. }
+            | Self::Pause { reason: None }
+            | Self::Abort { reason: None }
+            | Self::Complete { note: None }
+            | Self::Resume { .. }
+            | Self::Repair(_)
+            | Self::Start(_) => {}
+            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
+        }
+        self
     }
 
     /// Returns the step it is about, when it is about one.

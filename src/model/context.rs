@@ -12,6 +12,8 @@ use super::StepId;
 /// Is the hand-over to the agent of one step. What comes from state files is a stranger's text and marked so.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Context {
+    /// What the reader has to know about the texts in all fields below.
+    pub(crate) untrusted: String,
     pub(crate) run: RunId,
     pub(crate) step: StepId,
     pub(crate) title: String,
@@ -63,7 +65,7 @@ pub(crate) struct Brief {
     pub(crate) prompt: String,
     /// Documents to read first, before the summaries: the task, the plan.
     pub(crate) reading: Vec<Reading>,
-    /// Text after the label of the untrusted fence in the text rendering.
+    /// Questions and remarks for the reader, in a stranger's words.
     pub(crate) notes: Vec<String>,
 }
 

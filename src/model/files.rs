@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::Clock;
 use super::Config;
 use super::DialectId;
+use super::Finding;
 use super::Timestamp;
 
 const LENGTH_LIMIT: usize = 4096;
@@ -151,6 +152,8 @@ pub(crate) struct Listing {
     pub(crate) entries: Vec<ListingEntry>,
     /// Folders that this user may not look into.
     pub(crate) closed: Vec<RelPath>,
+    /// Piton's own folders in which a change to several files has not come to its end.
+    pub(crate) pending: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 
@@ -193,6 +196,8 @@ pub(crate) struct Candidate {
     pub(crate) claim: Claim,
     /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
     pub(crate) may_be_replaced: bool,
+    /// What discovery found out about it and its own files do not say.
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// Says what a candidate rests on, for a choice that nobody made.

@@ -80,6 +80,7 @@ finding_codes! {
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.";
     StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.";
+    StateSuperseded "state-superseded" Warning false "Another state of the same run lies in the project; the one that was written last counts.";
     PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.";
     InterruptedWrite "interrupted-write" Warning false "A write was cut off, and the file is whole all the same.";
     // Rule 2: owner.
@@ -155,6 +156,7 @@ finding_codes! {
     PathForeign "path-foreign" Warning false "A path in the state is of another machine; the file was found by the end of it.";
     AgentMissing "agent-missing" Warning true "The agent of the next step is not among those that the project has.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
+    RecordUnwritten "record-unwritten" Warning false "A checkpoint is written, and a record beside it, of the evidence or of who drives the run, is not.";
     LogUnwritten "log-unwritten" Warning false "The run goes on, and the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
 }

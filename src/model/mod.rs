@@ -18,6 +18,7 @@ mod plan;
 mod repair;
 mod rollback;
 mod run;
+mod secrets;
 mod session;
 mod status;
 #[cfg(test)]
@@ -51,7 +52,8 @@ pub(crate) use rollback::{RollBack, RollBackRecord, Undoing, UndoneCommit};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
+pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mask_secrets, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

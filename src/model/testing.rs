@@ -1,7 +1,5 @@
 //! Values for the tests of every room: a plan, a step of it, the end of a step.
 
-use std::collections::BTreeMap;
-
 use super::Action;
 use super::Age;
 use super::Commands;
@@ -75,20 +73,5 @@ pub(crate) fn next_of(id: &str, action: Action) -> Next {
 
 /// Builds the end of a step, with nothing said beside the status.
 pub(crate) fn outcome_of(id: &str, status: Status) -> Outcome {
-    Outcome {
-        step: StepId::new(id),
-        part: None,
-        status,
-        agent: None,
-        verdict: None,
-        conditions: Vec::new(),
-        summary: None,
-        error: None,
-        outputs: Vec::new(),
-        commit: None,
-        set: BTreeMap::new(),
-        attempt: 0,
-        failures: 0,
-        from: None,
-    }
+    Outcome { status, ..Outcome::completed(StepId::new(id)) }
 }

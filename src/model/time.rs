@@ -17,6 +17,8 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
+use super::plural;
+
 /// Is a point in time, printed as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
@@ -115,14 +117,14 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// Says a length of time the way a person would: `3 minutes`, `2 days`.
 pub(crate) fn human_age(seconds: i64) -> String {
-    let seconds = seconds.max(0);
+    let seconds = usize::try_from(seconds).unwrap_or_default();
     let (count, unit) = match seconds {
         ..60 => (seconds, "second"),
         60..3_600 => (seconds / 60, "minute"),
         3_600..172_800 => (seconds / 3_600, "hour"),
         _ => (seconds / 86_400, "day"),
     };
-    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+    plural(count, unit)
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::Verdict;
 use crate::store;
-use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 
 /// Archives the run that is meant; one with open steps only with `yes`.
@@ -96,15 +95,8 @@ impl Entry {
     }
 
     fn write(self, world: &World) -> Result<(), OpError> {
-        let meta = CheckpointMeta {
-            at: world.clock.now,
-            change: "archive".to_owned(),
-            step: None,
-            history_limit: world.project.config.limits.history,
-            backup: Vec::new(),
-        };
         if !self.edit.is_empty() {
-            store::commit(&self.lock, &self.edit, &meta)?;
+            store::commit(&self.lock, &self.edit, &world.checkpoint("archive"))?;
         }
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::OpError;
+use super::draft::Draft;
+use super::draft::Drafted;
 use super::plan;
+use super::record;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
@@ -12,39 +14,35 @@ use super::select;
 use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
-use super::world::located;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::engine;
-use crate::engine::Admitted;
 use crate::engine::Guard;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Clock;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
-use crate::model::EvidenceRecord;
 use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
-use crate::model::SessionEvent;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Timestamp;
 use crate::schema;
 use crate::store;
-use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
-use crate::store::SessionLog;
+use crate::store::StoreError;
 
 /// Is a change as typed; ids and parts are resolved against the run.
 #[derive(Clone, Debug)]
@@ -99,16 +97,33 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     }
 }
 
+/// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
+fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
+    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(spot.candidate.dialect).ground() != Ground::Home {
+        return Ok(());
+    }
+    let name = engine::quoted(&spot.candidate.name);
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} is a session of `piton run`, which begins its steps itself", spot.candidate.name),
+        hints: vec![
+            format!("piton resume {name}"),
+            format!("piton finish STEP --run {name}, for one that was done by hand"),
+        ],
+    }))
+}
+
 /// Records one change.
 pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
     let mut desk = Desk::open(world, &spot)?;
+    check_begin(&spot, &request.kind)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
-    let written = desk.apply(kind, request.force)?;
-    desk.hold_lease(written.change)?;
+    let mut written = desk.apply(kind, request.force)?;
+    written.findings.extend(desk.hold_lease(written.change));
     if let Some(next) = after_begin(&written)
         && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
     {
@@ -123,23 +138,8 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
-    carry_evidence(world, &spot, &now)?;
+    written.findings.extend(record::carry_evidence(world, &spot, &now));
     Ok(report(world, &world.read(&now)?, written))
-}
-
-/// Takes the evidence log along when a change moved the state: what was proved stays proved.
-fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Result<(), OpError> {
-    if from.candidate.own == to.candidate.own {
-        return Ok(());
-    }
-    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
-    for record in store::records(&from.root, &from.candidate.own) {
-        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
-    }
-    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
-        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
-    }
-    Ok(())
 }
 
 /// Is what one change did.
@@ -177,10 +177,12 @@ impl<'a> Desk<'a> {
     pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
         spot.check_ours()?;
         let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+        // Who waited for the lock writes after those who held it, and says so.
+        let clock = world.later();
+        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, clock);
         let mut files = read();
         if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
-            store::set_tail_aside(&lock, &path, sound, world.clock.now)?;
+            store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
         Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
@@ -195,6 +197,15 @@ impl<'a> Desk<'a> {
         self.lock
     }
 
+    pub(super) const fn world(&self) -> &World {
+        self.world
+    }
+
+    /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
+    pub(crate) const fn clock(&self) -> Clock {
+        self.opened.files.clock
+    }
+
     pub(crate) const fn lock(&self) -> &RunLock {
         &self.lock
     }
@@ -202,7 +213,7 @@ impl<'a> Desk<'a> {
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
         let environment = &self.world.environment;
-        let owner = store::lease::inspect_locked(&self.lock, self.world.clock, environment);
+        let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
@@ -219,45 +230,6 @@ impl<'a> Desk<'a> {
         Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
     }
 
-    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
-    /// rests or is over.
-    pub(crate) fn hold_lease(&self, command: &str) -> Result<(), OpError> {
-        if self.world.environment.session.is_none() {
-            return Ok(());
-        }
-        let caller = self.caller();
-        if matches!(command, "pause" | "abort" | "complete") {
-            return Ok(store::lease::release(&self.lock, self.world.clock, &caller)?);
-        }
-        if store::lease::refresh(&self.lock, self.world.clock, &caller)? {
-            self.tell_session(&caller);
-            return Ok(());
-        }
-        self.take_lease(command)
-    }
-
-    /// Makes the caller the one who drives the run.
-    pub(crate) fn take_lease(&self, command: &str) -> Result<(), OpError> {
-        let caller = self.caller();
-        store::lease::take(&self.lock, self.world.clock, &caller, command)?;
-        self.tell_session(&caller);
-        Ok(())
-    }
-
-    fn caller(&self) -> Caller {
-        store::session::caller(&self.world.project, &self.world.environment)
-    }
-
-    /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
-    fn tell_session(&self, caller: &Caller) {
-        let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
-        let project = &self.world.project;
-        let files = &self.opened.files;
-        let log = SessionLog::of(project, session);
-        let run = store::session::driven(project, &files.root, &files.own, &files.state);
-        let _ = log.begin(project, self.world.clock.now, SessionEvent::Drives(run));
-    }
-
     /// Admits, edits, checks and commits one change.
     pub(crate) fn apply(&self, kind: ChangeKind, force: bool) -> Result<Written, OpError> {
         let run = self.opened.run()?;
@@ -265,9 +237,8 @@ impl<'a> Desk<'a> {
         if matches!(kind, ChangeKind::Begin { .. }) {
             self.world.look_at_workspace(&self.opened, &mut evidence);
         }
-        let standings = engine::standings(run, &evidence, &self.opened.loaded.findings);
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at: self.world.clock.now, kind };
+        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
@@ -279,32 +250,19 @@ impl<'a> Desk<'a> {
             message: String::new(),
             findings: Vec::new(),
         };
-        let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
-            Admitted::Change { change, findings } => {
-                written.findings = findings;
-                change
-            }
-            Admitted::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
+        let Drafted { change, edits, findings } = match self.opened.draft(&evidence, change, guard)? {
+            Draft::Checkpoint(drafted) => drafted,
+            Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
-        check_change(&change)?;
-        let mut edits = self.opened.dialect.edit(&self.opened.files, &change)?;
-        edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
-        self.commit(&edits, &change)?;
-        self.record(run, &change)?;
+        written.findings = findings;
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
+        self.log(&change);
+        written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
         Ok(written)
-    }
-
-    /// Writes the edits of a change as one checkpoint.
-    pub(super) fn commit(&self, edits: &[Edit], change: &Change) -> Result<Option<String>, OpError> {
-        for edit in edits {
-            self.check_understood(edit)?;
-            self.check_schema(edit)?;
-        }
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
-        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
     /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The
@@ -321,13 +279,11 @@ impl<'a> Desk<'a> {
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
         let meta = CheckpointMeta {
-            at: self.world.clock.now,
-            change: change.to_owned(),
             step: step.cloned(),
-            history_limit: self.world.project.config.limits.history,
             backup: backup
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
+            ..CheckpointMeta::new(change, self.clock().now, self.world.project.config.limits.history)
         };
         Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
@@ -343,7 +299,7 @@ impl<'a> Desk<'a> {
 
     /// Moves every file of the state below Piton's own folder and returns that folder.
     pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
-        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.world.clock.now.compact()))?;
+        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
@@ -371,107 +327,13 @@ impl<'a> Desk<'a> {
     /// Refuses what needs the bytes of a file that is there and cannot be read.
     pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
         match self.opened.files.files.get(path).map(|entry| &entry.content) {
-            Some(Content::Problem(problem)) => Err(OpError::Store(store::StoreError::Unreadable {
+            Some(Content::Problem(problem)) => Err(OpError::Store(StoreError::Unreadable {
                 path: path.under(&self.opened.files.root),
                 problem: problem.clone(),
             })),
             Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
         }
     }
-
-    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
-    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
-        let is_of_edit = |finding: &&Finding| {
-            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
-        };
-        match self.opened.loaded.findings.iter().find(is_of_edit) {
-            None => Ok(()),
-            Some(finding) => Err(OpError::Unreadable {
-                message: format!("{}; nothing was written", located(finding)),
-                findings: self.opened.loaded.findings.clone(),
-            }),
-        }
-    }
-
-    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
-    /// guests.
-    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
-        let subject = self.opened.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
-        let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
-        let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
-        let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
-        let after = match parsed(after) {
-            Ok(after) => after,
-            Err(error) => return failed(error.to_string()),
-        };
-        if schema::is_valid(subject, &after) {
-            return Ok(());
-        }
-        let before = match &edit.kind {
-            EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
-            EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,
-        };
-        match schema::validate_edit(subject, &before, &after).into_iter().next() {
-            None => Ok(()),
-            Some(finding) => failed(finding.message),
-        }
-    }
-
-    /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
-    pub(super) fn record(&self, run: &Run, change: &Change) -> Result<(), OpError> {
-        let limit = self.world.project.config.limits.log_bytes;
-        let (kind, step) = (change.kind.as_str(), change.kind.step());
-        let line = LogLine { at: change.at, change: kind, step, session: self.world.environment.session.as_deref() };
-        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
-        let _ = store::journal::log(&self.lock, &line, limit);
-        let ChangeKind::Finish(outcome) = &change.kind else { return Ok(()) };
-        if outcome.status != Status::Completed || outcome.part.is_some() {
-            return Ok(());
-        }
-        let files = &self.opened.files;
-        let mut paths = outcome.outputs.clone();
-        paths.extend(run.step(&outcome.step).map(|step| step.outputs.clone()).unwrap_or_default());
-        paths.sort();
-        paths.dedup();
-        let head_of =
-            run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
-        let record = EvidenceRecord {
-            at: change.at,
-            run: run.id.as_str().to_owned(),
-            step: outcome.step.clone(),
-            head: store::git::head(&head_of).and_then(|head| head.sha),
-            outputs: store::describe(&files.root, &paths),
-            summary: outcome.summary.clone(),
-            definition: run.step(&outcome.step).and_then(Step::definition_digest),
-        };
-        store::record(&self.lock, &record, limit)?;
-        Ok(())
-    }
-}
-
-/// Is one line of the log of a run.
-#[derive(Debug, Serialize)]
-struct LogLine<'a> {
-    at: Timestamp,
-    change: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<&'a StepId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-}
-
-/// Holds an admitted change against its own published schema before anything is written.
-pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
-    let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
-    let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
-    schema::validate(schema::Subject::Change, &value)
-        .into_iter()
-        .next()
-        .map_or(Ok(()), |finding| Err(failed(finding.message)))
-}
-
-fn strip_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Resolves what a person typed to the ids of the run.

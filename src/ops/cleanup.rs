@@ -21,7 +21,6 @@ use crate::model::EditKind;
 use crate::model::RelPath;
 use crate::model::RunStatus;
 use crate::store;
-use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 
 const DAY: i64 = 86_400;
@@ -148,13 +147,6 @@ fn move_file(world: &World, root: &Utf8Path, file: &RelPath) -> Result<RelPath, 
         Edit { path: to.clone(), kind: EditKind::Create { after: before.to_vec() } },
         Edit { path: file.clone(), kind: EditKind::Remove { before } },
     ];
-    let meta = CheckpointMeta {
-        at: world.clock.now,
-        change: "archive".to_owned(),
-        step: None,
-        history_limit: world.project.config.limits.history,
-        backup: Vec::new(),
-    };
-    store::commit(&lock, &edits, &meta)?;
+    store::commit(&lock, &edits, &world.checkpoint("archive"))?;
     Ok(to)
 }

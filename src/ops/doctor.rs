@@ -54,7 +54,7 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
         "session",
         world.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
-    let (spots, findings) = world.spots();
+    let (spots, findings) = world.all_told();
     checks.push(good("runs", format!("{} found", spots.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));

@@ -13,6 +13,7 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPathError;
 use crate::model::human_age;
+use crate::model::mistakes;
 use crate::store::StoreError;
 
 /// Is why a verb stopped.
@@ -79,10 +80,6 @@ pub(crate) enum OpError {
     Path(#[from] RelPathError),
 }
 
-fn mistakes(count: usize) -> String {
-    if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") }
-}
-
 /// Returns the exit code of an error.
 pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
@@ -132,6 +129,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
+        | StoreError::NotTakenBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -164,14 +162,13 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
         OpError::Store(
-            StoreError::LockTimeout { .. }
-            | StoreError::UnsafePath { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::NoSpace { .. },
+            StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. } | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
+        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
+            vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
+        }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
-        OpError::Store(StoreError::Unreadable { .. } | StoreError::Io { .. } | StoreError::NotText { .. })
-        | OpError::Path(_) => Vec::new(),
+        OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),

@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 
 /// Lists the runs of a project.
 pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
-    let (spots, findings) = world.spots();
+    let (spots, findings) = world.all_told();
     let entries = entries(world, &spots)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
@@ -137,7 +137,9 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     row.title.clone_from(&run.title);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
-    if planned.plan.next.is_empty() && !over {
+    if planned.plan.verdict == Verdict::Nothing {
+        row.position = "nothing to do".to_owned();
+    } else if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
     row.said = opened.dialect.row(run, &planned.plan);

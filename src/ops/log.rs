@@ -40,7 +40,7 @@ struct Line<'a> {
 /// is recorded already, so a log that cannot be written is a finding.
 pub(super) fn note(world: &World, desk: &Desk<'_>, run: &Run, planned: &Planned, agreed: bool) -> Option<Finding> {
     let plan = &planned.plan;
-    let at = world.clock.now;
+    let at = desk.clock().now;
     let block = desk.opened.dialect.log(run, plan, &planned.findings, at);
     let next = plan.next.first();
     let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);

@@ -6,6 +6,7 @@ mod cleanup;
 mod context;
 mod demo;
 mod doctor;
+mod draft;
 mod error;
 mod exit;
 mod history;
@@ -14,6 +15,7 @@ mod log;
 mod past;
 mod patch;
 mod plan;
+mod record;
 mod repair;
 mod report;
 mod restore;
@@ -35,9 +37,15 @@ pub(crate) use change::change;
 pub(crate) use change::input;
 pub(crate) use change::status_of;
 pub(crate) use cleanup::cleanup;
+#[cfg(any(test, fuzzing))]
+pub(crate) use context::assemble;
 pub(crate) use context::context;
 pub(crate) use demo::demo;
 pub(crate) use doctor::doctor;
+#[cfg(any(test, fuzzing))]
+pub(crate) use draft::Draft;
+#[cfg(any(test, fuzzing))]
+pub(crate) use draft::Drafted;
 pub(crate) use error::OpError;
 pub(crate) use error::exit_of_error;
 pub(crate) use error::hints;
@@ -50,6 +58,8 @@ pub(crate) use list::waiting;
 pub(crate) use patch::patch;
 pub(crate) use plan::PlanRequest;
 pub(crate) use plan::plan;
+#[cfg(any(test, fuzzing))]
+pub(crate) use plan::weigh;
 pub(crate) use repair::Consent;
 pub(crate) use repair::RepairRequest;
 pub(crate) use repair::repair;
@@ -106,6 +116,8 @@ pub(crate) use start::start;
 pub(crate) use status::status;
 pub(crate) use validate::validate;
 pub(crate) use workflow::print as print_workflow;
+#[cfg(any(test, fuzzing))]
+pub(crate) use world::Opened;
 pub(crate) use world::Request;
 pub(crate) use world::Spot;
 pub(crate) use world::World;

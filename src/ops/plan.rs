@@ -12,6 +12,7 @@ use crate::dialect::Ground;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Commands;
+use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
@@ -50,9 +51,14 @@ pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpErr
 pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
     let options = options(world, run, request)?;
     let evidence = world.evidence(opened, true);
-    let weighed = opened.dialect.weigh(&opened.files, run, &evidence);
+    Ok(weigh(opened, run, &evidence, &options))
+}
+
+/// Plans a run by the evidence that was gathered. Pure.
+pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
+    let weighed = opened.dialect.weigh(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
-    let mut planned = engine::plan(run, opened.header(run), &evidence, findings, &options);
+    let mut planned = engine::plan(run, opened.header(run), evidence, findings, options);
     planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
@@ -73,7 +79,7 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
     {
         planned.plan.question = Some(question);
     }
-    Ok(planned)
+    planned
 }
 
 /// Reports the plan of a run that was opened.

@@ -4,7 +4,7 @@
 use super::Exit;
 use super::OpError;
 use super::change::Desk;
-use super::change::check_change;
+use super::draft::check_change;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -24,6 +24,7 @@ use crate::engine::Admitted;
 use crate::engine::Guard;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
+use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EditKind;
@@ -127,10 +128,12 @@ fn from_checkpoint(
 ) -> Result<(), OpError> {
     let version = restore::newest_readable(&desk.opened).map_err(|error| no_version(world, &desk.opened, error))?;
     let restored = restore::with_files(&desk.opened, &version);
-    report.proposal = propose(&version.files);
-    report.proposal.source = format!("checkpoint {}", version.name);
-    report.proposal.repeats = restore::repeats(world, &desk.opened, &restored);
-    report.next = Some(format!("piton repair {} --yes", run_word(spot)));
+    report.proposal = Proposal {
+        source: format!("checkpoint {}", version.name),
+        repeats: restore::repeats(world, &desk.opened, &restored),
+        ..propose(&version.files)
+    };
+    report.next = Some(format!("piton repair {} --yes", run_word(&spot.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
@@ -146,7 +149,7 @@ fn from_checkpoint(
 /// Says how to go on where the history has nothing.
 fn no_version(world: &World, opened: &Opened, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
-    let path = run_path(opened);
+    let path = run_word(&opened.candidate);
     let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(world, opened), world.clock.now);
     let hints = match rebuilt {
@@ -170,12 +173,9 @@ fn from_evidence(
     let version = Version { name: "evidence".to_owned(), files };
     let rebuilt = restore::with_files(opened, &version);
     let run = sound(&rebuilt)?;
-    report.proposal = propose(&version.files);
-    report.proposal.source = "evidence".to_owned();
-    report.proposal.values = values;
-    report.proposal.unknown = unknown;
-    report.proposal.repeats = restore::repeats(world, opened, &rebuilt);
-    report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(spot)));
+    let repeats = restore::repeats(world, opened, &rebuilt);
+    report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&version.files) };
+    report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(&spot.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
@@ -197,7 +197,7 @@ fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<
     };
     check_change(&change)?;
     let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
-    edits.iter().try_for_each(|edit| desk.check_schema(edit))?;
+    edits.iter().try_for_each(|edit| desk.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {
         if let EditKind::Replace { before, .. } = &edit.kind {
@@ -205,7 +205,7 @@ fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<
         }
     }
     desk.commit_as(change.kind.as_str(), None, &edits)?;
-    desk.record(run, &change)?;
+    desk.log(&change);
     Ok(kept)
 }
 
@@ -228,7 +228,7 @@ fn traces(world: &World, opened: &Opened) -> Traces {
 }
 
 fn not_rebuilt(opened: &Opened, error: &EditError, report: &RepairReport) -> OpError {
-    let path = run_path(opened);
+    let path = run_word(&opened.candidate);
     let restore = report.versions.iter().find(|version| version.readable);
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
     hints.push(format!("correct the file by hand, or put it away: piton archive {path} --yes"));
@@ -263,13 +263,10 @@ fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpErro
 
 fn written(spot: &Spot, report: &mut RepairReport) {
     report.written = true;
-    report.next = Some(format!("piton plan {}", run_word(spot)));
+    report.next = Some(format!("piton plan {}", run_word(&spot.candidate)));
 }
 
-fn run_word(spot: &Spot) -> String {
-    engine::quoted(&format!("./{}", spot.candidate.state))
-}
-
-fn run_path(opened: &Opened) -> String {
-    engine::quoted(&format!("./{}", opened.candidate.state))
+/// Returns the word that names the run to a command, even where nothing tells its id any more.
+fn run_word(candidate: &Candidate) -> String {
+    engine::quoted(&format!("./{}", candidate.state))
 }

@@ -83,7 +83,7 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     let repeats = repeats(world, &desk.opened, &restored);
     agreed(&spot.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
-    let kept = keep_unreadable(world, &desk, &version)?;
+    let kept = keep_unreadable(&desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(changes_something).collect();
     desk.commit_as("restore", None, &edits)?;
@@ -127,13 +127,13 @@ fn go_back(world: &World, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report
 }
 
 /// Sets what does not parse aside before it is replaced.
-fn keep_unreadable(world: &World, desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, OpError> {
+fn keep_unreadable(desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
     for (path, _) in &version.files {
         if let Some(bytes) = desk.opened.files.bytes(path)
             && dialect::Document::parse(bytes).is_err()
         {
-            kept.push(store::history::keep_corrupt(desk.lock(), path, world.clock.now, bytes)?.into_string());
+            kept.push(store::history::keep_corrupt(desk.lock(), path, desk.clock().now, bytes)?.into_string());
         }
     }
     Ok(kept)

@@ -110,12 +110,13 @@ fn take(
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, Some(&seen.revision()))?;
+    let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         let written = desk.apply(kind, request.plan.force)?;
         desk.take_in(&written);
     }
-    desk.take_lease("resume")?;
-    let unlogged = super::log::note(world, &desk, desk.opened.run()?, &planned, request.yes);
+    findings.extend(desk.take_lease("resume"));
+    findings.extend(super::log::note(world, &desk, desk.opened.run()?, &planned, request.yes));
     let opened = &desk.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
@@ -123,7 +124,7 @@ fn take(
     let revision = opened.revision();
     let exit = super::Exit::Ok;
     let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision }));
-    Ok(Report { exit, body, findings: planned.findings.into_iter().chain(unlogged).collect() })
+    Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 
 /// Returns the changes that one resume records: what the caller skips, then the resume itself.

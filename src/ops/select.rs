@@ -155,10 +155,15 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
     Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: world.project.root.as_str().to_owned(), known })
 }
 
-/// Of several runs takes the only one that is not over, else the only one that its system ranks before the others.
+/// Of several runs takes the only one that is not over and has something left to do, else the only one that its system ranks
+/// before the others.
 fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
     let listed = list::entries(world, &spots)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
+    let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
+    if open.iter().any(has_work) {
+        open.retain(has_work);
+    }
     let ranked = |entry: &list::Entry| Some((entry.spot.root.clone(), entry.spot.candidate.rank.clone()?));
     let ranks: Vec<_> = open.iter().filter_map(|entry| ranked(entry)).collect();
     open.retain(|entry| {

@@ -30,7 +30,6 @@ use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::StartSpec;
 use crate::store;
-use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 
 /// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
@@ -53,16 +52,9 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
     let spot = spot_of(world, dialect, &edits)?;
     clear_the_way(world, &spot, &spec, put_away)?;
     let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-    let meta = CheckpointMeta {
-        at: change.at,
-        change: "start".to_owned(),
-        step: None,
-        history_limit: world.project.config.limits.history,
-        backup: Vec::new(),
-    };
-    store::commit(&lock, &edits, &meta)?;
-    drop(lock);
     hide_from_git(world, dialect)?;
+    store::commit(&lock, &edits, &world.checkpoint(change.kind.as_str()))?;
+    drop(lock);
     let opened = world.read(&spot)?;
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),

@@ -1,5 +1,7 @@
 //! The project a verb works in, opened once per process.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -32,9 +34,11 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
+use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::sha256_hex_of;
 use crate::store;
+use crate::store::CheckpointMeta;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::Scope;
@@ -60,6 +64,8 @@ pub(crate) struct World {
     /// Where the sessions of this repository are; `None` where the environment names no place for state.
     pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
+    /// The caller says what time it is.
+    is_time_given: bool,
     /// What the caller asked for, by flag or environment.
     asked_mode: Option<Mode>,
     /// RUN, when it was given and is no path that `project` was opened at.
@@ -97,6 +103,15 @@ impl Spot {
     }
 }
 
+/// Is what one walk through the project found.
+#[derive(Debug, Default)]
+struct Walked {
+    spots: Vec<Spot>,
+    findings: Vec<Finding>,
+    /// Where a change to several files was cut off, with the root that each folder lies below.
+    pending: Vec<(Utf8PathBuf, RelPath)>,
+}
+
 /// Is what is left of runs that are over.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
@@ -119,7 +134,9 @@ impl World {
     /// Opens the project of a request. A RUN that is a path opens the project of that path.
     pub(crate) fn open(request: &Request) -> Result<Self, OpError> {
         let environment = Environment::read();
-        let clock = store::now(request.now.as_deref().or(environment.now.as_deref()))
+        let given_time = request.now.as_deref().or(environment.now.as_deref());
+        let is_time_given = given_time.is_some();
+        let clock = store::now(given_time)
             .map_err(|error| OpError::Usage { message: format!("--now: {error}"), hints: Vec::new() })?;
         let start = match &request.project {
             Some(dir) => Utf8PathBuf::from(dir),
@@ -144,7 +161,17 @@ impl World {
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, home, clock, asked_mode, run, run_path, prodigy })
+        Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, prodigy })
+    }
+
+    /// Returns what time it is by now, unless the caller says what it is.
+    pub(crate) fn later(&self) -> Clock {
+        if self.is_time_given { self.clock } else { store::later(self.clock) }
+    }
+
+    /// Names a checkpoint that is written now and is about a run as a whole.
+    pub(crate) fn checkpoint(&self, change: &str) -> CheckpointMeta {
+        CheckpointMeta::new(change, self.clock.now, self.project.config.limits.history)
     }
 
     /// Returns the home of Prodigy that is looked into.
@@ -167,12 +194,24 @@ impl World {
         self.spots_in(Scope::Whole)
     }
 
-    /// Does the same in a part of the project.
+    /// Does the same for a caller who reads none of the runs: what discovery found out about each is among the findings.
+    pub(crate) fn all_told(&self) -> (Vec<Spot>, Vec<Finding>) {
+        let (spots, mut findings) = self.spots();
+        findings.extend(spots.iter().flat_map(|spot| spot.candidate.findings.iter().cloned()));
+        (spots, findings)
+    }
+
+    /// Does the same as [`World::spots`] in a part of the project.
     pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, findings) = self.walk(scope);
-        let finished =
-            spots.iter().filter(|spot| store::finish_pending(&self.project, &spot.root, &spot.candidate.own));
-        if finished.count() > 0 { self.walk(scope) } else { (spots, findings) }
+        let Walked { spots, findings, pending } = self.walk(scope);
+        let of_spots = spots.iter().map(|spot| (&spot.root, &spot.candidate.own));
+        let places: BTreeSet<_> = of_spots.chain(pending.iter().map(|(root, own)| (root, own))).collect();
+        let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
+        if finished.count() == 0 {
+            return (spots, findings);
+        }
+        let Walked { spots, findings, .. } = self.walk(scope);
+        (spots, findings)
     }
 
     /// Returns what is left of runs that are over, besides [`World::spots`].
@@ -198,22 +237,23 @@ impl World {
         listings
     }
 
-    fn walk(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let mut spots = Vec::new();
-        let mut findings = Vec::new();
+    fn walk(&self, scope: Scope<'_>) -> Walked {
+        let mut walked = Walked::default();
+        let Walked { spots, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
-            probe(Ground::Project, listing, &mut spots, &mut findings);
+            probe(Ground::Project, listing, spots, findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+            pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
             let sessions = home.listing(&self.project.config);
-            probe(Ground::Home, &sessions.listing, &mut spots, &mut findings);
+            probe(Ground::Home, &sessions.listing, spots, findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
-            probe(Ground::Home, listing, &mut spots, &mut findings);
+            probe(Ground::Home, listing, spots, findings);
         }
-        (spots, findings)
+        walked
     }
 
     /// Says that a folder in which runs would be could not be looked into.
@@ -256,6 +296,7 @@ impl World {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
+            look_at_witnesses(opened, &mut evidence);
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
@@ -263,6 +304,7 @@ impl World {
         let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
+        look_at_witnesses(opened, &mut evidence);
         evidence
     }
 
@@ -284,6 +326,15 @@ impl World {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);
         }
     }
+}
+
+/// Finds out when the witnesses of steps that a rollback opened again were written: what they say of the work before counts no more.
+fn look_at_witnesses(opened: &Opened, evidence: &mut Evidence) {
+    let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
+    let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
+    let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
+    let files: Vec<RelPath> = steps.flat_map(|step| &step.witnesses).filter_map(|one| one.file.clone()).collect();
+    store::look_at(&opened.files.root, &files, evidence);
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
@@ -346,20 +397,7 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
 impl Opened {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
-        let mut loaded = dialect.load(&files);
-        for finding in &mut loaded.findings {
-            // A file that may not be read is none to restore, and none to correct by hand.
-            let path = finding
-                .file
-                .as_ref()
-                .filter(|path| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission));
-            if let Some(path) = path {
-                finding.fix = Some(open_up(&path.under(&files.root)));
-            }
-            if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
-                finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
-            }
-        }
+        let loaded = load(dialect, &candidate, &files);
         Self { dialect, candidate, files, loaded }
     }
 
@@ -367,7 +405,7 @@ impl Opened {
     pub(crate) fn take_in(&mut self, edits: &[Edit]) {
         if !edits.is_empty() {
             store::take_in(&mut self.files, &self.candidate.reads, edits);
-            self.loaded = self.dialect.load(&self.files);
+            self.loaded = load(self.dialect, &self.candidate, &self.files);
         }
     }
 
@@ -419,6 +457,24 @@ impl Opened {
             revision,
         }
     }
+}
+
+/// Reads a run, with what discovery found out about it.
+fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
+    let mut loaded = dialect.load(files);
+    loaded.findings.extend(candidate.findings.iter().cloned());
+    for finding in &mut loaded.findings {
+        // A file that may not be read is none to restore, and none to correct by hand.
+        let is_closed =
+            |path: &&RelPath| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission);
+        if let Some(path) = finding.file.as_ref().filter(is_closed) {
+            finding.fix = Some(open_up(&path.under(&files.root)));
+        }
+        if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
+            finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
+        }
+    }
+    loaded
 }
 
 /// Returns the command that gives this user the permission that a path lacks.

@@ -14,14 +14,19 @@ use std::io::Read as _;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use crate::model::RelPath;
+use crate::model::sha256_hex;
 
 /// Of a file that a workflow names: a secret, a result, variables.
 const READ_LIMIT: u64 = 16 << 20;
+
+static WRITING: Mutex<()> = Mutex::new(());
 
 /// Puts a path of a workflow file below the folder of a step.
 ///
@@ -50,29 +55,37 @@ pub(super) fn read(path: &Utf8Path) -> Result<String, String> {
     if read as u64 > READ_LIMIT { Err(format!("{path} is larger than {READ_LIMIT} bytes")) } else { Ok(text) }
 }
 
-/// Writes a file all at once: a reader sees the old content or the new one.
+/// Writes a file all at once and durably: a reader sees the old content or the new one, and a step that is recorded as done has left
+/// its file.
 pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bool) -> Result<(), String> {
     let failed = |error: io::Error| format!("{path}: {error}");
     let parent = path.parent().unwrap_or(path);
     if makes_folders {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    let temporary = parent.join(format!(".piton-{}.tmp", std::process::id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(content.as_bytes())?;
-            file.set_permissions(fs::Permissions::from_mode(mode))
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|error| {
+    // Always the same name for the same file: what a kill left of it is gone with the next try.
+    let name = sha256_hex(path.file_name().unwrap_or_default().as_bytes());
+    let temporary = parent.join(format!(".{}.piton-tmp", &name[..16]));
+    // Steps side by side may write the same file.
+    let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = fs::remove_file(&temporary);
+    let written = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary).and_then(|mut file| {
+        file.write_all(content.as_bytes())?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&temporary, path)).and_then(|()| sync_names(parent)).map_err(|error| {
         let _ = fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Makes the names in a folder durable, where its file system can.
+fn sync_names(folder: &Utf8Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Begins a file that takes what a step prints.

@@ -14,6 +14,7 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::hand::Done;
 use super::hand::Hand;
+use super::resume::says_yes;
 use super::spec::Merge;
 use super::work::Work;
 use crate::dialect::script::record::Facts;
@@ -92,7 +93,7 @@ fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
     let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
     // Where git cannot tell, something may be there.
-    let dirty = store::git::dirty(folder).unwrap_or(1);
+    let dirty = worktree::dirty(folder).unwrap_or(1);
     Ok(Some(Site { folder, branch, base, target, ahead, dirty }))
 }
 
@@ -105,8 +106,7 @@ fn agrees(work: &Work<'_>, site: &Site<'_>) -> bool {
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
         (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
     };
-    let answer = work.console.ask(&question).unwrap_or_default();
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    says_yes(work.console.ask(&question))
 }
 
 /// Says how to do by hand what nobody agreed to now.
@@ -136,7 +136,7 @@ fn merged(hand: &mut Hand<'_>, site: &Site<'_>) -> Result<Result<Left, End>, Run
         return Ok(Ok(Left::Kept));
     }
     let merged = if site.ahead > 0 { Left::Merged } else { Left::Kept };
-    if store::git::dirty(site.folder) != Some(0) {
+    if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
         work.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));

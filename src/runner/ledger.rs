@@ -150,24 +150,11 @@ impl Ledger {
         let run = &self.run;
         Run {
             steps,
-            id: run.id.clone(),
-            dialect: run.dialect,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
             status: run.status,
-            state_files: Vec::new(),
-            position: None,
-            done_elsewhere: 0,
-            goal: None,
             started_at: run.started_at,
-            stamp: run.stamp,
-            workspace: run.workspace.clone(),
-            after: None,
-            interruption: None,
-            mode: None,
-            resumes: run.resumes,
             writable: run.writable,
             degraded: run.degraded,
+            ..Run::new(run.id.as_str(), run.dialect, run.title.clone(), &run.workflow, Vec::new())
         }
     }
 
@@ -273,8 +260,7 @@ impl Ledger {
     }
 
     fn meta(&self, change: &str, step: Option<StepId>) -> CheckpointMeta {
-        let at = self.ticker.now().now;
-        CheckpointMeta { at, change: change.to_owned(), step, history_limit: SNAPSHOTS_KEPT, backup: Vec::new() }
+        CheckpointMeta { step, ..CheckpointMeta::new(change, self.ticker.now().now, SNAPSHOTS_KEPT) }
     }
 
     /// Says that nobody drives the run any more.

@@ -41,5 +41,13 @@ pub(crate) use open::resume;
 pub(crate) use open::run;
 pub(crate) use report::RunReport;
 pub(crate) use resume::Asked;
+#[cfg(any(test, fuzzing))]
+pub(crate) use variables::Scope;
+#[cfg(any(test, fuzzing))]
+pub(crate) use variables::holds;
+#[cfg(any(test, fuzzing))]
+pub(crate) use variables::render;
+#[cfg(any(test, fuzzing))]
+pub(crate) use variables::render_shell;
 
 use crate::dialect::script::spec;

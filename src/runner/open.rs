@@ -43,6 +43,7 @@ use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
+use crate::model::mistakes;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
@@ -172,21 +173,15 @@ fn begin(
         imported_from: None,
     };
     let spec = StartSpec {
-        workflow: workflow.name.clone(),
-        feature: id.clone(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
-        plan: None,
-        definition: None,
+        ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
     home.create(&id)?;
     let lock = place(home.root(), &id, project)?.lock()?;
-    let meta = CheckpointMeta { at: now, change: "start".to_owned(), step: None, history_limit: 0, backup: Vec::new() };
+    let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }
@@ -375,8 +370,7 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
         Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
-            let count = parsed.findings.len();
-            let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+            let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: piton schema script".to_owned();
             Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
         }
@@ -478,17 +472,6 @@ impl variables::Scope for Given<'_> {
 
 /// Begins a session anew, from its first step.
 pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
-    let id = ledger.run().id.as_str().to_owned();
-    let spec = StartSpec {
-        workflow: workflow.name.clone(),
-        feature: id,
-        description: None,
-        phases: None,
-        issues: Vec::new(),
-        branch: None,
-        base_branch: None,
-        plan: None,
-        definition: None,
-    };
+    let spec = StartSpec::new(&workflow.name, ledger.run().id.as_str());
     ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)
 }

@@ -35,6 +35,7 @@ use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::plural;
 
 /// Is what a caller wants of a session.
 #[derive(Clone, Debug, Default)]
@@ -215,7 +216,7 @@ impl Choice<'_> {
         let message = format!(
             "{file} was changed where it says what finished steps do ({}); going on would do {} again",
             names.join(", "),
-            counted(again, "finished step")
+            plural(again, "finished step")
         );
         let hints = [
             format!("undo the change to step {}, then: piton resume {id}", first.id),
@@ -307,7 +308,7 @@ impl Choice<'_> {
             return Ok(all);
         }
         let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
-        let steps = counted(done, "completed step");
+        let steps = plural(done, "completed step");
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
         let id = &self.header.session;
         self.console.tell(&Event::Resuming { id });
@@ -352,15 +353,11 @@ impl Choice<'_> {
 /// Says what cut the run off.
 fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
-    let (kind, reason) = match step.status {
-        Status::Failed => (InterruptionKind::TaskFailure, step.error.clone().unwrap_or_default()),
-        Status::InProgress => (InterruptionKind::AgentInterruption, "the runner ended in the middle of it".to_owned()),
-        Status::Pending
-        | Status::Completed
-        | Status::WaitingApproval
-        | Status::Blocked
-        | Status::Skipped
-        | Status::Cancelled => return None,
+    let kind = InterruptionKind::of(step.status)?;
+    let reason = if step.status == Status::InProgress {
+        "the runner ended in the middle of it".to_owned()
+    } else {
+        step.error.clone().unwrap_or_default()
     };
     Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
 }
@@ -368,8 +365,4 @@ fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
 /// Tells whether an answer agrees. Silence never does.
 pub(super) fn says_yes(answer: Option<String>) -> bool {
     answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

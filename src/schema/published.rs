@@ -64,6 +64,7 @@ published! {
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
     "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." ending::<crate::runner::RunReport>(1);
+    "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
     "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
     "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
     "sessions-clean" "Which sessions were put away, and which stay." answer::<crate::ops::CleanReport>(1);

@@ -13,7 +13,9 @@ use camino::Utf8PathBuf;
 use super::error::StoreError;
 use super::history;
 use super::lock::RunLock;
+use super::own;
 use super::platform;
+use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
@@ -22,15 +24,15 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     let real = lock.root().target(path)?;
     let mut file = open(&real)?;
     let found = file.metadata().map_err(|source| StoreError::io(&real, source))?;
-    if !found.is_file() {
-        return Err(StoreError::UnsafePath { path: real, problem: "it is not a regular file" });
-    }
     if found.len() != before_len {
         return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
     }
     file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|source| {
-        let _ = file.set_len(before_len);
-        StoreError::io(&real, source)
+        let cause = StoreError::io(&real, source);
+        match file.set_len(before_len).and_then(|()| file.sync_data()) {
+            Ok(()) => cause,
+            Err(_) => StoreError::NotTakenBack { cause: Box::new(cause) },
+        }
     })
 }
 
@@ -48,8 +50,7 @@ pub(crate) fn set_tail_aside(
 ) -> Result<Utf8PathBuf, StoreError> {
     let real = lock.root().target(path)?;
     let failed = |source| StoreError::io(&real, source);
-    let mut options = platform::careful();
-    let mut file = options.read(true).write(true).open(&real).map_err(failed)?;
+    let mut file = own::open(&real, Use::Edit, platform::OWN_FILE).map_err(failed)?;
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
     let kept = history::keep_corrupt(lock, path, at, &tail)?;
@@ -58,8 +59,7 @@ pub(crate) fn set_tail_aside(
 }
 
 fn open(real: &Utf8Path) -> Result<File, StoreError> {
-    let mut options = platform::careful();
-    options.append(true).open(real).map_err(|source| match source.kind() {
+    own::open(real, Use::Append, platform::OWN_FILE).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StoreError::Conflict { path: real.to_owned(), what: "was removed" },
         _ => StoreError::io(real, source),
     })

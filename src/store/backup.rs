@@ -17,6 +17,8 @@ use super::path::Root;
 use super::platform;
 use super::read;
 use super::stage;
+use super::straight;
+use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
@@ -118,12 +120,11 @@ fn fill(
     check(partial, &copied)?;
     stage::sync_dirs(folders.iter().rev().map(Utf8PathBuf::as_path))?;
     let real = lock.root().target(&folder)?;
-    let new = missing_above(&real);
     if let Some(parent) = real.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
-    fs::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
-    stage::sync_dirs(new.iter().map(Utf8PathBuf::as_path).chain([lock.own_dir()]))?;
+    straight::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
+    stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]))?;
     Ok(folder)
 }
 
@@ -147,7 +148,7 @@ fn put(
         fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
     let write = || -> io::Result<()> {
-        let mut file = platform::create_new(path.as_std_path(), platform::OWN_FILE)?;
+        let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
         io::Write::write_all(&mut file, bytes)?;
         file.sync_all()
     };
@@ -165,18 +166,6 @@ fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Returns the folders whose entries change when folders down to this one are made.
-fn missing_above(real: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let mut changed = Vec::new();
-    for folder in real.ancestors().skip(1) {
-        changed.push(folder.to_owned());
-        if folder.symlink_metadata().is_ok() {
-            break;
-        }
-    }
-    changed
 }
 
 /// Removes a backup that was cut off while it was made. The caller holds the lock.

@@ -27,6 +27,12 @@ pub(crate) fn now(override_rfc3339: Option<&str>) -> Result<Clock, TimestampErro
     Ok(Clock { now, utc_offset_seconds: offset })
 }
 
+/// Reads the clock again. Time does not run backwards, even where somebody sets the clock.
+pub(crate) fn later(than: Clock) -> Clock {
+    let now = from_system(SystemTime::now()).unwrap_or_else(epoch);
+    Clock { now: now.max(than.now), ..than }
+}
+
 /// Tells the time again and again, for work that lasts. A pretended time goes on from where it was set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticker {

@@ -20,6 +20,7 @@ use super::platform;
 use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
+use super::straight;
 use super::txn;
 use super::txn::Record;
 use super::txn::RecordedFile;
@@ -42,6 +43,13 @@ pub(crate) struct CheckpointMeta {
     /// State files whose old version is also kept as a sibling, with the path of that sibling. List only those whose old bytes
     /// are valid: a good backup is never replaced by a broken state.
     pub(crate) backup: Vec<(RelPath, RelPath)>,
+}
+
+impl CheckpointMeta {
+    /// Names a checkpoint that is about the run as a whole and leaves no sibling behind.
+    pub(crate) fn new(change: &str, at: Timestamp, history_limit: usize) -> Self {
+        Self { at, change: change.to_owned(), step: None, history_limit, backup: Vec::new() }
+    }
 }
 
 /// Is one committed set of edits.
@@ -102,9 +110,12 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_from = lock.root().target(from)?;
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
-        fs::create_dir_all(new_parent).map_err(|source| StoreError::io(new_parent, source))?;
-        fs::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
-        stage::sync_dirs([old_parent, new_parent].into_iter())?;
+        stage::make_durable_folders(new_parent)?;
+        straight::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
+            let is_back = straight::rename(&real_to, &real_from).is_ok();
+            return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
+        }
     }
     Ok(())
 }
@@ -211,14 +222,15 @@ impl Writing<'_> {
         self.pass(Stage::Flushed, hook)?;
         let (keeper, replaced) = self.keep()?;
         self.pass(Stage::Kept, hook)?;
-        if let Err(error) = self.take_effect(&backups, hook) {
+        // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
+        if let Err(error) =
+            self.take_effect(&backups, &new_dirs, hook).and_then(|()| self.make_durable(&new_dirs, hook))
+        {
             return Err(self.undo(error));
         }
-        let parents = self.targets.iter().filter_map(|target| target.real.parent());
-        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))?;
-        self.pass(Stage::Durable, hook)?;
         if self.record.is_some() {
-            txn::drop_record(self.lock.own_dir())?;
+            // One that stays finds everything done, and the next command drops it.
+            let _ = txn::drop_record(self.lock.own_dir());
         }
         self.pass(Stage::Dropped, hook)?;
         keeper.prune(self.meta.history_limit, replaced.is_some());
@@ -241,9 +253,7 @@ impl Writing<'_> {
     fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
         let mut grown = Vec::new();
         for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
-            let missing: Vec<&Utf8Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
-            fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
-            grown.extend(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned));
+            grown.extend(stage::make_folders(parent)?);
         }
         Ok(grown)
     }
@@ -307,22 +317,28 @@ impl Writing<'_> {
         let target = &self.targets[from];
         let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
         let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && fs::hard_link(&target.real, &temporary).is_ok() {
+        let temporary = if like.links == 1 && straight::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
-            stage::write(to, before, target.mode, Some(like))?.path
+            // A good backup is not replaced by one that a power loss empties.
+            stage::write_durably(to, before, target.mode, Some(like))?
         };
-        fs::rename(&temporary, to).map_err(|source| {
-            let _ = fs::remove_file(&temporary);
+        straight::rename(&temporary, to).map_err(|source| {
+            let _ = straight::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
         // Renaming a link over another link to the same file does nothing at all (rename(2)).
-        let _ = fs::remove_file(&temporary);
+        let _ = straight::remove_file(&temporary);
         Ok(())
     }
 
     /// Lets the change happen: the record first, then the files.
-    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], hook: Hook<'_>) -> Result<(), StoreError> {
+    fn take_effect(
+        &mut self,
+        backups: &[(usize, Utf8PathBuf)],
+        new_dirs: &[Utf8PathBuf],
+        hook: Hook<'_>,
+    ) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.own_dir(), record)?;
         }
@@ -331,22 +347,39 @@ impl Writing<'_> {
             self.back_up(*from, to)?;
         }
         self.pass(Stage::BackedUp, hook)?;
-        self.switch(hook)
+        let (put, gone): (Vec<usize>, Vec<usize>) =
+            (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
+        self.switch(&put, hook)?;
+        if !gone.is_empty() {
+            // What is moved lies durably where it belongs before it goes from where it was.
+            self.sync_names(new_dirs)?;
+        }
+        self.switch(&gone, hook)
     }
 
-    /// Puts the new contents in place. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self, hook: Hook<'_>) -> Result<(), StoreError> {
-        for at in 0..self.targets.len() {
-            let target = &mut self.targets[at];
+    /// Lets some of the files change. A failure leaves the place in the list where it happened to `undo`.
+    fn switch(&mut self, places: &[usize], hook: Hook<'_>) -> Result<(), StoreError> {
+        for at in places {
+            let target = &mut self.targets[*at];
             match &target.staged {
-                Some(staged) => fs::rename(&staged.path, &target.real),
-                None => fs::remove_file(&target.real),
+                Some(staged) => straight::rename(&staged.path, &target.real),
+                None => straight::remove_file(&target.real),
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
-            self.pass(Stage::Renamed(at), hook)?;
+            self.pass(Stage::Renamed(*at), hook)?;
         }
         Ok(())
+    }
+
+    fn make_durable(&mut self, new_dirs: &[Utf8PathBuf], hook: Hook<'_>) -> Result<(), StoreError> {
+        self.sync_names(new_dirs)?;
+        self.pass(Stage::Durable, hook)
+    }
+
+    fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+        let parents = self.targets.iter().filter_map(|target| target.real.parent());
+        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
     }
 
     /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
@@ -355,22 +388,31 @@ impl Writing<'_> {
         if !self.is_armed {
             return error;
         }
+        match self.take_back() {
+            Ok(()) => error,
+            Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
+        }
+    }
+
+    fn take_back(&self) -> Result<(), StoreError> {
         for target in &self.targets {
-            let restored = match target.before {
-                Some(before) if !is_at(&target.real, before) => txn::put(&target.real, before, target.mode),
-                None if target.staged.is_none() => {
-                    fs::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))
+            match target.before {
+                Some(before) if !is_at(&target.real, before) => {
+                    txn::put_like(&target.real, before, target.mode, target.like)?;
                 }
-                Some(_) | None => Ok(()),
-            };
-            if restored.is_err() {
-                return error;
+                None if target.staged.is_none() => {
+                    straight::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                }
+                Some(_) | None => {}
             }
         }
+        // What failed may be this very flush; the names are back all the same.
+        let _ = stage::sync_dirs(self.targets.iter().filter_map(|target| target.real.parent()));
         if self.record.is_some() {
-            let _ = txn::drop_record(self.lock.own_dir());
+            txn::drop_record(self.lock.own_dir())?;
+            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.own_dir()).as_path()));
         }
-        error
+        Ok(())
     }
 }
 
@@ -382,7 +424,7 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
-                let _ = fs::remove_file(&staged.path);
+                let _ = straight::remove_file(&staged.path);
             }
         }
     }

@@ -30,7 +30,8 @@ pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Res
     if overrides.is_empty() { Ok(config) } else { overridden(&config, overrides) }
 }
 
-fn parse(text: &str) -> Result<Config, StoreError> {
+/// Reads the text of a configuration.
+pub(crate) fn parse(text: &str) -> Result<Config, StoreError> {
     let table = DeTable::parse(text).map_err(|error| invalid(text, error.span(), error.message()))?;
     let known = known_keys(&Config::default());
     check_keys(text, table.get_ref(), "", &known)?;

@@ -16,6 +16,7 @@ use super::project::Project;
 use super::repository;
 use super::sessions::SessionHome;
 use super::stage;
+use super::txn;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
@@ -25,12 +26,14 @@ const ENTRY_LIMIT: usize = 200_000;
 const QUICK_DEPTH_LIMIT: usize = 7;
 const QUICK_ENTRY_LIMIT: usize = 20_000;
 const CLOSED_LIMIT: usize = 100;
+/// Is the folder of Piton's own data.
+const OWN: &str = ".piton";
 const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Holds no state of anybody, and often very many files.
 const PRUNED: [&str; 21] = [
     ".git",
-    ".piton",
+    OWN,
     "node_modules",
     "bower_components",
     "target",
@@ -177,6 +180,7 @@ fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> 
         }
     }
     listing.closed.sort_unstable();
+    listing.pending.sort_unstable();
     listing
 }
 
@@ -185,6 +189,7 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
     let Ground { root, scope, .. } = ground;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
+    let mut pending: Vec<RelPath> = Vec::new();
     // For each folder on the way down: how many entries there were before its content.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
@@ -210,6 +215,9 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
             entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
+        if is_dir && name == Some(OWN) {
+            pending.extend(unfinished(found.path()).iter().filter_map(|own| relative(own.as_std_path(), root)));
+        }
         let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
             if is_dir {
@@ -231,7 +239,18 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
             }
         }
     }
-    Some(Listing { entries, closed, ..Listing::default() })
+    Some(Listing { entries, closed, pending, ..Listing::default() })
+}
+
+/// Returns those of Piton's own folders, this one or directly in it, in which a change has not come to its end: the state of its run
+/// may not be there yet, or not any more.
+fn unfinished(own: &Path) -> Vec<Utf8PathBuf> {
+    let Some(own) = Utf8Path::from_path(own) else { return Vec::new() };
+    let Ok(entries) = own.read_dir_utf8() else { return Vec::new() };
+    let folders = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders =
+        folders.map(|entry| if entry.file_name() == txn::FOLDER { own.to_owned() } else { entry.into_path() });
+    folders.filter(|folder| txn::is_pending(folder)).collect()
 }
 
 fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {

@@ -24,10 +24,13 @@ pub(crate) enum StoreError {
     Unreadable { path: Utf8PathBuf, problem: ReadProblem },
     #[error("{path}: permission denied")]
     Permission { path: Utf8PathBuf, cause: io::Error },
-    #[error("{path}: no space is left on the device; the old state is intact")]
+    #[error("{path}: no space is left on the device")]
     NoSpace { path: Utf8PathBuf, cause: io::Error },
     #[error("{path}: the file system is read-only")]
     ReadOnly { path: Utf8PathBuf, cause: io::Error },
+    /// The system refused in the middle of a change, and then to take the first half of it back.
+    #[error("{cause}; what was written before that could not be taken back")]
+    NotTakenBack { cause: Box<StoreError> },
     /// The path leaves its root, or leads to where nothing is ever written.
     #[error("{path} is refused: {problem}")]
     UnsafePath { path: Utf8PathBuf, problem: &'static str },

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
-use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read as _;
@@ -24,6 +23,7 @@ use camino::Utf8Path;
 pub(crate) use super::repository::branch_exists;
 pub(crate) use super::repository::head;
 
+use super::drivers;
 use super::error::StoreError;
 use super::platform;
 use super::stage;
@@ -36,6 +36,7 @@ use crate::model::Timestamp;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const OUTPUT_LIMIT: u64 = 64 << 20;
 const OBJECT_LIMIT: u64 = 4 << 20;
+const EXCLUDE_LIMIT: u64 = 16 << 20;
 const WALK_LIMIT: usize = 100_000;
 /// How far the clocks of those who commit may be apart, in seconds.
 const CLOCK_SLOP: i64 = 7 * 86_400;
@@ -53,13 +54,20 @@ pub(super) const REMOVED: [&str; 9] = [
     "GIT_TRACE",
 ];
 
-/// What the settings of a repository may not make of a question: each of them names a program.
-const SETTINGS: [&str; 4] =
-    ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never", "log.showSignature=false"];
+/// What a repository may set that would make one of the questions below start a program, or ask another repository instead.
+/// Drivers have names of the repository's choice: see [`super::drivers`].
+const SETTINGS: [&str; 5] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    // A folder of the project that is laid out like a repository is none (git-config(1), safe.bareRepository).
+    "safe.bareRepository=explicit",
+];
 
-fn command(worktree: &Utf8Path) -> Command {
+pub(super) fn command(worktree: &Utf8Path) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(worktree);
+    command.arg("-C").arg(worktree).arg("--no-pager");
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
@@ -70,6 +78,8 @@ fn command(worktree: &Utf8Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
+        // Outranks every `protocol.*.allow` of a repository, in a git that knows no better way to fetch nothing.
+        .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
@@ -79,7 +89,7 @@ fn command(worktree: &Utf8Path) -> Command {
 }
 
 /// Lets a child be asked on a thread of its own and ends it when it takes too long.
-fn ask<T: Send + 'static>(
+pub(super) fn ask<T: Send + 'static>(
     mut child: Child,
     question: impl FnOnce(Option<ChildStdin>, ChildStdout) -> T + Send + 'static,
 ) -> Option<(T, bool)> {
@@ -143,6 +153,10 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
 pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
     command.args(arguments);
+    read(&mut command)
+}
+
+fn read(command: &mut Command) -> Option<Vec<u8>> {
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
@@ -167,14 +181,27 @@ pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<
     Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
 }
 
-/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree.
+/// Is the question for [`changed`].
+pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
+
+/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree. `None` where git
+/// says nothing, or could not be asked without starting what the repository names.
+///
+/// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
+/// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
 pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
-    let asked = ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
-    let bytes = answer(worktree, &asked)?;
-    Some(changed(&bytes))
+    let drivers = drivers::disarm(worktree)?;
+    let mut command = command(worktree);
+    command.args(drivers).arg("status").args(STATUS);
+    read(&mut command).map(|bytes| changed(&bytes))
 }
 
-fn changed(porcelain: &[u8]) -> Vec<String> {
+/// Counts the same.
+pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+    changes(worktree).map(|changes| changes.len())
+}
+
+pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(porcelain);
     let mut fields = text.split('\0').filter(|field| !field.is_empty());
     let mut changes = Vec::new();
@@ -186,11 +213,6 @@ fn changed(porcelain: &[u8]) -> Vec<String> {
         changes.extend(field.get(3..).map(str::to_owned));
     }
     changes
-}
-
-/// Counts the files with uncommitted changes, those git does not know included.
-pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
-    changes(worktree).map(|changes| changes.len())
 }
 
 /// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.
@@ -347,12 +369,10 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
 ///
 /// When the file cannot be written.
 pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool, StoreError> {
+    let common_dir = common_dir.canonicalize_utf8().map_err(|source| StoreError::io(common_dir, source))?;
     let path = common_dir.join("info/exclude");
-    let old = match fs::read(&path) {
-        Ok(old) => old,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(source) => return Err(StoreError::io(&path, source)),
-    };
+    let old = platform::read_own(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
+    let old = old.unwrap_or_default();
     let has = |line: &str| old.split(|byte| *byte == b'\n').any(|there| there.trim_ascii_end() == line.as_bytes());
     let missing: Vec<&str> = lines.iter().copied().filter(|line| !has(line)).collect();
     if missing.is_empty() {
@@ -366,6 +386,7 @@ pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool
         new.extend_from_slice(line.as_bytes());
         new.push(b'\n');
     }
+    stage::remove_orphans(&path);
     txn::put(&path, &new, platform::FOREIGN_FILE)?;
     stage::sync_dirs(path.parent().into_iter())?;
     Ok(true)

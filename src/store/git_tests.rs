@@ -1,5 +1,4 @@
 use std::fs;
-use std::process::Command;
 
 use super::changed;
 use super::commits;
@@ -9,41 +8,27 @@ use super::names;
 use crate::model::CommitFact;
 use crate::store::testing::Scratch;
 
-fn git(scratch: &Scratch, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(&scratch.root)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .env("HOME", &scratch.root)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
-        .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
+const AT: &str = "2026-01-01T00:00:00Z";
 
 fn commit(scratch: &Scratch, message: &str) -> String {
-    git(scratch, &["commit", "--quiet", "--allow-empty", "-m", message]);
-    git(scratch, &["rev-parse", "HEAD"])
+    scratch.git(AT, &["commit", "--quiet", "--allow-empty", "-m", message]);
+    scratch.git(AT, &["rev-parse", "HEAD"])
 }
 
 #[test]
 fn commits_are_told_apart_with_one_process() {
     let scratch = Scratch::new();
-    git(&scratch, &["init", "--quiet"]);
+    scratch.git(AT, &["init", "--quiet"]);
     let first = commit(&scratch, "first");
-    git(&scratch, &["checkout", "--quiet", "-b", "side"]);
+    scratch.git(AT, &["checkout", "--quiet", "-b", "side"]);
     let side = commit(&scratch, "side");
-    git(&scratch, &["checkout", "--quiet", "main"]);
+    scratch.git(AT, &["checkout", "--quiet", "main"]);
     let second = commit(&scratch, "second");
-    git(&scratch, &["checkout", "--quiet", "-b", "merged"]);
+    scratch.git(AT, &["checkout", "--quiet", "-b", "merged"]);
     let merged = commit(&scratch, "merged");
-    git(&scratch, &["checkout", "--quiet", "main"]);
-    git(&scratch, &["merge", "--quiet", "--no-ff", "-m", "merge", "merged"]);
-    let tree = git(&scratch, &["rev-parse", "HEAD^{tree}"]);
+    scratch.git(AT, &["checkout", "--quiet", "main"]);
+    scratch.git(AT, &["merge", "--quiet", "--no-ff", "-m", "merge", "merged"]);
+    let tree = scratch.git(AT, &["rev-parse", "HEAD^{tree}"]);
     let short = first[..8].to_owned();
     let unknown = "deadbeef".repeat(5);
     for (sha, expected) in [
@@ -77,14 +62,14 @@ fn outside_of_git_there_is_nothing_to_say() {
 #[test]
 fn changed_and_unknown_files_are_counted() {
     let scratch = Scratch::new();
-    git(&scratch, &["init", "--quiet"]);
+    scratch.git(AT, &["init", "--quiet"]);
     scratch.write("a", "1");
     scratch.write("b", "some text that is long enough to be found again");
-    git(&scratch, &["add", "."]);
+    scratch.git(AT, &["add", "."]);
     commit(&scratch, "first");
     assert_eq!(dirty(&scratch.root), Some(0));
     scratch.write("a", "2");
-    git(&scratch, &["mv", "b", "c"]);
+    scratch.git(AT, &["mv", "b", "c"]);
     scratch.write("new/x", "");
     scratch.write("new/y", "");
     assert_eq!(dirty(&scratch.root), Some(3));

@@ -18,6 +18,9 @@ use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
+use super::stage;
+use super::straight;
+use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -129,17 +132,20 @@ pub(crate) fn keep_corrupt(
     at: Timestamp,
     bytes: &[u8],
 ) -> Result<Utf8PathBuf, StoreError> {
-    let folder = lock::folder(&lock.folder(FOLDER)?, CORRUPT)?;
+    let parent = lock.folder(FOLDER)?;
+    let folder = lock::folder(&parent, CORRUPT)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
     match write_new(&file, bytes) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(&file, source)),
         Ok(()) | Err(_) => {}
     }
+    // The only copy of what is replaced next: its name has to be as durable as its content.
+    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.own_dir()].into_iter().chain(lock.own_dir().parent()))?;
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
-        let _ = fs::remove_file(folder.join(oldest));
+        let _ = straight::remove_file(folder.join(oldest));
     }
     Ok(file)
 }
@@ -198,13 +204,13 @@ impl Keeper {
         if let Some(stale) = stale {
             is_linked_already = true;
             for one in stale.remove() {
-                let _ = fs::remove_file(self.folder.join(one.name));
+                let _ = straight::remove_file(self.folder.join(one.name));
             }
         }
         for one in replaced {
             let name = self.name(label, replaced.len(), one)?;
             let file = self.folder.join(name);
-            let linked = (one.may_link || is_linked_already) && fs::hard_link(one.real, &file).is_ok();
+            let linked = (one.may_link || is_linked_already) && straight::hard_link(one.real, &file).is_ok();
             if !linked {
                 write_new(&file, one.bytes).map_err(|source| StoreError::io(&file, source))?;
             }
@@ -218,7 +224,7 @@ impl Keeper {
         while self.kept.len() > keep {
             let Some((_, oldest)) = self.kept.pop_first() else { return };
             for one in oldest {
-                let _ = fs::remove_file(self.folder.join(one.name));
+                let _ = straight::remove_file(self.folder.join(one.name));
             }
         }
     }
@@ -236,7 +242,7 @@ impl Keeper {
         if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
-            let _ = fs::remove_file(&file);
+            let _ = straight::remove_file(&file);
             write_new(&file, one.path.as_str().as_bytes()).map_err(|source| StoreError::io(&file, source))?;
         }
         Ok(format!("{head}{BY_DIGEST}{digest}"))
@@ -247,9 +253,11 @@ fn id(sequence: u64) -> String {
     format!("{sequence:06}")
 }
 
+/// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    platform::create_new(path.as_std_path(), platform::OWN_FILE)?.write_all(bytes).inspect_err(|_| {
-        let _ = fs::remove_file(path);
+    let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
+        let _ = straight::remove_file(path);
     })
 }
 

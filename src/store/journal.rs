@@ -1,6 +1,5 @@
 //! Files that only grow: one JSON value in each line. A line torn by a kill is skipped by its readers and closed by the next writer.
 
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read as _;
@@ -14,9 +13,12 @@ use serde::de::DeserializeOwned;
 
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::own;
 use super::path::Root;
 use super::platform;
 use super::stage;
+use super::straight;
+use super::straight::Use;
 use crate::model::RelPath;
 
 const LOG: &str = "log.jsonl";
@@ -55,14 +57,8 @@ pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Resu
 }
 
 fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
-    let mut options = platform::careful();
-    options.read(true).append(true).create(true);
-    let mut file = platform::with_mode(&mut options, platform::FOREIGN_FILE).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let size = metadata.len();
+    let mut file = own::open(path, Use::Log, platform::FOREIGN_FILE)?;
+    let size = file.metadata()?.len();
     let gap = match size {
         0 => "",
         _ if ends_a_line(&mut file, size)? => "\n",
@@ -84,7 +80,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size > 0 && size + bytes.len() as u64 > limit {
-        fs::rename(path, previous(path))?;
+        straight::rename(path, previous(path))?;
         file = open(path)?;
     } else if size > 0 && !ends_a_line(&mut file, size)? {
         bytes.insert(0, b'\n');
@@ -93,10 +89,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
 }
 
 fn open(path: &Utf8Path) -> io::Result<File> {
-    let mut options = platform::careful();
-    options.read(true).append(true).create(true);
-    let file = platform::with_mode(&mut options, platform::OWN_FILE).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    own::open(path, Use::Log, platform::OWN_FILE)
 }
 
 fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {

@@ -2,7 +2,6 @@
 //!
 //! It has one fixed size and is overwritten in place, which costs a checkpoint next to nothing. Torn, it counts for nothing.
 
-use std::fs;
 use std::io;
 use std::io::Write as _;
 
@@ -13,11 +12,14 @@ use serde::Serialize;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::own;
 use super::path::Root;
 use super::platform;
 use super::process;
 use super::process::Caller;
 use super::process::Process;
+use super::straight;
+use super::straight::Use;
 use crate::model::Clock;
 use crate::model::Driver;
 use crate::model::Owner;
@@ -249,7 +251,7 @@ pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(
     match read(lock.own_dir()) {
         Found::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
             let path = lock.own_dir().join(FILE);
-            fs::remove_file(&path).map_err(|source| StoreError::io(&path, source))
+            straight::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
         Found::Lease(_) | Found::Nothing | Found::Torn => Ok(()),
     }
@@ -278,9 +280,7 @@ fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
     bytes.resize(bytes.len().max(SIZE - 1), b' ');
     bytes.push(b'\n');
-    let mut options = platform::careful();
-    options.write(true).create(true).truncate(false);
-    let mut file = platform::with_mode(&mut options, platform::OWN_FILE).open(path)?;
+    let mut file = own::open(path, Use::Overwrite, platform::OWN_FILE)?;
     file.write_all(&bytes)?;
     if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
 }

@@ -18,6 +18,9 @@ use super::backup;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
+use super::stage;
+use super::straight;
+use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
 
@@ -55,6 +58,7 @@ impl RunLock {
             }
         };
         let lock = Self { _file: file, root, own: own.clone(), own_dir };
+        stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
         backup::drop_partial(&lock.own_dir)?;
         Ok(lock)
@@ -80,7 +84,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match platform::create_private_dir(path.as_std_path()) {
+    match straight::create_private_dir(path.as_std_path()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }
@@ -92,33 +96,37 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
 }
 
 fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    let mut options = platform::careful();
-    options.read(true).write(true);
-    match options.open(path) {
+    match straight::open(path.as_std_path(), Use::Edit, platform::OWN_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
     prepare(own_dir)?;
-    options.create(true).truncate(false);
-    platform::with_mode(&mut options, platform::OWN_FILE).open(path).map_err(|source| StoreError::io(path, source))
+    straight::open(path.as_std_path(), Use::Lock, platform::OWN_FILE).map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
 pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
-    match platform::create_private_dir(own_dir.as_std_path()) {
+    match straight::create_private_dir(own_dir.as_std_path()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
         Ok(()) | Err(_) => {}
     }
     // Before the lock file, so that where there is a lock, there is the other.
     let ignore = own_dir.join(".gitignore");
-    match platform::create_new(ignore.as_std_path(), platform::OWN_FILE) {
-        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|source| StoreError::io(&ignore, source)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(source) => Err(StoreError::io(&ignore, source)),
+    hide(&ignore).map_err(|source| StoreError::io(&ignore, source))
+}
+
+/// Writes the file that hides a folder from git. An empty one is what a kill or a full disk left of it.
+fn hide(ignore: &Utf8Path) -> io::Result<()> {
+    if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
+        return Ok(());
     }
+    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::OWN_FILE)?;
+    io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
+        let _ = straight::remove_file(ignore);
+    })
 }
 
 /// Finds out whether a run could be locked now, without making anything that is not there.

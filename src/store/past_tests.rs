@@ -1,5 +1,3 @@
-use std::process::Command;
-
 use super::Saved;
 use super::look;
 use crate::model::Past;
@@ -8,29 +6,13 @@ use crate::model::WantedPast;
 use crate::store::testing::Scratch;
 use crate::store::testing::rel;
 
-fn git(scratch: &Scratch, at: &str, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(&scratch.root)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .env("HOME", &scratch.root)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_COMMITTER_DATE", at)
-        .env("GIT_AUTHOR_DATE", at)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 fn commit(scratch: &Scratch, at: &str, files: &[(&str, &str)]) -> String {
     for (path, text) in files {
         scratch.write(path, text);
     }
-    git(scratch, at, &["add", "--all", "--force"]);
-    git(scratch, at, &["commit", "--quiet", "--allow-empty", "-m", at]);
-    git(scratch, at, &["rev-parse", "HEAD"])
+    scratch.git(at, &["add", "--all", "--force"]);
+    scratch.git(at, &["commit", "--quiet", "--allow-empty", "-m", at]);
+    scratch.git(at, &["rev-parse", "HEAD"])
 }
 
 fn past(scratch: &Scratch, since: &str, state: Option<&str>) -> Option<Past> {
@@ -42,7 +24,7 @@ fn past(scratch: &Scratch, since: &str, state: Option<&str>) -> Option<Past> {
 #[test]
 fn a_state_that_is_committed_is_compared_with_the_commit_that_made_it_so() {
     let scratch = Scratch::new();
-    git(&scratch, "2026-01-01T00:00:00Z", &["init", "--quiet"]);
+    scratch.git("2026-01-01T00:00:00Z", &["init", "--quiet"]);
     commit(&scratch, "2026-01-01T10:00:00Z", &[("state.yaml", "one"), ("a file.md", "1")]);
     let saved = commit(&scratch, "2026-01-01T12:00:00Z", &[("state.yaml", "two"), ("a file.md", "2")]);
     commit(&scratch, "2026-01-01T13:00:00Z", &[("a file.md", "3"), ("new.md", "n")]);
@@ -57,7 +39,7 @@ fn a_state_that_is_committed_is_compared_with_the_commit_that_made_it_so() {
 #[test]
 fn a_state_that_git_does_not_have_is_compared_with_the_last_commit_before_its_stamp() {
     let scratch = Scratch::new();
-    git(&scratch, "2026-01-01T00:00:00Z", &["init", "--quiet"]);
+    scratch.git("2026-01-01T00:00:00Z", &["init", "--quiet"]);
     let first = commit(&scratch, "2026-01-01T10:00:00Z", &[("a file.md", "1")]);
     let second = commit(&scratch, "2026-01-01T12:00:00Z", &[("a file.md", "2")]);
     for (since, expected, changed) in [
@@ -76,7 +58,7 @@ fn a_state_that_git_does_not_have_is_compared_with_the_last_commit_before_its_st
 #[test]
 fn a_project_below_the_top_of_its_repository_finds_its_files() {
     let scratch = Scratch::new();
-    git(&scratch, "2026-01-01T00:00:00Z", &["init", "--quiet"]);
+    scratch.git("2026-01-01T00:00:00Z", &["init", "--quiet"]);
     commit(&scratch, "2026-01-01T10:00:00Z", &[("sub/a file.md", "below"), ("a file.md", "top")]);
     let wanted =
         WantedPast { since: Timestamp::parse("2026-01-02T00:00:00Z", 0).unwrap(), files: vec![rel("a file.md")] };

@@ -125,9 +125,20 @@ impl Root {
 
     /// Opens a regular file below the root. Never hangs and never leaves the root, not even when links change meanwhile.
     pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
-        let file = match self.open_beneath(path) {
-            Some(opened) => opened.map_err(|error| problem_of(&error))?,
-            None => {
+        let file = match self.open_beneath(path.as_str(), false) {
+            Way::Open(file) => file,
+            Way::Shut(error) => return Err(problem_of(&error)),
+            Way::Crossed => {
+                // Why, and where an absolute link leads to that stays below the root; that place is opened through no link at all.
+                let real = self.locate(path)?;
+                let below = real.strip_prefix(&self.path).map_err(|_| ReadProblem::LinkLeavesRoot)?;
+                match self.open_beneath(below.as_str(), true) {
+                    Way::Open(file) => file,
+                    Way::Shut(error) => return Err(problem_of(&error)),
+                    Way::Crossed | Way::Unknown => return Err(ReadProblem::LinkLeavesRoot),
+                }
+            }
+            Way::Unknown => {
                 let real = self.locate(path)?;
                 let mut options = platform::careful();
                 options.read(true).open(&real).map_err(|error| problem_of(&error))?
@@ -143,26 +154,41 @@ impl Root {
         }
     }
 
-    /// Lets the kernel check the way, in one call; `None` where it cannot or where only `locate` can tell why it refuses.
+    /// Lets the kernel check the way, in one call.
     #[cfg(target_os = "linux")]
-    fn open_beneath(&self, path: &RelPath) -> Option<io::Result<File>> {
+    fn open_beneath(&self, path: &str, is_straight: bool) -> Way {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
         use rustix::io::Errno;
         let flags = OFlags::RDONLY | (platform::careful_flags() - OFlags::NOFOLLOW);
-        let handle = self.handle.as_ref()?;
-        match rustix::fs::openat2(handle, path.as_str(), flags, Mode::empty(), ResolveFlags::BENEATH) {
-            Ok(file) => Some(Ok(File::from(file))),
-            Err(errno @ (Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::ISDIR)) => Some(Err(errno.into())),
-            Err(_) => None,
+        let straight = if is_straight { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
+        let Some(handle) = self.handle.as_ref() else { return Way::Unknown };
+        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | straight) {
+            Ok(file) => Way::Open(File::from(file)),
+            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Way::Crossed,
+            // An older kernel, or one that is told to refuse what it does not know.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Way::Unknown,
+            Err(errno) => Way::Shut(errno.into()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, _path: &RelPath) -> Option<io::Result<File>> {
-        None
+    fn open_beneath(&self, _path: &str, _is_straight: bool) -> Way {
+        Way::Unknown
     }
+}
+
+/// Is what the kernel says of a way below a root.
+enum Way {
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
+    Open(File),
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
+    Shut(io::Error),
+    /// It goes through a link that is absolute, or that leaves the root.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
+    Crossed,
+    Unknown,
 }
 
 /// Says in the words of the model why a file could not be opened or read.

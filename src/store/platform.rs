@@ -34,13 +34,6 @@ pub(super) fn careful_flags() -> rustix::fs::OFlags {
     OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
 
-/// Opens a file that must not be there yet.
-pub(super) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
-    let mut options = careful();
-    options.write(true).create_new(true);
-    with_mode(&mut options, mode).open(path)
-}
-
 #[cfg(unix)]
 pub(super) fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
     options.mode(mode)
@@ -79,9 +72,15 @@ pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable, on file systems that can do that to a folder (fsync(2): `EINVAL` on others).
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(path)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Is what a replacement keeps of the file it replaces.
@@ -95,7 +94,8 @@ pub(super) struct Attributes {
 #[cfg(unix)]
 pub(super) fn attributes(metadata: &Metadata) -> Attributes {
     Attributes {
-        mode: Some(metadata.mode() & 0o7777),
+        // Bits that lend somebody's rights were given to the old content, and by its owner.
+        mode: Some(metadata.mode() & 0o777),
         owner: Some((metadata.uid(), metadata.gid())),
         links: metadata.nlink(),
     }
@@ -124,6 +124,59 @@ pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
     Ok(())
+}
+
+/// Returns whose a file or folder is.
+#[cfg(unix)]
+pub(super) fn owner(metadata: &Metadata) -> u32 {
+    metadata.uid()
+}
+
+#[cfg(not(unix))]
+pub(super) fn owner(_metadata: &Metadata) -> u32 {
+    0
+}
+
+/// Returns where an open file lies if that is not the folder of its path: a link has taken the place of one of the folders above it.
+/// `None` where the system does not tell.
+#[cfg(target_os = "linux")]
+pub(super) fn strayed(file: &File, path: &Path) -> Option<std::path::PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
+    (place.parent() != path.parent()).then_some(place)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn strayed(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
+    None
+}
+
+/// Tells whether a folder on the way to this one, or it itself, is a link. `false` where the system does not tell.
+#[cfg(target_os = "linux")]
+pub(super) fn has_link(folder: &Path) -> bool {
+    use rustix::fs::CWD;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::ResolveFlags;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    matches!(opened, Err(rustix::io::Errno::LOOP))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_link(_folder: &Path) -> bool {
+    false
+}
+
+/// Tells whether a file has more names than one.
+#[cfg(unix)]
+pub(super) fn has_other_names(metadata: &Metadata) -> bool {
+    metadata.nlink() > 1
+}
+
+#[cfg(not(unix))]
+pub(super) fn has_other_names(_metadata: &Metadata) -> bool {
+    false
 }
 
 /// Tells whether a file or folder belongs to the user of this process.

@@ -64,6 +64,12 @@ fn common_dir(git_dir: &Utf8Path) -> Utf8PathBuf {
     pointer(&git_dir.join("commondir"), "", git_dir).filter(|dir| dir.is_dir()).unwrap_or_else(|| git_dir.to_owned())
 }
 
+/// Lists the files that may configure the repository of a folder, for every folder above it that git could take for its top.
+pub(super) fn config_files(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let git_dirs = folder.ancestors().filter_map(git_dir);
+    git_dirs.flat_map(|git_dir| [common_dir(&git_dir).join("config"), git_dir.join("config.worktree")]).collect()
+}
+
 /// Reads a file that holds one path, relative to `base`.
 fn pointer(file: &Utf8Path, label: &str, base: &Utf8Path) -> Option<Utf8PathBuf> {
     let text = read_text(file, POINTER_LIMIT)?;

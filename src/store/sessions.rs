@@ -18,6 +18,7 @@ use super::error::StoreError;
 use super::path::Root;
 use super::platform;
 use super::project::Project;
+use super::stage;
 use crate::model::Config;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -148,14 +149,14 @@ fn without_links(path: &Utf8Path) -> Utf8PathBuf {
     below.unwrap_or_else(|| path.to_owned())
 }
 
-/// Makes a folder and those above it that are missing; nobody but the owner may enter the new ones.
+/// Makes a folder and those above it that are missing, durably; nobody but the owner may enter the new ones.
 ///
 /// # Errors
 ///
 /// When it cannot be made.
 pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for folder in missing.into_iter().rev() {
+    for folder in missing.iter().rev() {
         match platform::create_private_dir(folder.as_std_path()) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::io(folder, error));
@@ -163,7 +164,7 @@ pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
             Ok(()) | Err(_) => {}
         }
     }
-    Ok(())
+    stage::sync_dirs(missing.iter().filter_map(|folder| folder.parent()))
 }
 
 /// Puts a name that people recognise before a digest of the whole path, since two repositories may have one name.

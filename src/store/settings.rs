@@ -37,7 +37,7 @@ pub(crate) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, StoreError> {
 /// When it changed meanwhile, or cannot be written. Then it is as it was.
 pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), StoreError> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
     if read(path)?.as_deref() != before {
         let changed = io::Error::new(io::ErrorKind::WouldBlock, "it changed meanwhile; nothing was written");
@@ -46,12 +46,10 @@ pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> R
     // Who keeps settings behind a link keeps the link.
     let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let like = fs::metadata(&target).ok().map(|metadata| platform::attributes(&metadata));
-    let staged = stage::write(&target, after, platform::FOREIGN_FILE, like)?;
-    let renamed = stage::sync_files(&[&staged])
-        .and_then(|()| fs::rename(&staged.path, &target).map_err(|source| StoreError::io(&target, source)));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&staged.path);
-    }
-    renamed?;
+    let staged = stage::write_durably(&target, after, platform::FOREIGN_FILE, like)?;
+    fs::rename(&staged, &target).map_err(|source| {
+        let _ = fs::remove_file(&staged);
+        StoreError::io(&target, source)
+    })?;
     stage::sync_dirs(target.parent().into_iter())
 }

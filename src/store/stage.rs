@@ -14,6 +14,9 @@ use camino::Utf8PathBuf;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
+use super::process;
+use super::straight;
+use super::straight::Use;
 
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
@@ -60,13 +63,30 @@ pub(super) fn write(
     let path = temporary_name(target);
     let created = if like.is_some() { platform::OWN_FILE } else { mode };
     let mut file =
-        platform::create_new(path.as_std_path(), created).map_err(|source| StoreError::io(target, source))?;
+        straight::open(path.as_std_path(), Use::Create, created).map_err(|source| StoreError::io(target, source))?;
     let written = file.write_all(bytes).and_then(|()| like.map_or(Ok(()), |like| platform::apply(&file, like)));
     match written {
         Ok(()) => Ok(Staged { path, file }),
         Err(source) => {
-            let _ = fs::remove_file(&path);
+            let _ = straight::remove_file(&path);
             Err(StoreError::io(target, source))
+        }
+    }
+}
+
+/// Does the same and returns the path when the content is durable.
+pub(super) fn write_durably(
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Utf8PathBuf, StoreError> {
+    let staged = write(target, bytes, mode, like)?;
+    match sync_files(&[&staged]) {
+        Ok(()) => Ok(staged.path),
+        Err(error) => {
+            let _ = straight::remove_file(&staged.path);
+            Err(error)
         }
     }
 }
@@ -91,11 +111,32 @@ fn lost_thread() -> StoreError {
     StoreError::io("fsync", io::Error::other("a thread ended early"))
 }
 
+/// Makes a folder and those above it that are missing. Returns those that have a new name in them, which is not durable yet.
+pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
+}
+
+/// Does the same and returns when their names are durable: what lies in a folder whose name is lost is lost with it.
+pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> {
+    let grown = make_folders(folder)?;
+    sync_dirs(grown.iter().map(Utf8PathBuf::as_path))
+}
+
 /// Makes names durable, each folder once.
 pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
     let dirs: BTreeSet<&Utf8Path> = dirs.collect();
     dirs.into_iter()
         .try_for_each(|dir| platform::sync_dir(dir.as_std_path()).map_err(|source| StoreError::io(dir, source)))
+}
+
+/// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
+pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
+    let Ok(entries) = fs::read_dir(own_dir) else { return };
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
+        let _ = straight::remove_file(entry.path());
+    }
 }
 
 /// Removes what earlier writes to these targets left when they were cut off. The caller holds the lock, so none of it is in use.
@@ -113,8 +154,22 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
                     && name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = fs::remove_file(entry.path());
+                let _ = straight::remove_file(entry.path());
             }
         }
+    }
+}
+
+/// Does the same to one target that no lock guards: what belongs to a living process stays.
+pub(super) fn remove_orphans(target: &Utf8Path) {
+    let Some(Ok(entries)) = target.parent().map(Utf8Path::read_dir_utf8) else { return };
+    let prefix = prefix(target);
+    let is_orphan = |name: &str| {
+        let token = name.strip_prefix(prefix.as_str()).filter(|rest| is_token(rest));
+        let pid = token.and_then(|token| token.split('.').next()?.parse().ok());
+        pid.is_some_and(process::is_gone)
+    };
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_orphan(entry.file_name())) {
+        let _ = straight::remove_file(entry.path());
     }
 }

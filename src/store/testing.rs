@@ -1,6 +1,7 @@
 //! A scratch folder for the tests of this room.
 
 use std::fs;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,23 @@ impl Scratch {
 
     pub(super) fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    /// Runs git in the folder as it would run at a moment, for a stranger to this machine.
+    pub(super) fn git(&self, at: &str, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .current_dir(&self.root)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
+            .args(arguments)
+            .env("HOME", &self.root)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_COMMITTER_DATE", at)
+            .env("GIT_AUTHOR_DATE", at)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     pub(super) fn lock(&self) -> RunLock {
@@ -91,13 +109,7 @@ pub(super) fn time(text: &str) -> Timestamp {
 }
 
 pub(super) fn meta() -> CheckpointMeta {
-    CheckpointMeta {
-        at: clock().now,
-        change: "begin".to_owned(),
-        step: Some(StepId::new("2:4")),
-        history_limit: 20,
-        backup: Vec::new(),
-    }
+    CheckpointMeta { step: Some(StepId::new("2:4")), ..CheckpointMeta::new("begin", clock().now, 20) }
 }
 
 pub(super) fn create(path: &str, after: &str) -> Edit {
@@ -127,5 +139,6 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     }
 }

@@ -16,12 +16,14 @@ use super::error::StoreError;
 use super::lock;
 use super::path::Root;
 use super::platform;
+use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
+use super::straight;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
-const FOLDER: &str = "txn";
+pub(super) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
 const MAGIC: &str = "piton-transaction/1";
 const SIZE_LIMIT: u64 = 256 << 20;
@@ -114,14 +116,19 @@ pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, Store
 pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
     let folder = own_dir.join(FOLDER);
     let pending = folder.join(PENDING);
-    fs::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
+    straight::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
+}
+
+/// Returns where the records of a run lie.
+pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
+    own_dir.join(FOLDER)
 }
 
 /// Drops the record. Its end need not be durable: see the top of this file.
 pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
     let pending = own_dir.join(FOLDER).join(PENDING);
-    match fs::remove_file(&pending) {
+    match straight::remove_file(&pending) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
         Ok(()) | Err(_) => Ok(()),
     }
@@ -134,16 +141,23 @@ pub(super) fn is_pending(own_dir: &Utf8Path) -> bool {
 
 /// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
 pub(super) fn pending(root: &Root, own_dir: &Utf8Path) -> Option<Record> {
-    let record = read(&own_dir.join(FOLDER).join(PENDING)).ok()??;
+    let record = read(root, &own_dir.join(FOLDER).join(PENDING)).ok()??;
     standings(root, &record).map(|_| record)
 }
 
-/// Returns `Ok(None)` for a missing, torn or foreign record.
-fn read(path: &Utf8Path) -> Result<Option<Record>, StoreError> {
+/// Returns `Ok(None)` for a missing, torn or shipped record; that of another user is an error.
+fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.
-    let is_own = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && platform::is_private(&metadata));
-    if !is_own {
+    if !metadata.is_file() || !platform::is_private(&metadata) {
         return Ok(None);
+    }
+    // Who owns the project could have written its files without a record. Nobody else's word counts here.
+    let is_of_owner = || fs::metadata(root.path()).is_ok_and(|top| platform::owner(&top) == platform::owner(&metadata));
+    if !platform::is_ours(&metadata) && !is_of_owner() {
+        let problem =
+            "it is a change that another user began; they finish it with any call of piton, or it is removed by hand";
+        return Err(StoreError::UnsafePath { path: path.to_owned(), problem });
     }
     let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
     Ok(bytes.as_deref().and_then(Record::decode))
@@ -174,15 +188,15 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
     let Ok(entries) = own_dir.join(FOLDER).read_dir_utf8() else { return Ok(()) };
     let folder = lock::folder(own_dir, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
-        if let Some(record) = read(entry.path())? {
+        if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
         }
-        fs::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
+        straight::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
     }
     if !is_pending(own_dir) {
         return Ok(());
     }
-    if let Some(record) = read(&folder.join(PENDING))? {
+    if let Some(record) = read(root, &folder.join(PENDING))? {
         remove_temporaries(root, &record);
         if let Some(standings) = standings(root, &record) {
             roll_forward(&record, &standings)?;
@@ -206,7 +220,7 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
         reached.push(real.as_path());
         match &file.after {
             Some(bytes) if is_old => put(real, bytes, file.mode)?,
-            None if is_old => fs::remove_file(real).map_err(|source| StoreError::io(real, source))?,
+            None if is_old => straight::remove_file(real).map_err(|source| StoreError::io(real, source))?,
             Some(_) | None => {}
         }
     }
@@ -216,17 +230,19 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
 
 /// Replaces one file by itself, durably but for its name.
 pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    put_like(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
+}
+
+/// Does the same with the attributes that are given.
+pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_durable_folders(parent)?;
     }
-    let like = fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata));
-    let staged = stage::write(real, bytes, mode, like)?;
-    let put = stage::sync_files(&[&staged])
-        .and_then(|()| fs::rename(&staged.path, real).map_err(|source| StoreError::io(real, source)));
-    if put.is_err() {
-        let _ = fs::remove_file(&staged.path);
-    }
-    put
+    let staged = stage::write_durably(real, bytes, mode, like)?;
+    straight::rename(&staged, real).map_err(|source| {
+        let _ = straight::remove_file(&staged);
+        StoreError::io(real, source)
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::process::Stdio;
 use camino::Utf8Path;
 
 use super::git::REMOVED;
+use super::git::STATUS;
+use super::git::changed;
 use super::git::head;
 use super::project::Project;
 use crate::model::clean_line;
@@ -66,6 +68,13 @@ pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> Merged {
             Merged::No(refusal)
         }
     }
+}
+
+/// Counts the files with uncommitted changes, as git does with everything that the repository names: a person asked for the run
+/// that works here.
+pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
+    let listed = git(folder, "status", &STATUS).ok()?;
+    Some(changed(listed.as_bytes()).len())
 }
 
 /// Counts the commits of a branch that another one does not have; `None` where git cannot tell.

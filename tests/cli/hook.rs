@@ -24,13 +24,15 @@ fn input(sandbox: &Sandbox, session: &str, mut fields: Value) -> String {
     fields.to_string()
 }
 
-/// Runs commands as children of a client that is gone when this returns: `find` stands for it.
-fn in_a_client_that_dies(sandbox: &Sandbox, session: &str, now: &str, commands: &[(&[&str], Value)]) {
+/// Starts a session and runs commands as children of its client, which is gone when this returns: `find` stands for it.
+fn in_a_client_that_dies(sandbox: &Sandbox, commands: &[(&[&str], Value)]) {
+    let session = "old";
     let mut script = String::new();
-    for (at, (words, fields)) in commands.iter().enumerate() {
+    let start: (&[&str], Value) = (&["hook", "session-start"], json!({"source": "startup"}));
+    for (at, (words, fields)) in std::iter::once(&start).chain(commands).enumerate() {
         let file = sandbox.top().join(format!("tmp/{at}.json"));
         std::fs::write(&file, input(sandbox, session, fields.clone())).expect("a folder of the sandbox");
-        script.push_str(&format!("'{}' --now {now} {} < '{file}' || exit 1\n", program(), words.join(" ")));
+        script.push_str(&format!("'{}' --now {NOW} {} < '{file}' || exit 1\n", program(), words.join(" ")));
     }
     let output = sandbox
         .tool("find", [sandbox.root().as_str(), "-maxdepth", "0", "-exec", "sh", "-ec", &script, ";"])
@@ -119,15 +121,7 @@ fn whatever_is_unexpected_ends_in_silence() {
 #[test]
 fn a_client_that_was_killed_is_noticed() {
     let sandbox = projects::nine_step();
-    in_a_client_that_dies(
-        &sandbox,
-        "old",
-        NOW,
-        &[
-            (&["hook", "session-start"], json!({"source": "startup"})),
-            (&["-q", "begin", "2:3", "--agent", "backend-developer"], json!({})),
-        ],
-    );
+    in_a_client_that_dies(&sandbox, &[(&["-q", "begin", "2:3", "--agent", "backend-developer"], json!({}))]);
     let (person, agent) = starts(&sandbox, "new", "startup");
     assert!(person.contains("user-auth at Phase 2: retry 2:3 (Implementation), "), "{person}");
     assert!(person.contains("session ended"), "{person}");
@@ -145,10 +139,7 @@ fn an_agent_that_never_came_back_is_named() {
     let sandbox = projects::nine_step();
     in_a_client_that_dies(
         &sandbox,
-        "old",
-        NOW,
         &[
-            (&["hook", "session-start"], json!({"source": "startup"})),
             (&["-q", "begin", "2:3"], json!({})),
             (&["hook", "subagent-start"], json!({"agent_id": "a1", "agent_type": "reader"})),
             (&["hook", "subagent-start"], json!({"agent_id": "a2", "agent_type": "backend-\u{1b}[31mdeveloper"})),

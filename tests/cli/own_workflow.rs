@@ -297,6 +297,16 @@ fn begin_and_finish_leave_foreign_fields_and_spelling_alone() {
 }
 
 #[test]
+fn a_step_that_failed_can_be_left_out() {
+    let sandbox = started("steps: [{id: a}, {id: b, depends_on: [a]}]\n");
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
+    piton(&sandbox, &["finish", "a", "--error", "no"]).expect_code(0);
+    piton(&sandbox, &["skip", "a", "--reason", "not needed"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
+    piton(&sandbox, &["validate"]).expect_code(0);
+}
+
+#[test]
 fn parts_pause_abort_and_complete_are_recorded() {
     let sandbox = started("steps: [{id: a, parts: [x, y]}, {id: g, gate: true}]\n");
     piton(&sandbox, &["begin", "a", "--part", "x"]).expect_code(0);
@@ -321,6 +331,18 @@ fn parts_pause_abort_and_complete_are_recorded() {
     piton(&sandbox, &["abort"]).expect_code(0);
     piton(&sandbox, &["begin", "a"]).expect_code(9);
     piton(&sandbox, &["begin", "a", "--force"]).expect_code(0);
+}
+
+#[test]
+fn a_step_of_the_only_run_is_skipped_or_waits_for_approval() {
+    let sandbox = started("steps: [{id: a}, {id: b}]\n");
+    piton(&sandbox, &["skip", "a", "--reason", "not needed"]).expect_code(0);
+    piton(&sandbox, &["begin", "b"]).expect_code(0);
+    piton(&sandbox, &["finish", "b", "--status", "waiting_approval"]).expect_code(0);
+    let tasks = &sandbox.read_json("memory/state/execution.json")["tasks"];
+    assert_eq!((&tasks[0]["status"], &tasks[1]["status"]), (&"skipped".into(), &"waiting_approval".into()));
+    piton(&sandbox, &["validate"]).expect_code(0);
+    piton(&sandbox, &["approve", "b"]).expect_code(0);
 }
 
 #[test]

@@ -37,7 +37,8 @@ pub(crate) fn add_ccw(sandbox: &Sandbox) {
     Tree::of(&support::repository().join("examples/ccw")).write_to(&sandbox.root());
 }
 
-fn example(name: &str) -> Sandbox {
+/// Puts one of the examples into a project of its own.
+pub(crate) fn example(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     Tree::of(&support::repository().join("examples").join(name)).write_to(&sandbox.root());
     sandbox
@@ -72,7 +73,7 @@ pub(crate) fn document(output: &Output) -> Value {
 }
 
 /// Checks a document against a published schema, which is compiled once.
-fn validate(name: &str, document: &Value) -> Result<(), String> {
+pub(crate) fn validate(name: &str, document: &Value) -> Result<(), String> {
     static COMPILED: OnceLock<Mutex<BTreeMap<String, jsonschema::Validator>>> = OnceLock::new();
     let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !compiled.contains_key(name) {

@@ -3,10 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::projects::example;
 use crate::support::Output;
 use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
 
 const EPIC: &str = ".aios/epic-5-state.yaml";
 const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";
@@ -19,12 +18,6 @@ const EXECUTION: &str = "execution:
   waves:
     - { wave: 1, name: Base, stories: [5.1, 5.2], gate: { agent: qa } }
 ";
-
-fn example(name: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
-    Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
-    sandbox
-}
 
 fn torn_epic() -> Sandbox {
     let sandbox = Sandbox::new();

@@ -4,6 +4,7 @@
 mod output;
 mod program;
 mod sandbox;
+mod strace;
 mod terminal;
 mod tests;
 mod tree;
@@ -15,6 +16,9 @@ pub(crate) use output::Output;
 pub(crate) use program::Program;
 pub(crate) use program::run_tool;
 pub(crate) use sandbox::Sandbox;
+pub(crate) use strace::Call;
+pub(crate) use strace::Strace;
+pub(crate) use strace::say;
 pub(crate) use terminal::END_OF_INPUT;
 pub(crate) use tree::Tree;
 pub(crate) use tree::changed_lines;

@@ -90,6 +90,20 @@ impl<'a> Program<'a> {
         self.env("PATH", &empty)
     }
 
+    /// Runs it under another program of the machine, which gets these arguments before it.
+    pub(super) fn under(mut self, tool: &str, arguments: &[&str]) -> Self {
+        let program = self.program.to_str().expect("a path in UTF-8").to_owned();
+        let now = self.now.take().into_iter().flat_map(|now| ["--now".to_owned(), now]);
+        let words = arguments.iter().map(|word| (*word).to_owned()).chain([program]).chain(now);
+        self.arguments = words.chain(std::mem::take(&mut self.arguments)).collect();
+        self.program = tool.into();
+        self
+    }
+
+    pub(super) fn sandbox(&self) -> &'a Sandbox {
+        self.sandbox
+    }
+
     /// Runs it in this folder: absolute, or relative to the project.
     pub(crate) fn folder(mut self, folder: &Utf8Path) -> Self {
         self.folder = self.sandbox.root().join(folder);
@@ -134,6 +148,30 @@ impl<'a> Program<'a> {
         let reader = std::thread::spawn(terminal.into_reader());
         let mut output = child.wait_with_output().expect("a child of our own");
         output.stderr = reader.join().expect("a reader without assertions");
+        Some(Output::new(self.sandbox, &output))
+    }
+
+    /// Runs it to its end with a person at a terminal who presses Ctrl-C when this is shown.
+    pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
+        let Some(terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        let mut command = self.command();
+        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
+        // It holds the program's end as well.
+        drop(command);
+        let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
+        terminal.watch(|piece| {
+            shown.extend_from_slice(piece);
+            if !is_pressed && String::from_utf8_lossy(&shown).contains(question) {
+                run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -INT {id}")], &[]);
+                is_pressed = true;
+            }
+        });
+        let mut output = child.wait_with_output().expect("a child of our own");
+        output.stderr = shown;
         Some(Output::new(self.sandbox, &output))
     }
 

@@ -13,6 +13,9 @@ use super::NOW;
 use super::Program;
 use super::Tree;
 
+/// The folders that programs in the sandbox write to.
+const WRITABLE: [&str; 3] = ["project", "home", "tmp"];
+
 /// Is a temporary project. Everything in it goes when it is dropped.
 pub(crate) struct Sandbox {
     /// Holds the folder; dropping it removes the folder.
@@ -23,7 +26,19 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// Makes an empty project outside of any git repository.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("piton-test-").tempdir().expect("a temporary folder");
+        Self::in_folder(tempfile::Builder::new().prefix("piton-test-").tempdir())
+    }
+
+    /// Makes one where a flush costs nothing, as far as the machine has such a place; for tests to which only the order of the calls
+    /// of the system matters.
+    pub(crate) fn in_memory() -> Self {
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix("piton-test-");
+        Self::in_folder(builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir()))
+    }
+
+    fn in_folder(folder: std::io::Result<TempDir>) -> Self {
+        let folder = folder.expect("a temporary folder");
         let top = folder.path().canonicalize().expect("it was just made");
         let top = Utf8PathBuf::from_path_buf(top).expect("a temporary folder in UTF-8");
         for name in ["project", "home", "bin", "empty", "tmp"] {
@@ -124,6 +139,20 @@ impl Sandbox {
     /// Takes down every byte of the project as it is now.
     pub(crate) fn tree(&self) -> Tree {
         Tree::of(&self.root())
+    }
+
+    /// Takes down every byte of the project, of the home and of the temporary folder.
+    pub(crate) fn everything(&self) -> Tree {
+        Tree::of(&self.top).only(|path| WRITABLE.iter().any(|folder| path.starts_with(folder)))
+    }
+
+    /// Makes everything what it was when it was taken down, here or in another sandbox.
+    pub(crate) fn put_back(&self, everything: &Tree) -> &Self {
+        for folder in WRITABLE {
+            std::fs::remove_dir_all(self.top.join(folder)).expect("a folder of the sandbox");
+        }
+        everything.write_to(&self.top);
+        self
     }
 
     /// Makes the project a git repository on branch `main` with one commit of what is there.

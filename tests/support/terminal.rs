@@ -38,6 +38,17 @@ impl Terminal {
         self.person.write_all(text.as_bytes()).expect("a terminal of our own");
     }
 
+    /// Hands over what the program shows, piece by piece, until nobody has the other end any more.
+    pub(super) fn watch(self, mut see: impl FnMut(&[u8])) {
+        let Self { mut person, program } = self;
+        drop(program);
+        let mut piece = [0; 4096];
+        // The end of a terminal is an error.
+        while let Ok(read @ 1..) = person.read(&mut piece) {
+            see(&piece[..read]);
+        }
+    }
+
     /// Returns what the program showed, once nobody has the other end any more.
     pub(super) fn into_reader(self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let Self { mut person, program } = self;

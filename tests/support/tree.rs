@@ -56,6 +56,22 @@ impl Tree {
         self
     }
 
+    /// Keeps what `wanted` says of the path.
+    pub(crate) fn only(mut self, wanted: impl Fn(&Utf8Path) -> bool) -> Self {
+        self.entries.retain(|path, _| wanted(path));
+        self
+    }
+
+    /// Leaves out the folders themselves.
+    pub(crate) fn without_folders(mut self) -> Self {
+        self.entries.retain(|_, entry| *entry != Entry::Folder);
+        self
+    }
+
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.entries.keys().map(|path| path.as_str().to_owned()).collect()
+    }
+
     /// Lists what is different in `after`, in the order of the paths: `+ new`, `- gone`, `~ changed`,
     /// `m mode 644 -> 600`. Empty when not a byte moved.
     pub(crate) fn changes(&self, after: &Self) -> Vec<String> {
@@ -93,7 +109,11 @@ impl Tree {
                 Entry::Folder => std::fs::create_dir_all(&path).expect("a folder in the sandbox"),
                 Entry::Special => panic!("{path} cannot be copied"),
                 Entry::Link(target) => std::os::unix::fs::symlink(target, &path).expect("a link in the sandbox"),
-                Entry::File { bytes, .. } => std::fs::write(&path, bytes).expect("a file in the sandbox"),
+                Entry::File { mode, bytes } => {
+                    std::fs::write(&path, bytes).expect("a file in the sandbox");
+                    let mode = std::fs::Permissions::from_mode(*mode);
+                    std::fs::set_permissions(&path, mode).expect("a file of our own");
+                }
             }
         }
     }

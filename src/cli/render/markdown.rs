@@ -17,14 +17,14 @@ use crate::ops::Report;
 pub(in crate::cli) fn markdown(report: &Report) -> String {
     match &report.body {
         Body::Plan(body) if body.plan.patch.is_none() => plan(body),
-        Body::Plan(_) => fenced("diff", report),
-        _ => format!("```text\n{}```\n", super::text(report, false, true).into_plain()),
+        Body::Plan(_) => fenced("diff", super::text(report, false, false)),
+        _ => fenced("text", super::text(report, false, true)),
     }
 }
 
 /// Puts a text with lines of strangers into a block that none of them can end.
-fn fenced(language: &str, report: &Report) -> String {
-    let text = super::text(report, false, false).into_plain();
+fn fenced(language: &str, text: Text) -> String {
+    let text = text.into_plain();
     let text = clean(&text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -78,7 +78,9 @@ struct Standing<'a> {
 
 fn row(number: usize, step: &Step, standing: Standing<'_>) -> String {
     let Standing { next, is_done, is_skipped } = standing;
-    let title = clean_line(&step.title, 120).replace(['[', ']'], "");
+    // What is in brackets is a mark, and a link would lead somewhere.
+    let word = |text: &str| clean_line(text, 120).replace(['[', ']'], "");
+    let title = word(&step.title);
     let mark = match next.map(|next| next.action) {
         _ if is_skipped => "[SKIP] ",
         Some(Action::Retry | Action::Return) if next.is_some_and(|next| next.rule == "3.interrupted") => "[RESUME] ",
@@ -89,8 +91,9 @@ fn row(number: usize, step: &Step, standing: Standing<'_>) -> String {
         Some(Action::Merge | Action::Archive) | None if is_done => "[Completed] ",
         Some(Action::Merge | Action::Archive) | None => "[Pending] ",
     };
-    let agent = step.agent.as_ref().filter(|_| !is_done).map_or_else(String::new, |agent| format!("[Agent: {agent}] "));
+    let agent =
+        step.agent.as_ref().filter(|_| !is_done).map_or_else(String::new, |agent| format!("[Agent: {}] ", word(agent)));
     let flow = if !step.parts.is_empty() && !is_done { "[FLOW_CONTROL] " } else { "" };
     let checked = if is_done || is_skipped { "x" } else { " " };
-    format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", step.id)
+    format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", word(step.id.as_str()))
 }

@@ -34,11 +34,6 @@ pub(super) fn json(report: &Report) -> Result<Document<Value>, &str> {
     })
 }
 
-/// Puts what the text renderings share at the end of a line: an empty text when there is nothing to say.
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
 /// Is a text under construction that knows how much its reader wants.
 pub(super) struct Page {
     pub(super) text: Text,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Page;
-use super::plural;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
@@ -20,6 +19,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::human_age;
+use crate::model::plural;
 use crate::ops::PlanReport;
 
 pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {

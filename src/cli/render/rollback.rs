@@ -1,11 +1,11 @@
 //! A rollback for people: what opens again, what goes in git, what stands in the way, and what was done.
 
 use super::Page;
-use super::plural;
 use crate::cli::output::Tone;
 use crate::model::StepId;
 use crate::model::clean_line;
 use crate::model::human_age;
+use crate::model::plural;
 use crate::ops::GitMethod;
 use crate::ops::RollbackReport;
 

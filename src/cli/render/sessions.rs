@@ -1,10 +1,10 @@
 //! Sessions for people.
 
 use super::Page;
-use super::plural;
 use crate::cli::output::Tone;
 use crate::model::Status;
 use crate::model::human_age;
+use crate::model::plural;
 use crate::ops::CleanReport;
 use crate::ops::ImportReport;
 use crate::ops::SessionDetail;

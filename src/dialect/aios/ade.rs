@@ -101,7 +101,8 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
         let errors = epic.get("errors").items().into_iter();
         let said =
             |error: Field<'_>| error.get("message").text().or_else(|| error.text()).unwrap_or("it failed").to_owned();
-        step.failures = retries.number().unwrap_or(0).max(1);
+        // An attempt may have been cut off, so it counts as a failure only where nothing counts those.
+        step.failures = retries.number().unwrap_or(step.attempts).max(1);
         note_failures(step, errors.map(said).collect());
     }
     let gate = epic.get("gateResult").get("verdict");

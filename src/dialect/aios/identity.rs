@@ -75,14 +75,14 @@ fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
         Kind::Bob => {
             word(node, &["session_state", "progress", "current_story"]).map(|story| story::name_of(story).to_owned())
         }
-        Kind::Guided
-        | Kind::Engine
-        | Kind::Phases
-        | Kind::Record
-        | Kind::Epic
-        | Kind::Pipeline
-        | Kind::StoryCycle
-        | Kind::Spec => None,
+        // Its `context` is free, and names the story in the words of the other states.
+        Kind::Record => ["story", "story_id", "storyId", "current_story", "currentStory"]
+            .iter()
+            .find_map(|key| word(node, &["context", key]))
+            .map(|story| story::name_of(story).to_owned()),
+        Kind::Guided | Kind::Engine | Kind::Phases | Kind::Epic | Kind::Pipeline | Kind::StoryCycle | Kind::Spec => {
+            None
+        }
     }
 }
 

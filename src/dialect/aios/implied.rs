@@ -38,8 +38,13 @@ pub(super) fn candidates(
         let base = places::base_of(path);
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
-    findings.extend(doubles(&stories));
     let mut found = cycles(listing, stories.iter().filter(is_implied));
+    for finding in doubles(&stories) {
+        match found.iter_mut().find(|candidate| finding.file.as_ref() == Some(&candidate.state)) {
+            Some(candidate) => candidate.findings.push(finding),
+            None => findings.push(finding),
+        }
+    }
     let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
     for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
@@ -105,6 +110,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
             rank: None,
             claim: Claim::Implied { priority: *priority },
             may_be_replaced: true,
+            findings: Vec::new(),
         })
     };
     active.iter().filter_map(candidate).collect()
@@ -140,6 +146,7 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
         rank: None,
         claim: Claim::Implied { priority: Kind::Spec.priority() },
         may_be_replaced: true,
+        findings: Vec::new(),
     })
 }
 

@@ -305,7 +305,11 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
         return Vec::new();
     }
     let id = quoted(run.id.as_str());
+    // Where the state contradicts itself about its place, it names no phase to start from.
+    let is_lost =
+        |finding: &Finding| finding.severity == Severity::Blocking && finding.code == FindingCode::StateCorrupt;
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
+    let open = open.filter(|_| !findings.iter().any(is_lost));
     let mut notices = Vec::new();
     if !point::is_implied(run) {
         notices.push(Notice {

@@ -47,6 +47,9 @@ mod surgery;
 mod testing;
 mod write;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use story::check as check_story;
+
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;

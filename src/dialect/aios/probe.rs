@@ -20,6 +20,7 @@ use super::places;
 use super::places::Area;
 use super::places::Place;
 use super::rebuild;
+use super::settings;
 use super::shelf::Located;
 use super::shelf::Shelf;
 use super::subject;
@@ -58,7 +59,13 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     prober.keep_newest();
     let (told, stories) = (prober.told, prober.stories);
     let implied = implied::candidates(listing, &stories, &mut prober.probed.findings);
-    prober.probed.candidates.extend(implied.into_iter().filter(|candidate| !told.contains(&candidate.state)));
+    for candidate in implied {
+        if told.contains(&candidate.state) {
+            prober.probed.findings.extend(candidate.findings);
+        } else {
+            prober.probed.candidates.push(candidate);
+        }
+    }
     subject::read_each_other(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
         let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
@@ -69,6 +76,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
         prober.probed.findings.extend(nothing_saved(listing));
     }
+    prober.probed.findings.extend(settings::doubts(listing));
     prober.probed
 }
 
@@ -320,8 +328,14 @@ impl<'a> Prober<'a> {
                 }
                 let how = if first.stamp > found.stamp { "an older" } else { "another" };
                 let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
-                let finding = Finding::new(FindingCode::StateLeftover, message).at(found.path);
-                self.probed.findings.push(finding.fix("compare the two, and remove the one that is out of date"));
+                let say = |code| {
+                    let finding = Finding::new(code, message).at(found.path);
+                    finding.fix("compare the two, and remove the one that is out of date")
+                };
+                match self.probed.candidates.last_mut().filter(|_| !first.is_over) {
+                    Some(counts) => counts.findings.push(say(FindingCode::StateSuperseded)),
+                    None => self.probed.findings.push(say(FindingCode::StateLeftover)),
+                }
                 continue;
             }
             if !found.is_over {
@@ -365,6 +379,7 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         rank: None,
         // Another state of the same epic may be the newer one.
         may_be_replaced: true,
+        findings: Vec::new(),
         name,
         state: state.clone(),
     }

@@ -4,41 +4,93 @@ use super::epic;
 use super::epic::State;
 use super::execution::word;
 use super::kind;
+use super::kind::Unparsed;
 use super::kind::get;
 use super::places;
 use super::places::Area;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
+use crate::model::Severity;
+use crate::model::clean_line;
+
+/// Is a file of settings that was looked at.
+struct Settings<'a> {
+    path: &'a RelPath,
+    look: &'a [u8],
+    /// The folder of the project it is of, with its slash.
+    base: &'a str,
+    /// It lies where only the framework keeps its settings.
+    is_marked: bool,
+}
+
+impl<'a> Settings<'a> {
+    fn of(entry: &'a ListingEntry) -> Option<Self> {
+        let (path, name) = (&entry.path, entry.path.name());
+        if entry.is_dir || !matches!(name, "config.yaml" | "config.yml") {
+            return None;
+        }
+        let place = places::place(path.as_str());
+        let beside = || path.as_str().strip_suffix(name).unwrap_or_default();
+        let base = place.as_ref().map_or_else(beside, |place| place.base);
+        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: place.is_some() })
+    }
+
+    fn folder(&self, said: &str) -> Option<RelPath> {
+        RelPath::parse(&format!("{}{said}", self.base)).ok()
+    }
+}
 
 /// Names the files.
 pub(super) fn further(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
+    for settings in listing.entries.iter().filter_map(Settings::of) {
+        for folder in story_folders(settings.look).iter().filter_map(|said| settings.folder(said)) {
+            let stories = listing.entries.iter().filter(|other| is_story(other, &folder));
+            found.extend(stories.map(|other| other.path.clone()));
+        }
+    }
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        let Some(look) = entry.look.as_deref() else { continue };
-        let path = entry.path.as_str();
-        let place = places::place(path);
-        if matches!(entry.path.name(), "config.yaml" | "config.yml") {
-            let base =
-                place.map_or_else(|| path.strip_suffix(entry.path.name()).unwrap_or_default(), |place| place.base);
-            for folder in
-                story_folders(look).iter().filter_map(|folder| RelPath::parse(&format!("{base}{folder}")).ok())
-            {
-                found.extend(
-                    listing.entries.iter().filter(|other| is_story(other, &folder)).map(|other| other.path.clone()),
-                );
-            }
-        } else if place.is_some_and(|place| matches!(place.area, Area::Runtime | Area::WorkflowState)) {
-            let base = place.map_or("", |place| place.base);
+        let (Some(look), Some(place)) = (entry.look.as_deref(), places::place(entry.path.as_str())) else { continue };
+        if matches!(place.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
             let node = kind::parse(look).ok();
             let state = node.and_then(|node| State::read(&node, &entry.path));
-            found.extend(state.and_then(|state| epic::plan_path(base, &state)));
+            found.extend(state.and_then(|state| epic::plan_path(place.base, &state)));
         }
     }
     found.retain(|path| !places::is_marked(path.as_str()));
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Says which settings could not be followed, so that stories are looked for in the usual folder only.
+pub(super) fn doubts(listing: &Listing) -> Vec<Finding> {
+    let mut doubts = Vec::new();
+    for settings in listing.entries.iter().filter_map(Settings::of) {
+        let mut say = |code, message: String, fix: &str| {
+            let severity = Severity::Warning;
+            doubts.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
+        };
+        match kind::parse(settings.look) {
+            // Many a program has such a file at the top of a project.
+            Err(Unparsed::Broken(_, problem)) if settings.is_marked => {
+                let message =
+                    format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
+                say(FindingCode::FileUnclassified, message, "correct the file");
+            }
+            Err(Unparsed::Empty | Unparsed::Documents | Unparsed::Broken(..)) | Ok(_) => {}
+        }
+        for said in story_folders(settings.look).iter().filter(|said| settings.folder(said).is_none()) {
+            let said = clean_line(said, 100);
+            let message =
+                format!("the settings keep stories in `{said}`, which lies outside of the project: none is read");
+            say(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
+        }
+    }
+    doubts
 }
 
 fn is_story(entry: &ListingEntry, folder: &RelPath) -> bool {

@@ -137,7 +137,7 @@ impl Facts {
             previous = or_none(self.previous_attempt.as_deref()),
             completed = self.named_completed(),
             strategy = or_none(self.strategy),
-            flow_step = self.flow_step.as_deref().unwrap_or("null"),
+            flow_step = raw::line(self.flow_step.as_deref().unwrap_or("null")),
             summaries = joined(&self.summaries),
             todo = self.todo,
             task = or_none(self.task_file.as_ref().map(RelPath::as_str)),
@@ -153,7 +153,7 @@ impl Facts {
         let parts = step.map(|step| step.parts.as_slice()).unwrap_or_default();
         if !parts.is_empty() {
             let from = self.flow_step.as_deref().or_else(|| first_open(parts).map(|part| part.name.as_str()));
-            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", or_none(from));
+            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", raw::line(&or_none(from)));
             for part in parts {
                 let _ = writeln!(text, "{}", part_line(part));
             }
@@ -232,7 +232,7 @@ fn first_open(parts: &[Part]) -> Option<&Part> {
 }
 
 fn part_line(part: &Part) -> String {
-    let mut line = format!("- Step: {} | Action: {}", part.name, part.title);
+    let mut line = format!("- Step: {} | Action: {}", raw::line(&part.name), raw::line(&part.title));
     if !part.commands.is_empty() {
         let commands: Vec<String> = part.commands.iter().map(|command| raw::line(command)).collect();
         let _ = write!(line, " | Command: {}", commands.join("; "));

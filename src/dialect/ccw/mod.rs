@@ -28,6 +28,9 @@ mod write;
 #[cfg(test)]
 mod testing;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use todo::check as check_checklist;
+
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;

@@ -250,6 +250,7 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         rank,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     }
 }
 

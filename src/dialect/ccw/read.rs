@@ -354,7 +354,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             done: mention.mark == Mark::Done,
             file: Some(book.layout.todo.clone()),
             line: Some(mention.number),
-            at: None,
         });
     }
     let record = task::record_of_success(book.tasks[at].value());
@@ -363,7 +362,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: true,
         file: book.tasks[at].place.path().cloned(),
         line: None,
-        at: None,
     }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
@@ -371,7 +369,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: summary.is_some(),
         file: summary.cloned(),
         line: None,
-        at: summary.and_then(|path| book.files.files.get(path)?.modified),
     });
     witnesses
 }
@@ -383,16 +380,7 @@ fn recorded_interruption(
     history: &History,
 ) -> Option<(Interruption, Option<Timestamp>)> {
     let reason = history.interruption_reason.as_ref()?;
-    let fallback = match status {
-        Status::InProgress => InterruptionKind::AgentInterruption,
-        Status::Failed => InterruptionKind::TaskFailure,
-        Status::Pending
-        | Status::Completed
-        | Status::WaitingApproval
-        | Status::Blocked
-        | Status::Skipped
-        | Status::Cancelled => return None,
-    };
+    let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);
     let at = history.last_attempt.or(history.started_at);
     Some((Interruption { kind, step: Some(task.id.clone()), at, reason: raw::line(reason) }, at))

@@ -265,6 +265,26 @@ pub(super) fn emptied(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes
 }
 
+/// Ticks every box of a checklist: each changes one byte at most, and what is ticked is read as done.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn check(bytes: &[u8]) {
+    let todo = Todo::parse(bytes);
+    let places = |todo: &Todo| todo.lines.iter().map(|line| (line.number, line.at)).collect::<Vec<_>>();
+    for line in &todo.lines {
+        let after = ticked(bytes.to_vec(), line.at);
+        assert_eq!(after.len(), bytes.len());
+        assert!(after.iter().zip(bytes).enumerate().all(|(at, (after, before))| at == line.at || after == before));
+        let read = Todo::parse(&after);
+        assert_eq!(places(&read), places(&todo), "a tick adds or hides a line");
+        assert!(read.lines.iter().any(|other| other.number == line.number && other.mark == Mark::Done));
+    }
+    let ids: Vec<String> = todo.lines.iter().filter_map(Line::own_id).collect();
+    let mut index = Index::default();
+    ids.iter().enumerate().for_each(|(at, id)| index.add(id, at));
+    assert_eq!(todo.mentions(&index, ids.len()).len(), ids.len());
+    todo.strangers(&index);
+}
+
 #[cfg(test)]
 #[path = "todo_tests.rs"]
 mod tests;

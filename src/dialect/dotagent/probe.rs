@@ -77,6 +77,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
         own: layout.own(),
         state: layout.phase,
         reads,

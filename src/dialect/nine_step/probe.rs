@@ -168,6 +168,7 @@ impl Prober<'_> {
             rank: None,
             claim: Claim::Stated,
             may_be_replaced: place == Where::Early,
+            findings: Vec::new(),
         }
     }
 }

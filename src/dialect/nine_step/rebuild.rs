@@ -53,15 +53,9 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Re
         None => rebuilt.not_known("how many phases there are: `total_phases` is left out"),
     }
     let spec = StartSpec {
-        workflow: "nine-step".to_owned(),
-        feature,
-        description: None,
         phases: phases.map(|(_, count)| count),
-        issues: Vec::new(),
         branch: read("branch_name").inspect(|branch| rebuilt.say("branch_name", branch, torn())),
-        base_branch: None,
-        plan: None,
-        definition: None,
+        ..StartSpec::new("nine-step", &feature)
     };
     let mut state = start::state(files, &spec, at);
     let first = steps.values().map(|proof| proof.at).min().unwrap_or(at);

@@ -66,5 +66,6 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     })
 }

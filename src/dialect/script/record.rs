@@ -234,6 +234,24 @@ impl Tail {
     }
 }
 
+/// Chains records, each the text of one without its chain, as if they had been written.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
+    let mut before = Tail::of(header).chain;
+    let mut lines = Vec::new();
+    for record in records.split_inclusive(|byte| *byte == b'\n') {
+        let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
+        match text.filter(|text| text.starts_with("{\"seq\"")) {
+            Some(body) => {
+                before = chained(&before, body);
+                lines.extend(format!("{{\"chain\":\"{before}\",{}\n", &body[1..]).into_bytes());
+            }
+            None => lines.extend(record),
+        }
+    }
+    lines
+}
+
 /// Reads a journal up to the first line that is not sound.
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut journal = Journal { records: Vec::new(), tail: Tail::of(header), rest: Rest::Nothing };

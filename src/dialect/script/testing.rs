@@ -132,16 +132,5 @@ pub(super) fn put(files: &mut FileSet, at: &str, bytes: &[u8]) {
 }
 
 pub(super) fn start_change(name: &str) -> Change {
-    let spec = StartSpec {
-        workflow: name.to_owned(),
-        feature: name.to_owned(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
-        branch: None,
-        base_branch: None,
-        plan: None,
-        definition: None,
-    };
-    Change { at: at(0), kind: ChangeKind::Start(Box::new(spec)) }
+    Change { at: at(0), kind: ChangeKind::Start(Box::new(StartSpec::new(name, name))) }
 }

@@ -79,7 +79,7 @@ fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
     };
     let branch = header.branch.clone().unwrap_or_default();
     let base = header.base_branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-    match store::git::dirty(folder) {
+    match worktree::dirty(folder) {
         Some(0) => {}
         Some(count) => {
             let reason = format!("its worktree has uncommitted changes in {count} files");

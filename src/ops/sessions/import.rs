@@ -26,7 +26,6 @@ use crate::ops::report::Report;
 use crate::ops::world::Opened;
 use crate::ops::world::World;
 use crate::store;
-use crate::store::CheckpointMeta;
 use crate::store::Project;
 use crate::store::RunLock;
 use crate::store::sessions;
@@ -137,15 +136,9 @@ fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
 
 fn start(world: &World, run: &Run, header: &Header) -> Change {
     let spec = StartSpec {
-        workflow: run.workflow.clone(),
-        feature: run.workflow.clone(),
-        description: None,
-        phases: None,
-        issues: Vec::new(),
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
-        plan: None,
-        definition: None,
+        ..StartSpec::new(&run.workflow, &run.workflow)
     };
     Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
 }
@@ -158,13 +151,6 @@ fn write(world: &World, header: &Header, edits: &[Edit]) -> Result<(), OpError> 
     home.create(&header.session)?;
     let own = RelPath::parse(&format!("sessions/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, world.project.lock_timeout)?;
-    let meta = CheckpointMeta {
-        at: world.clock.now,
-        change: "import".to_owned(),
-        step: None,
-        history_limit: world.project.config.limits.history,
-        backup: Vec::new(),
-    };
-    store::commit(&lock, edits, &meta)?;
+    store::commit(&lock, edits, &world.checkpoint("import"))?;
     Ok(())
 }

@@ -11,6 +11,8 @@ use rustix::event::PollFd;
 use rustix::event::PollFlags;
 use rustix::event::Timespec;
 use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Signals;
 use super::Watcher;
@@ -21,7 +23,8 @@ const CHUNK: usize = 64 << 10;
 const ROUNDS: usize = 32;
 
 /// Names a stream of a child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Stream {
     Stdout,
     Stderr,

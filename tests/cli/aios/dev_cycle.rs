@@ -58,6 +58,8 @@ fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
                 let plan = plan.expect_code(9);
                 assert_eq!(plan.at("/data/verdict"), "blocked");
                 assert_eq!(plan.at("/findings/0/code"), "state-corrupt");
+                let text = sandbox.piton(["--format", "text", "plan"]).run().expect_code(9).stdout;
+                assert!(text.contains("piton archive dev-1.1 --yes") && !text.contains("--from"), "{text}");
             }
         }
     }

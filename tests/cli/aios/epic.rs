@@ -269,7 +269,9 @@ fn of_two_states_of_one_epic_the_newer_one_counts() {
     let plan = sandbox.piton(["plan"]).run().expect_code(0);
     assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
     let list = sandbox.piton(["list"]).run().expect_code(0);
-    assert!(list.findings().iter().any(|code| code.contains("state-leftover")), "{:?}", list.findings());
+    for output in [plan, list] {
+        assert!(output.findings().iter().any(|code| code.contains("state-superseded")), "{:?}", output.findings());
+    }
 }
 
 #[test]

@@ -237,6 +237,84 @@ fn two_files_of_one_story_are_told() {
     story(&sandbox, "docs/stories/active/4.2.login.story.md", "4.2", "Done", "- [x] a\n");
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert!(list.stdout.contains("story 4.2 is in docs/stories/active/4.2.login.story.md too"), "{list}");
+    let plan = sandbox.piton(["plan", "sdc-4.2"]).run().expect_code(9);
+    assert!(plan.stdout.contains("story 4.2 is in docs/stories/active/4.2.login.story.md too"), "{plan}");
+}
+
+#[test]
+fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on() {
+    let bob = "session_state:\n  version: '1.2'\n  last_updated: '2026-01-31T11:45:00Z'\n  epic: { id: 12, total_stories: 0 }\n  \
+               progress: { stories_done: [], stories_pending: [] }\n  workflow: { phase_results: {} }\n  last_action: { type: EPIC_STARTED }\n";
+    let guided = "instance_id: wf-1\nworkflow_id: x\nstatus: active\nsteps: []\nupdated_at: '2026-01-31T11:45:00Z'\n";
+    for (path, text) in [("docs/stories/.session-state.yaml", bob), (".aiox/wf-1-state.yaml", guided)] {
+        let sandbox = Sandbox::new();
+        sandbox.file(path, text);
+        sandbox.piton(["plan"]).run().expect_code(3);
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/run/id"), "sdc-4.2", "{path}: {plan}");
+        let list = sandbox.piton(["list"]).run().expect_code(0);
+        assert_eq!(list.at("/data/runs/0/position"), "nothing to do", "{path}: {list}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_followed_are_named() {
+    for (path, text, told) in [
+        (".aios/config.yaml", "storiesDir: [\n", Some("the settings cannot be parsed")),
+        (".aiox/config.yml", "storiesDir: ../stories\n", Some("`../stories`, which lies outside of the project")),
+        ("config.yaml", "storiesDir: /srv/stories\n", Some("`/srv/stories`, which lies outside of the project")),
+        ("config.yaml", "of: [another program\n", None),
+        (".aios/config.yaml", "storiesDir: work\n", None),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        sandbox.file(path, text);
+        let list = sandbox.piton(["list"]).run().expect_code(0);
+        let message = list.at("/findings/0/message");
+        assert_eq!(
+            message.as_str().is_some_and(|message| message.contains(told.unwrap_or(""))),
+            told.is_some(),
+            "{text}: {list}"
+        );
+    }
+}
+
+#[test]
+fn a_record_that_names_a_story_speaks_for_it() {
+    for (context, expected) in [
+        ("context: { story: docs/stories/4.2.story.md }", &["workflow-sdc-1"][..]),
+        ("context: { story_id: '4.2' }", &["workflow-sdc-1"]),
+        ("context: { story_id: '4.3' }", &["sdc-4.2", "workflow-sdc-1"]),
+        ("context: {}", &["sdc-4.2", "workflow-sdc-1"]),
+    ] {
+        let sandbox = Sandbox::new();
+        story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
+        let record = "execution_id: sdc-1\nworkflow: sdc\ncurrent_phase: 3\nstatus: active\nphases_completed: [1, 2]\n";
+        sandbox.file(".nexos/workflow-state/sdc-state.yaml", &format!("{record}{context}\n"));
+        let mut found = ids(&sandbox.piton(["list"]).run().expect_code(0));
+        found.sort_unstable();
+        assert_eq!(found, expected, "{context}");
+    }
+}
+
+#[test]
+fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
+    let sandbox = Sandbox::new();
+    let state = |at: &str| {
+        format!(
+            "storyId: '3.1'\ncurrentIteration: 1\nmaxIterations: 5\nstatus: in_progress\nupdatedAt: '2026-01-31T{at}:00Z'\nhistory: []\n"
+        )
+    };
+    sandbox.file("qa/3.1/loop-status.json", &state("11:30"));
+    sandbox.file("qa/loop-status.json", &state("10:30"));
+    let told = "an older state of the run qa-3.1 that qa/3.1/loop-status.json holds, which counts";
+    for command in [&["list"][..], &["plan"], &["validate"]] {
+        let output = sandbox.piton(command.iter().copied()).run();
+        let findings = output.at("/findings");
+        let messages = findings.as_array().into_iter().flatten().filter_map(|finding| finding["message"].as_str());
+        assert_eq!(messages.filter(|message| *message == told).count(), 1, "{command:?} {output}");
+    }
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert_eq!(list.at("/data/runs/0/state"), "qa/loop-status.json");
     assert_eq!(list.at("/data/runs/1"), Value::Null);
-    assert_eq!(list.findings(), ["state-leftover"]);
+    assert_eq!(list.findings(), ["state-superseded"]);
     assert_eq!(list.at("/findings/0/file"), "qa/2.1/loop-status.json");
     // In YAML the epic counts, whatever its stamp.
     let sandbox = Sandbox::new();
@@ -194,7 +194,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     sandbox.file(".aiox/epic-7-state.yaml", yaml).file(".aiox/workflow-state/7-pipeline.json", json);
     let list = sandbox.piton(["list"]).run().expect_code(0);
     assert_eq!(list.at("/data/runs/0/state"), ".aiox/epic-7-state.yaml");
-    assert_eq!(list.findings(), ["state-leftover"]);
+    assert_eq!(list.findings(), ["state-superseded"]);
 }
 
 #[test]
@@ -222,4 +222,15 @@ fn what_became_of_an_artifact_after_the_end_does_not_open_a_workflow_again() {
     sandbox.file(GUIDED.path, &format!("{over}{artifacts}"));
     sandbox.piton(["list"]).run().expect_code(3);
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/verdict"), "complete");
+}
+
+#[test]
+fn attempts_are_failures_where_an_orchestration_counts_no_retries() {
+    for (retries, is_over_the_limit) in [("{}", true), (r#"{"4":1}"#, false), (r#"{"4":3}"#, true)] {
+        let sandbox = Sandbox::new();
+        let state = r#"{"workflowId":"master-ade-3.2","storyId":"3.2","status":"in_progress","currentEpic":4,"timestamps":{"updatedAt":"2026-01-31T11:30:00Z"},"retryCount":RETRIES,"epics":{"3":{"status":"completed"},"4":{"status":"failed","attempts":3,"errors":[]},"6":{"status":"pending"}}}"#;
+        sandbox.file(".aiox/master-orchestrator/3.2.json", &state.replace("RETRIES", retries));
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.findings().contains(&"attempt-limit".to_owned()), is_over_the_limit, "{retries}: {plan}");
+    }
 }

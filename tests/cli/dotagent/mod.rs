@@ -1,7 +1,6 @@
-//! Dotagent projects through the program: plans, writes, archives, kills.
+//! Dotagent projects through the program: plans, writes, archives.
 
 mod archives;
-mod crash;
 mod phases;
 mod recovery;
 mod state;

@@ -236,6 +236,31 @@ commands:
 }
 
 #[test]
+fn a_merge_that_takes_too_long_is_ended_and_tried_again_by_a_resume() {
+    let stage = Stage::new(
+        "
+merge:
+  timeout: 200ms
+  commands:
+    - shell: echo merge >> LOG; [ -e LOG.repaired ] || sleep 30; git -C ${PROJECT_ROOT} merge --quiet ${merge.source_branch}
+    - shell: echo merged >> LOG
+commands:
+  - shell: echo new > new; git add new; git commit -qm new
+",
+    );
+    let (output, id) = stage.run(&["--yes"]);
+    assert!(output.expect_code(1).stderr.contains("the `merge` of the workflow failed"));
+    assert_eq!((stage.executions(), stage.worktree(&id).exists()), (vec!["merge".to_owned()], true));
+    let slow = "timeout: 200ms";
+    let text = stage.sandbox.read("w.yml");
+    assert!(text.contains(slow));
+    stage.sandbox.file("w.yml", &text.replace(slow, "timeout: 60s"));
+    repair(&stage);
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["merge", "merge", "merged"]);
+}
+
+#[test]
 fn a_step_that_has_to_commit_is_held_to_it() {
     let stage = Stage::new("- shell: 'true'\n  commit_required: true\n");
     let (output, _) = stage.run(&[]);

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::support::Stage;
 use super::support::session_of;
 use super::support::until;
+use crate::cli::projects::validate;
 use crate::support::Output;
 use crate::support::read;
 use crate::support::run_tool;
@@ -544,4 +545,45 @@ fn c30_output_for_machines_is_separate() {
     let expected =
         ["session", "executing", "completed", "executing", "completed", "executing", "completed", "note", "end"];
     assert_eq!(names, expected.map(Value::from));
+}
+
+#[test]
+fn every_line_of_events_satisfies_its_schema() {
+    let stage = Stage::in_place(
+        "- shell: echo out; echo err >&2; [ -e LOG.repaired ]
+  retry: {attempts: 2, initial_delay: 1ms}
+- foreach: {foreach: [a], do: [{shell: 'true'}]}
+- shell: 'true'
+  when: 'false'
+- shell: 'false'
+  on_failure: {shell: 'true', max_attempts: 0, fail_workflow: false}
+",
+    );
+    let mut seen = std::collections::BTreeSet::new();
+    let mut check = |output: &Output| {
+        for line in output.stdout.lines() {
+            let event: Value = serde_json::from_str(line).unwrap();
+            validate("event", &event).unwrap_or_else(|problem| panic!("{problem}\n{line}"));
+            seen.insert(event["event"].as_str().unwrap().to_owned());
+        }
+    };
+    check(&stage.piton(["run", "w.yml", "--no-worktree", "--events"]).run().expect_code(7));
+    repair(&stage);
+    check(&stage.piton(["resume", "--events"]).run().expect_code(0));
+    let expected = [
+        "again",
+        "completed",
+        "end",
+        "executing",
+        "failed",
+        "handling",
+        "item",
+        "loaded",
+        "output",
+        "resuming",
+        "retrying",
+        "session",
+        "skipped",
+    ];
+    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }

@@ -96,6 +96,16 @@ fn of_a_step() {
         ("[{shell: 'echo here* >> LOG', working_dir: sub}]", 0, &["here"]),
         ("[{shell: 'echo here* >> LOG', working_dir: ../sub}]", 7, &[]),
         ("[{shell: 'echo 1 >> LOG', on_success: {shell: 'echo 2 >> LOG'}}]", 0, &["1", "2"]),
+        (
+            "[{shell: 'echo 1 >> LOG', on_success: [{when: 'false', shell: 'echo 2 >> LOG'}, {when: 'true', shell: 'echo 3 >> LOG'}]}]",
+            0,
+            &["1", "3"],
+        ),
+        (
+            "[{shell: 'echo 1 >> LOG', on_success: {shell: 'echo try >> LOG; false', retry: {attempts: 2, initial_delay: 1ms}}}]",
+            7,
+            &["1", "try", "try"],
+        ),
         ("[{shell: 'echo 1 >> LOG; false', on_success: {shell: 'echo 2 >> LOG'}}]", 7, &["1"]),
     ]);
 }
@@ -150,6 +160,12 @@ fn of_the_other_kinds_of_step() {
             "[{foreach: {foreach: [a, b, c], do: [{shell: 'echo ${index} ${item} ${total} >> LOG'}], max_items: 2}}]",
             0,
             &["0 a 2", "1 b 2"],
+        ),
+        ("[{foreach: {foreach: [a, b], do: [{when: \"${item} == 'b'\", shell: 'echo ${item} >> LOG'}]}}]", 0, &["b"]),
+        (
+            "[{foreach: {foreach: [a], do: [{shell: 'echo try >> LOG; false', retry: {attempts: 3, initial_delay: 1ms}}]}}]",
+            7,
+            &["try", "try", "try"],
         ),
         (
             "[{foreach: {input: \"printf '[1,2]'\", do: [{shell: 'echo ${item} >> LOG; [ ${item} != 1 ]'}], continue_on_error: true}}]",

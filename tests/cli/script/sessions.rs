@@ -142,6 +142,16 @@ fn a_person_can_record_what_became_of_a_step() {
 }
 
 #[test]
+fn nobody_begins_a_step_of_a_session_but_the_runner() {
+    let (stage, id) = failed();
+    let journal = stage.folder(&id).join("journal.jsonl");
+    let before = std::fs::read(&journal).unwrap();
+    let refused = json(&stage, &["begin", "check", "--run", &id]).expect_code(1);
+    assert_eq!(refused.at("/error/hints/0"), json!(format!("piton resume {id}")), "{refused}");
+    assert_eq!(std::fs::read(&journal).unwrap(), before);
+}
+
+#[test]
 fn a_torn_record_is_set_aside_by_the_next_write() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");

@@ -45,6 +45,29 @@ fn c23_after_a_resume_the_same_question_is_asked() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_is_no_consent_and_loses_nothing() {
+    let stage = Stage::new(COMMITS);
+    let Some(output) = stage.piton(["run", "w.yml"]).interrupted_at("and remove the worktree? [y/N]") else { return };
+    let output = output.expect_code(0);
+    let id = super::support::session_of(&output.stderr);
+    assert!(!stage.sandbox.exists("new") && stage.worktree(&id).exists(), "{output}");
+    let stage = Stage::in_place(THREE);
+    let (_, id) = stage.run(&[]);
+    repair(&stage);
+    let before = std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap();
+    let resume = stage.piton(["resume", &id, "--force"]);
+    let output = resume.interrupted_at("Continue? [y/N]").expect("there was one").expect_code(130);
+    assert_eq!(std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap(), before, "{output}");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
+    let stage = Stage::in_place("- shell: 'true'\n");
+    let (_, id) = stage.run(&[]);
+    let clean = stage.piton(["--format", "text", "sessions", "clean"]);
+    let output = clean.interrupted_at("Put 1 session away? [y/N]").expect("there was one").expect_code(130);
+    assert!(stage.folder(&id).exists(), "{output}");
+}
+
+#[test]
 fn what_is_not_committed_changes_the_question_and_stays() {
     let stage = Stage::new("- shell: echo new > new; git add new; git commit -qm new; echo x > loose\n");
     let Some(output) = stage.piton(["run", "w.yml"]).on_terminal("y\n") else { return };

@@ -84,6 +84,24 @@ struct Section {
     span: Range<usize>,
 }
 
+/// Reads a story whole: what is named with a place stands there.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn check(bytes: &[u8]) {
+    let path = RelPath::parse("docs/stories/7.1.story.md").expect("it is a path");
+    let story = parse(&path, bytes);
+    assert!(story.contradictions().count() < story.statuses.len().max(1));
+    let lines: Vec<&str> = story.text.split('\n').collect();
+    let line = |number: u32| lines[number as usize - 1];
+    for seen in &story.statuses {
+        let rest = &line(seen.line)[seen.column as usize - 1..];
+        assert!(rest.starts_with(&seen.raw), "{:?} does not stand at {rest:?}", seen.raw);
+    }
+    story.tasks.iter().for_each(|task| assert!(line(task.line).contains('[')));
+    let open = story.tasks.iter().find(|task| !task.done);
+    assert_eq!((story.first_open_task(), story.is_story()), (open, story.is_story));
+    story.sections.iter().for_each(|section| assert!(!story.section(section.kind).contains(&String::new())));
+}
+
 /// Reads a file; bytes that are no UTF-8 become replacement characters.
 pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
     let text = String::from_utf8_lossy(bytes);

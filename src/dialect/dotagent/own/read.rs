@@ -54,6 +54,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
         own: beside(&state, ".piton")?,

@@ -241,15 +241,11 @@ fn what_is_in_the_way_is_named_and_nothing_is_written() {
 
 fn start() -> ChangeKind {
     ChangeKind::Start(Box::new(StartSpec {
-        workflow: "nine-step".to_owned(),
-        feature: "quotes".to_owned(),
         description: Some("Live quotes".to_owned()),
         phases: Some(3),
         issues: vec!["#12".to_owned(), "PROJ-1".to_owned()],
-        branch: None,
         base_branch: Some("main".to_owned()),
-        plan: None,
-        definition: None,
+        ..StartSpec::new("nine-step", "quotes")
     }))
 }
 

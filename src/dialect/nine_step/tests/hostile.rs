@@ -250,17 +250,7 @@ fn a_feature_that_leaves_its_folder_is_refused() {
         "a\\b",
         &"x".repeat(300),
     ] {
-        let start = ChangeKind::Start(Box::new(StartSpec {
-            workflow: "nine-step".to_owned(),
-            feature: feature.to_owned(),
-            description: None,
-            phases: None,
-            issues: Vec::new(),
-            branch: None,
-            base_branch: None,
-            plan: None,
-            definition: None,
-        }));
+        let start = ChangeKind::Start(Box::new(StartSpec::new("nine-step", feature)));
         let result = NineStep.edit(&files("{}"), &super::change(start));
         assert!(matches!(result, Err(EditError::Unsupported(_))), "{feature:?}");
     }

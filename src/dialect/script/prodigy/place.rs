@@ -117,6 +117,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
+        findings: Vec::new(),
     })
 }
 

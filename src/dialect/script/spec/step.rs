@@ -150,6 +150,7 @@ fn mapped(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
     let when = map.take("when").and_then(|node| when(node, problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
+    let probe_place = map.members.iter().find(|member| member.key == "probe").map(|member| member.place);
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
     };
@@ -161,6 +162,9 @@ fn mapped(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
     let on_success = map.take("on_success").map(|node| one_or_more(node, &format!("{id}.on_success."), problems));
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = idempotent(&mut map, problems);
+    if let (true, Some(place)) = (idempotent, probe_place) {
+        problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
+    }
     Some(Step {
         when,
         timeout,

@@ -232,6 +232,8 @@ fn no_mistake_passes() {
         ("- {shell: a, capture: v, capture_streams: all}", "`all` is no stream"),
         ("- {shell: a, env: {'A-B': c}}", "`A-B` is no name of a variable"),
         ("- {shell: a, env: {PITON_VAR_1: c}}", "`PITON_VAR_1` begins with PITON_, which is Piton's own"),
+        ("- {shell: a, probe: b}", "a `probe` is for a step that must not run twice"),
+        ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
         (
             "- foreach: {foreach: [a], do: [{shell: b, irreversible: true}]}",

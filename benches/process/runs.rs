@@ -1,0 +1,28 @@
+//! Workflows of steps that do nothing: what is left is what the runner costs.
+
+use super::budget::Budget;
+use super::budget::Line;
+use super::contest;
+use super::contest::Contender;
+use super::fixture::Scratch;
+use super::report::Report;
+use super::tools;
+use super::tools::Tools;
+
+pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
+    for (steps, rounds) in [(100, 15), (1_000, 7)] {
+        let folder = scratch.script(&format!("run-{steps}"), &"- shell: 'true'\n".repeat(steps));
+        let (count, records) = (steps.to_string(), folder.join("records"));
+        let floor = || {
+            let mut command = tools::given(&tools.steps, [&count]);
+            command.arg(&records);
+            command
+        };
+        let run = || tools.piton(&folder, &["run", "w.yml"]);
+        let contenders = vec![
+            Contender::new(format!("C floor, {steps} shell steps"), &floor),
+            Contender::piton(format!("run, {steps} shell steps"), &run).may_take(Budget::times(Line::Runner, 1.5, 0)),
+        ];
+        report.group(&format!("The runner, {steps} steps"), &contest::hold(rounds, contenders));
+    }
+}

@@ -1,0 +1,203 @@
+//! Changes to a run: what is refused leaves no trace, and what is admitted says afterwards what it was to say and nothing else.
+
+use super::bundle::Bundle;
+use super::bundle::clock;
+use super::kept;
+use super::project;
+use crate::engine::Guard;
+use crate::engine::Planned;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::DialectId;
+use crate::model::EditKind;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::RollBack;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::ops;
+use crate::ops::Draft;
+use crate::ops::Drafted;
+use crate::ops::OpError;
+use crate::ops::Opened;
+
+/// The first letter of a line; any other byte stands for one of them.
+const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
+
+/// Makes the changes of a project to a run, one after the other.
+pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
+    for line in std::mem::take(&mut bundle.changes) {
+        let Some(run) = &opened.loaded.run else { return };
+        let evidence = project::evidence(&opened, &bundle);
+        let planned = project::plan(&opened, run, &evidence);
+        let Some((kind, force)) = read(run, &planned, &line) else { continue };
+        let change = Change { at: clock().now, kind };
+        let guard = Guard { force, attempt_limit: 3 };
+        let draft = || opened.draft(&evidence, change.clone(), guard);
+        let drafted = match draft() {
+            Ok(Draft::Checkpoint(drafted)) => drafted,
+            Ok(Draft::Already(_)) => continue,
+            Err(OpError::SelfCheck { file, problem }) => panic!("{}: {file}: {problem}", change.kind.as_str()),
+            Err(_) => continue,
+        };
+        let Ok(Draft::Checkpoint(twice)) = draft() else { panic!("a change is refused the second time") };
+        assert_eq!(drafted.edits, twice.edits, "a change has two results");
+        match commit(&opened, &mut bundle, &drafted) {
+            Some(after) => opened = after,
+            None => return,
+        }
+    }
+}
+
+/// Writes a change and returns the run as it is then; `None` where it is put away.
+fn commit(before: &Opened, bundle: &mut Bundle, drafted: &Drafted) -> Option<Opened> {
+    let Drafted { change, edits, .. } = drafted;
+    check_reach(before, drafted);
+    for edit in edits {
+        if let EditKind::Replace { before, after } = &edit.kind {
+            kept::check(&edit.path, before, after);
+        }
+    }
+    bundle.commit(edits);
+    let written: Vec<_> = edits.iter().map(|edit| edit.path.clone()).collect();
+    let Some(after) = project::again(&before.candidate, bundle, &written) else {
+        let is_over = matches!(change.kind, ChangeKind::Abort { .. } | ChangeKind::Complete { .. });
+        assert!(is_over, "after {} the run is not found", change.kind.as_str());
+        return None;
+    };
+    let Some(run) = &after.loaded.run else {
+        panic!("after {} the run is not read: {:?}", change.kind.as_str(), after.loaded.findings)
+    };
+    let was_degraded = before.loaded.run.as_ref().is_some_and(|run| run.degraded);
+    assert!(was_degraded || !run.degraded, "{} breaks the state: {:?}", change.kind.as_str(), after.loaded.findings);
+    check_said(run, &change.kind);
+    project::look(&after, bundle);
+    Some(after)
+}
+
+/// A change stays in the folder of the state, and names no file twice.
+fn check_reach(before: &Opened, drafted: &Drafted) {
+    let candidate = &before.candidate;
+    let run = before.loaded.run.as_ref().expect("a run was changed");
+    let folder = candidate.state.parent();
+    for (at, edit) in drafted.edits.iter().enumerate() {
+        let path = &edit.path;
+        let is_own = run.state_files.contains(path)
+            || path.starts_with(&candidate.state)
+            || folder.as_ref().is_some_and(|folder| path.starts_with(folder));
+        assert!(is_own, "{} writes {path}, which is not of its run", drafted.change.kind.as_str());
+        assert!(!drafted.edits[..at].iter().any(|other| other.path == *path), "{path} is written twice");
+    }
+}
+
+/// What was recorded is what the state says, as far as its system has words for it.
+fn check_said(run: &Run, kind: &ChangeKind) {
+    let has_every_word = match run.dialect {
+        DialectId::NineStep | DialectId::Ccw | DialectId::Script => true,
+        DialectId::Dotagent | DialectId::Aios => false,
+    };
+    let (step, status) = match kind {
+        ChangeKind::Begin { step, part: None, .. } => (step, Status::InProgress),
+        ChangeKind::Finish(outcome) if outcome.part.is_none() => (&outcome.step, outcome.status),
+        ChangeKind::Approve { step, .. } => (step, Status::Completed),
+        ChangeKind::Skip { step, part: None, .. } => (step, Status::Skipped),
+        ChangeKind::Pause { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Paused),
+        ChangeKind::Abort { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Aborted),
+        ChangeKind::Resume { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Active),
+        ChangeKind::Complete { .. } => return assert_eq!(run.status, RunStatus::Completed),
+        ChangeKind::Pause { .. } | ChangeKind::Abort { .. } | ChangeKind::Resume { .. } => {
+            return assert_ne!(run.status, RunStatus::Completed, "after {}", kind.as_str());
+        }
+        ChangeKind::RollBack(back) => {
+            let done = |id: &&StepId| run.step(id).is_some_and(|step| step.status == Status::Completed);
+            let still = back.reopened.iter().find(done).filter(|_| has_every_word);
+            return assert_eq!(still, None, "after a rollback to {}", back.to);
+        }
+        ChangeKind::Begin { .. }
+        | ChangeKind::Finish(_)
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Repair(_)
+        | ChangeKind::Start(_) => return,
+    };
+    // A state about one subject names the steps of the next one as soon as the last of this one is done.
+    let found = run.step(step).map(|step| step.status).or((!has_every_word).then_some(status));
+    let is_said = match status {
+        Status::Failed | Status::WaitingApproval if !has_every_word => found != Some(Status::Completed),
+        // Not every system tells a step at work from one that waits for its turn.
+        Status::InProgress if !has_every_word => true,
+        Status::Pending
+        | Status::InProgress
+        | Status::Completed
+        | Status::Failed
+        | Status::Blocked
+        | Status::Skipped
+        | Status::WaitingApproval
+        | Status::Cancelled => found == Some(status),
+    };
+    assert!(is_said, "after {} of {step}, which was to be {status}, it is {found:?}", kind.as_str());
+}
+
+/// Reads one line: kind, step (`!` for the one that the plan names, else `0` and up), `!` for by force, text.
+fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)> {
+    let [kind, step, force, text @ ..] = line else { return None };
+    let kind = if KINDS.contains(kind) { *kind } else { KINDS[usize::from(*kind) % KINDS.len()] };
+    let named = planned.plan.next.first().filter(|_| *step == b'!').and_then(|next| run.step(&next.step));
+    let at = usize::from(step.wrapping_sub(b'0'));
+    let step = named.or_else(|| run.steps.get(at % run.steps.len().max(1)));
+    let text = String::from_utf8_lossy(text).into_owned();
+    let id = step.map_or_else(|| StepId::new("none"), |step| step.id.clone());
+    let part = step.and_then(|step| step.parts.first()).map(|part| part.name.clone());
+    let begin = |part| ChangeKind::Begin { step: id.clone(), part, agent: some(&text), attempt: 0 };
+    let kind = match kind {
+        b'b' => begin(None),
+        b'B' => begin(Some(part?)),
+        b'F' => finish(Outcome { part: Some(part?), summary: some(&text), ..Outcome::completed(id) }),
+        b'x' => finish(Outcome { status: Status::Failed, error: some(&text), ..Outcome::completed(id) }),
+        b'w' => finish(Outcome { status: Status::WaitingApproval, summary: some(&text), ..Outcome::completed(id) }),
+        b'v' => judged(id, ReviewVerdict::Approved, &text),
+        b'n' => judged(id, ReviewVerdict::NeedsRevision, &text),
+        b'j' => judged(id, ReviewVerdict::Rejected, &text),
+        b'o' => judged(id, ReviewVerdict::ApprovedWithConditions, &text),
+        b'a' => ChangeKind::Approve { step: id, by: some(&text), note: some(&text) },
+        b's' => ChangeKind::Skip { step: id, part: None, reason: text },
+        b'p' => ChangeKind::Pause { reason: some(&text) },
+        b'q' => ChangeKind::Abort { reason: some(&text) },
+        b'c' => ChangeKind::Complete { note: some(&text) },
+        b'r' => resume(run, &text),
+        b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),
+        _ => finish(Outcome { summary: some(&text), commit: some(&text), ..Outcome::completed(id) }),
+    };
+    Some((kind, *force == b'!'))
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn finish(outcome: Outcome) -> ChangeKind {
+    ChangeKind::Finish(Box::new(outcome))
+}
+
+fn judged(id: StepId, verdict: ReviewVerdict, text: &str) -> ChangeKind {
+    let conditions = text.split(';').filter_map(some).filter(|_| verdict == ReviewVerdict::ApprovedWithConditions);
+    let status = ops::status_of(verdict);
+    let error = some(text).filter(|_| status == Status::Failed);
+    let conditions = conditions.collect();
+    finish(Outcome { verdict: Some(verdict), status, conditions, error, ..Outcome::completed(id) })
+}
+
+fn resume(run: &Run, text: &str) -> ChangeKind {
+    let at_work = run.steps.iter().filter(|step| step.status == Status::InProgress);
+    let steps: Vec<StepId> = at_work.map(|step| step.id.clone()).collect();
+    let interruption = steps.first().map(|step| Interruption {
+        kind: InterruptionKind::AgentInterruption,
+        step: Some(step.clone()),
+        at: None,
+        reason: text.to_owned(),
+    });
+    ChangeKind::Resume { steps, interruption, strategy: some(text), settled: Vec::new() }
+}

@@ -1,0 +1,179 @@
+//! What people and programs hand in: workflows, settings, changes as JSON, events of the client.
+
+use serde_json::Value;
+
+use super::bundle::clock;
+use crate::dialect::by_id;
+use crate::dialect::check_definition;
+use crate::dialect::looks_like_definition;
+use crate::dialect::script::spec;
+use crate::dialect::script::spec::condition::Condition;
+use crate::dialect::script::spec::template::Piece;
+use crate::dialect::script::spec::template::Reader;
+use crate::dialect::script::spec::template::Template;
+use crate::hook;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Config;
+use crate::model::Definition;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::RelPath;
+use crate::model::StartSpec;
+use crate::ops::ChangeRequest;
+use crate::runner;
+use crate::runner::Scope;
+use crate::store;
+
+const VERBS: [&str; 4] = ["begin", "finish", "approve", "skip"];
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text).expect("it is a path")
+}
+
+/// Reads a change from the standard input: what is taken is one that can be written and read again.
+pub(super) fn change(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for verb in VERBS {
+        let Ok(kind) = ChangeRequest::from_json(text, verb) else { continue };
+        assert_eq!(kind.as_str(), verb);
+        let written = serde_json::to_string(&Change { at: clock().now, kind }).expect("a change is plain data");
+        let read: Change = serde_json::from_str(&written).expect("a change is read again");
+        assert_eq!(serde_json::to_string(&read).ok(), Some(written));
+    }
+}
+
+/// Reads what the client tells a hook.
+pub(super) fn hook(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Some((session, folder)) = hook::said_by(text) {
+        assert!(!session.is_empty() && !folder.is_empty());
+    }
+}
+
+/// Reads `piton.toml`: what is taken is a configuration by any other way.
+pub(super) fn config(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match store::parse_config(text) {
+        Ok(config) => {
+            let value = serde_json::to_value(&config).expect("a configuration is plain data");
+            assert_eq!(serde_json::from_value::<Config>(value).ok(), Some(config));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Reads a workflow of the runner: it is one, or every mistake has a place.
+pub(super) fn workflow(data: &[u8]) {
+    let file = path("w.yaml");
+    spec::looks_like_script(&file, data);
+    let parsed = spec::parse(&file, data);
+    assert_eq!(parsed.workflow.is_none(), !parsed.findings.is_empty());
+    for finding in &parsed.findings {
+        assert!(finding.line.is_some() && finding.column.is_some(), "{} has no place", finding.message);
+    }
+    let Some(workflow) = parsed.workflow else { return };
+    let again = spec::parse(&file, data).workflow.expect("it was one before");
+    let digests = |workflow: &spec::Workflow| workflow.steps.iter().map(spec::Step::digest).collect::<Vec<_>>();
+    assert_eq!(digests(&workflow), digests(&again));
+    assert_eq!(workflow.outline(String::new()).steps.len(), workflow.steps.len());
+    workflow.expected_schemas();
+    workflow.needs_claude();
+}
+
+/// Is what no shell may ever see as program.
+const HOSTILE: &str = "a'b\"c`d`$(e)\\;f|g&h\n#i ${PATH} *";
+
+struct Hostile;
+
+impl Scope for Hostile {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        Ok((!name.starts_with("unset")).then(|| Value::from(HOSTILE)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec!["a".to_owned()]
+    }
+}
+
+/// Renders the program text of a shell: values go into the environment, and only their names into the text.
+pub(super) fn shell(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(condition) = Condition::parse(text) {
+        let _ = runner::holds(&condition, &Hostile);
+    }
+    if let Ok(template) = Template::parse(text, Reader::Plain)
+        && let Ok(rendered) = runner::render(&template, &Hostile)
+    {
+        assert!(!template.references().is_empty() || rendered.len() <= text.len());
+    }
+    let Ok(template) = Template::parse(text, Reader::Shell) else { return };
+    let Ok(shell) = runner::render_shell(&template, &Hostile) else { return };
+    let variables = template.pieces.iter().filter(|piece| matches!(piece, Piece::Variable(_))).count();
+    assert_eq!(shell.env.len(), variables);
+    let mut rest = shell.text.as_str();
+    let mut number = 0;
+    for piece in &template.pieces {
+        match piece {
+            Piece::Literal(literal) => {
+                rest = rest.strip_prefix(literal.as_str()).expect("what the file says is kept");
+            }
+            Piece::Variable(_) => {
+                number += 1;
+                let reference = format!("${{PITON_VAR_{number}}}");
+                let forms = [format!("'\"{reference}\"'"), format!("\"{reference}\""), reference];
+                rest = forms.iter().find_map(|form| rest.strip_prefix(form.as_str())).expect("a name takes its place");
+            }
+        }
+    }
+    assert_eq!(rest, "");
+}
+
+/// Reads a workflow of one's own: one that is taken can be started, and its run is read as it was started.
+pub(super) fn definition(data: &[u8]) {
+    let file = path("w.yaml");
+    looks_like_definition(&file, data);
+    looks_like_definition(&path("w.json"), data);
+    let checked = check_definition(&file, data);
+    assert_eq!(checked.definition.is_none(), !checked.findings.is_empty());
+    let Some(value) = checked.definition else { return };
+    let folder = path("memory/state/feature");
+    let definition = Definition { value, source: None, sha256: "0".repeat(64), folder };
+    let spec = StartSpec {
+        workflow: "w".to_owned(),
+        feature: "feature".to_owned(),
+        description: None,
+        phases: None,
+        issues: Vec::new(),
+        branch: None,
+        base_branch: None,
+        plan: None,
+        definition: Some(definition),
+    };
+    let edits = started(spec);
+    let mut bundle = super::bundle::Bundle::parse(b"");
+    bundle.commit(&edits);
+    let listing = bundle.listing(by_id(DialectId::Dotagent));
+    let candidates = by_id(DialectId::Dotagent).probe(&listing).candidates;
+    let [candidate] = candidates.as_slice() else { panic!("a started run is not found") };
+    let loaded = by_id(DialectId::Dotagent).load(&bundle.read(candidate));
+    let run = loaded.run.expect("a started run is read");
+    assert!(!run.degraded && !run.steps.is_empty());
+    assert!(loaded.findings.is_empty(), "a started run is doubted: {:?}", loaded.findings);
+}
+
+fn started(spec: StartSpec) -> Vec<Edit> {
+    let files = super::bundle::Bundle::parse(b"").read(&crate::model::Candidate {
+        dialect: DialectId::Dotagent,
+        name: "feature".to_owned(),
+        state: path("memory/state/feature/phase.json"),
+        own: path("memory/state/feature/.piton"),
+        reads: Vec::new(),
+        rank: None,
+        claim: crate::model::Claim::Stated,
+        may_be_replaced: false,
+        findings: Vec::new(),
+    });
+    let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(spec)) };
+    by_id(DialectId::Dotagent).edit(&files, &change).expect("a workflow that was taken can be started")
+}

@@ -1,0 +1,178 @@
+//! Texts in which one value is changed, and the formats below them: JSON, YAML, JSON Schema, the journal of a session.
+
+use serde_json::Value;
+
+use crate::dialect::Document;
+use crate::dialect::JsonTape;
+use crate::dialect::Setting;
+use crate::dialect::YamlDocument;
+use crate::dialect::YamlNode;
+use crate::dialect::script::record;
+use crate::dialect::script::record::Rest;
+use crate::dialect::script::state::State;
+use crate::dialect::with_setting;
+use crate::dialect::yaml_state;
+use crate::schema;
+use crate::schema::Subject;
+
+/// Is what a fuzzer does to a text: its first line says so, as `s POINTER VALUE`, `p POINTER VALUE` or `d POINTER`.
+struct Job<'a> {
+    kind: Kind,
+    pointer: &'a str,
+    value: Value,
+    text: &'a [u8],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Set,
+    Push,
+    Remove,
+}
+
+impl<'a> Job<'a> {
+    fn parse(data: &'a [u8]) -> Option<Self> {
+        let end = data.iter().position(|byte| *byte == b'\n')?;
+        let mut words = std::str::from_utf8(&data[..end]).ok()?.splitn(3, ' ');
+        let kind = match words.next()? {
+            "s" => Kind::Set,
+            "p" => Kind::Push,
+            "d" => Kind::Remove,
+            _ => return None,
+        };
+        let pointer = words.next().filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))?;
+        let value = words.next().and_then(|value| serde_json::from_str(value).ok()).unwrap_or(Value::Null);
+        Some(Self { kind, pointer, value, text: &data[end + 1..] })
+    }
+
+    /// Does the same to the value that a text stands for; `None` where that has no such place.
+    fn applied(&self, root: &Value) -> Option<Value> {
+        let mut root = root.clone();
+        let (parent, key) = self.pointer.rsplit_once('/')?;
+        let key = key.replace("~1", "/").replace("~0", "~");
+        match self.kind {
+            Kind::Set if root.pointer(self.pointer).is_some() => *root.pointer_mut(self.pointer)? = self.value.clone(),
+            Kind::Set => {
+                root.pointer_mut(parent)?.as_object_mut()?.insert(key, self.value.clone());
+            }
+            Kind::Push => root.pointer_mut(self.pointer)?.as_array_mut()?.push(self.value.clone()),
+            Kind::Remove => match root.pointer_mut(parent)? {
+                Value::Object(fields) => {
+                    fields.shift_remove(&key)?;
+                }
+                Value::Array(items) => {
+                    let at = key.parse().ok().filter(|at| *at < items.len())?;
+                    items.remove(at);
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+            },
+        }
+        Some(root)
+    }
+}
+
+/// Reads JSON as `serde_json` does, and changes one value of it and nothing else.
+pub(super) fn json_edit(data: &[u8]) {
+    let Some(job) = Job::parse(data) else { return };
+    let bytes = job.text;
+    let known: Result<Value, _> = serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes));
+    if let (Ok(tape), Ok(known)) = (JsonTape::parse(bytes), &known) {
+        assert_eq!(tape.root().to_value(), *known, "it is read as something else");
+    }
+    for setting in [Setting::Allow("Bash(piton *)".to_owned()), Setting::StatusLine("piton statusline".to_owned())] {
+        if let Ok(after) = with_setting(bytes, &setting) {
+            assert_eq!(with_setting(&after, &setting).ok(), Some(after), "a setting is made twice");
+        }
+    }
+    let Ok(mut document) = Document::parse(bytes) else { return };
+    let before = document.value();
+    assert_eq!(known.ok().as_ref(), Some(&before), "it is read as something else");
+    assert_eq!(Document::parse(bytes).map(Document::into_bytes).ok().as_deref(), Some(bytes), "reading changes it");
+    let is_done = match job.kind {
+        Kind::Set => document.set(job.pointer, &job.value),
+        Kind::Push => document.push(job.pointer, &job.value),
+        Kind::Remove => document.remove(job.pointer),
+    };
+    let expected = job.applied(&before);
+    let after_value = document.value();
+    let after = document.into_bytes();
+    if !is_done {
+        assert_eq!(after, bytes, "a change that was not made leaves a trace");
+        return;
+    }
+    let read: Value = serde_json::from_slice(after.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&after))
+        .unwrap_or_else(|error| panic!("it is not JSON any more: {error}"));
+    assert_eq!(read, after_value, "the places are not kept up to date");
+    if let Some(expected) = expected {
+        assert_eq!(read, expected, "more or less than one value is changed");
+    }
+}
+
+/// Changes one value of a YAML text and nothing else.
+pub(super) fn yaml_edit(data: &[u8]) {
+    let Some(job) = Job::parse(data) else { return };
+    let Ok(mut document) = YamlDocument::parse(job.text) else { return };
+    let tree = yaml_state(job.text).expect("it was read before").to_json();
+    let done = match job.kind {
+        Kind::Set => document.set(job.pointer, &job.value, None),
+        Kind::Push => document.push(job.pointer, &job.value),
+        Kind::Remove => document.remove(job.pointer),
+    };
+    let found = document.get(job.pointer).map(YamlNode::to_json);
+    let after = document.into_bytes();
+    if done.is_err() {
+        assert_eq!(after, job.text, "a change that was refused leaves a trace");
+        return;
+    }
+    let read = yaml_state(&after).unwrap_or_else(|error| panic!("it is not YAML any more: {error}")).to_json();
+    // What it is written as may be spelled otherwise in JSON: a number with many digits, say.
+    let value = YamlNode::of(&job.value).to_json();
+    match job.kind {
+        Kind::Set => assert_eq!(found.as_ref(), Some(&value), "the value is not read back"),
+        Kind::Push => assert_eq!(found.as_ref().and_then(Value::as_array).and_then(|items| items.last()), Some(&value)),
+        Kind::Remove => {}
+    }
+    if let Some(expected) = (Job { value, ..job }).applied(&tree) {
+        assert_eq!(read, expected, "more or less than one value is changed");
+    }
+}
+
+/// Holds any document against every schema there is, and against one that a stranger wrote: the first line, where it is one.
+pub(super) fn schema(data: &[u8]) {
+    let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+    let declared: Option<Value> = serde_json::from_slice(&data[..end]).ok();
+    let rest = data.get(end + 1..).unwrap_or_default();
+    let value: Value = serde_json::from_slice(rest).unwrap_or_default();
+    for subject in Subject::ALL {
+        let objections = schema::validate(subject, &value);
+        assert_eq!(schema::is_valid(subject, &value), objections.is_empty(), "{subject:?}");
+        assert!(
+            schema::validate_edit(subject, &value, &value).is_empty(),
+            "{subject:?}: what was there is objected to"
+        );
+    }
+    if let Some(declared) = declared {
+        let problem = schema::problem_of_schema(&declared);
+        assert_eq!(schema::violation(&declared, &value).is_err(), problem.is_some());
+    }
+}
+
+/// Reads the journal of a session, which is whatever stands behind the first line, the header.
+pub(super) fn journal(data: &[u8]) {
+    let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+    let (header, lines) = (&data[..end], data.get(end + 1..).unwrap_or_default());
+    for bytes in [lines.to_vec(), record::chain(header, lines)] {
+        let read = record::read(header, &bytes);
+        let length = usize::try_from(read.tail.length).expect("it is shorter than memory");
+        assert_eq!(read.tail.seq, read.records.len() as u64);
+        assert_eq!(matches!(read.rest, Rest::Nothing), length == bytes.len());
+        // What counts is a journal by itself, and says the same.
+        let sound = record::read(header, &bytes[..length]);
+        assert_eq!((sound.tail, sound.rest), (read.tail.clone(), Rest::Nothing));
+        let state = State::of(&read.records);
+        let snapshot = state.snapshot("s");
+        let loaded = State::load("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
+        assert_eq!(loaded.snapshot("s"), snapshot, "a snapshot says something else");
+        assert_eq!(State::newest(&read, Some(loaded)).snapshot("s"), snapshot);
+    }
+}

@@ -1,0 +1,54 @@
+//! What has to hold for any bytes: the entry points of the fuzzers in `fuzz/`, each a pure function that panics where a promise is
+//! broken. Part of builds for tests and fuzzers only; `tests` replays every seed and every finding through the same functions.
+
+mod bundle;
+mod change;
+mod definition;
+mod document;
+mod kept;
+mod project;
+mod text;
+
+/// Is one fuzzer.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Of its file in `fuzz/fuzz_targets/`, its corpus and its findings.
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+}
+
+/// Lists every fuzzer.
+pub const TARGETS: &[Target] = &[
+    Target { name: "nine_step", run: project::nine_step },
+    Target { name: "ccw", run: project::ccw },
+    Target { name: "dotagent", run: project::dotagent },
+    Target { name: "aios", run: project::aios },
+    Target { name: "script", run: project::script },
+    Target { name: "journal", run: document::journal },
+    Target { name: "json_edit", run: document::json_edit },
+    Target { name: "yaml_edit", run: document::yaml_edit },
+    Target { name: "schema", run: document::schema },
+    Target { name: "change", run: definition::change },
+    Target { name: "hook", run: definition::hook },
+    Target { name: "config", run: definition::config },
+    Target { name: "workflow", run: definition::workflow },
+    Target { name: "shell", run: definition::shell },
+    Target { name: "definition", run: definition::definition },
+    Target { name: "checklist", run: text::checklist },
+    Target { name: "story", run: text::story },
+    Target { name: "text", run: text::text },
+    Target { name: "path", run: text::path },
+];
+
+/// Runs the fuzzer of that name.
+///
+/// # Panics
+///
+/// When a promise is broken, or there is no such fuzzer.
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the fuzzer stands in the table");
+    (target.run)(data);
+}
+
+#[cfg(test)]
+mod tests;

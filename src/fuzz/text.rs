@@ -1,0 +1,81 @@
+//! Strangers' texts on their way to a terminal, a shell or a path, and the Markdown in which some systems keep their state.
+
+use crate::dialect;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::clean;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Reads a check list of CCW and ticks every box of it.
+pub(super) fn checklist(data: &[u8]) {
+    dialect::check_checklist(data);
+}
+
+/// Reads a story of AIOS.
+pub(super) fn story(data: &[u8]) {
+    dialect::check_story(data);
+}
+
+/// Cleans, masks and quotes a text.
+pub(super) fn text(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let cleaned = clean(&text);
+    assert!(cleaned.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t')), "a control character is left");
+    assert_eq!(clean(&cleaned), cleaned);
+    for limit in [1, 9, 80] {
+        let line = clean_line(&text, limit);
+        assert!(line.chars().count() <= limit, "the line is longer than {limit}");
+        assert!(!line.chars().any(char::is_control), "it is more than one line");
+        assert_eq!(clean_line(&line, limit), line);
+    }
+    let masked = mask_secrets(&text);
+    assert_eq!(mask_secrets(&masked), masked);
+    assert_eq!(unquoted(&quoted(&text)).as_deref(), Some(&*text), "a shell reads another word");
+    for offset in [0, 3_600] {
+        if let Ok(time) = Timestamp::parse(&text, offset) {
+            let again = Timestamp::parse(&time.to_string(), 0);
+            assert_eq!(again.ok(), Some(time), "{time} is read as another time");
+        }
+    }
+}
+
+/// Reads one word as a POSIX shell does; `None` where a shell would see more in it.
+fn unquoted(word: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut letters = word.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => loop {
+                match letters.next()? {
+                    '\'' => break,
+                    inside => text.push(inside),
+                }
+            },
+            '\\' => text.push(letters.next()?),
+            c if c.is_ascii_alphanumeric() || "-_./:@+,".contains(c) => text.push(c),
+            _ => return None,
+        }
+    }
+    Some(text)
+}
+
+/// Reads a path: one that is taken stays below its root.
+pub(super) fn path(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (first, second) = text.split_once('\n').unwrap_or((&text, ""));
+    let Ok(path) = RelPath::parse(first) else { return };
+    let is_inside = |path: &RelPath| {
+        let text = path.as_str();
+        let parts_are_names = text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        assert!(parts_are_names && !text.contains('\\') && !text.chars().any(char::is_control), "{text:?}");
+        assert_eq!(RelPath::parse(text).as_ref(), Ok(path), "it is not in its normal form");
+    };
+    is_inside(&path);
+    assert!(path.parent().is_none_or(|parent| path.starts_with(&parent)));
+    if let Ok(joined) = path.join(second) {
+        is_inside(&joined);
+        assert!(joined.starts_with(&path));
+    }
+}

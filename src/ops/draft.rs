@@ -1,0 +1,108 @@
+//! What a change comes to before anything is written: admitted, turned into edits, every byte of them checked. Pure.
+
+use serde_json::Value;
+
+use super::OpError;
+use super::world::Opened;
+use super::world::located;
+use crate::engine;
+use crate::engine::Admitted;
+use crate::engine::Guard;
+use crate::model::Change;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::schema;
+
+/// Is what comes of a change that nobody refused.
+#[derive(Debug)]
+pub(crate) enum Draft {
+    Checkpoint(Drafted),
+    /// The state says so already.
+    Already(String),
+}
+
+/// Is a checkpoint that may be committed.
+#[derive(Debug)]
+pub(crate) struct Drafted {
+    /// The change as it was admitted.
+    pub(crate) change: Change,
+    pub(crate) edits: Vec<Edit>,
+    /// What the caller's force went over.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Opened {
+    /// Admits a change, computes its edits and checks them.
+    pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<Draft, OpError> {
+        let run = self.run()?;
+        let standings = engine::standings(run, evidence, &self.loaded.findings);
+        let (change, findings) =
+            match engine::admit(run, &standings, evidence, change, guard).map_err(OpError::Refused)? {
+                Admitted::Change { change, findings } => (change, findings),
+                Admitted::Already(message) => return Ok(Draft::Already(message)),
+            };
+        check_change(&change)?;
+        let mut edits = self.dialect.edit(&self.files, &change)?;
+        edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
+        for edit in &edits {
+            self.check_understood(edit)?;
+            self.check_schema(edit)?;
+        }
+        Ok(Draft::Checkpoint(Drafted { change, edits, findings }))
+    }
+
+    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
+        let is_of_edit = |finding: &&Finding| {
+            finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
+        };
+        match self.loaded.findings.iter().find(is_of_edit) {
+            None => Ok(()),
+            Some(finding) => Err(OpError::Unreadable {
+                message: format!("{}; nothing was written", located(finding)),
+                findings: self.loaded.findings.clone(),
+            }),
+        }
+    }
+
+    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
+    /// guests.
+    pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
+        let subject = self.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
+        let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
+        let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
+        let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
+        let after = match parsed(after) {
+            Ok(after) => after,
+            Err(error) => return failed(error.to_string()),
+        };
+        if schema::is_valid(subject, &after) {
+            return Ok(());
+        }
+        let before = match &edit.kind {
+            EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
+            EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,
+        };
+        match schema::validate_edit(subject, &before, &after).into_iter().next() {
+            None => Ok(()),
+            Some(finding) => failed(finding.message),
+        }
+    }
+}
+
+/// Holds an admitted change against its own published schema before anything is written.
+pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
+    let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
+    let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;
+    schema::validate(schema::Subject::Change, &value)
+        .into_iter()
+        .next()
+        .map_or(Ok(()), |finding| Err(failed(finding.message)))
+}
+
+fn strip_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}

@@ -1,0 +1,158 @@
+//! What is kept beside a checkpoint: a line in the log, digests of what a step left, and who drives the run. The checkpoint is on disk by
+//! then, so that what cannot be written here is a finding and no error.
+
+use serde::Serialize;
+
+use super::change::Desk;
+use super::world::Spot;
+use super::world::World;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::EvidenceRecord;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::RollBack;
+use crate::model::RollBackRecord;
+use crate::model::Run;
+use crate::model::SessionEvent;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::store;
+use crate::store::Caller;
+use crate::store::RunLock;
+use crate::store::SessionLog;
+use crate::store::StoreError;
+
+/// What a finding calls the lease.
+const LEASE: &str = "who drives the run";
+
+/// Reports what could not be written.
+fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
+    let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
+    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
+}
+
+/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+pub(super) fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Option<Finding> {
+    unwritten("the log of evidence", try_carry(world, from, to))
+}
+
+fn try_carry(world: &World, from: &Spot, to: &Spot) -> Result<(), StoreError> {
+    if from.candidate.own == to.candidate.own {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.own) {
+        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+    }
+    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
+        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
+    }
+    Ok(())
+}
+
+impl Desk<'_> {
+    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
+    /// rests or is over.
+    pub(crate) fn hold_lease(&self, command: &str) -> Option<Finding> {
+        self.world().environment.session.as_ref()?;
+        let caller = self.caller();
+        if matches!(command, "pause" | "abort" | "complete") {
+            return unwritten(LEASE, store::lease::release(self.lock(), self.clock(), &caller));
+        }
+        match store::lease::refresh(self.lock(), self.clock(), &caller) {
+            Ok(true) => {
+                self.tell_session(&caller);
+                None
+            }
+            Ok(false) => self.take_lease(command),
+            Err(error) => unwritten(LEASE, Err(error)),
+        }
+    }
+
+    /// Makes the caller the one who drives the run.
+    pub(crate) fn take_lease(&self, command: &str) -> Option<Finding> {
+        let caller = self.caller();
+        let taken = store::lease::take(self.lock(), self.clock(), &caller, command);
+        if taken.is_ok() {
+            self.tell_session(&caller);
+        }
+        unwritten(LEASE, taken)
+    }
+
+    fn caller(&self) -> Caller {
+        store::session::caller(&self.world().project, &self.world().environment)
+    }
+
+    /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
+    fn tell_session(&self, caller: &Caller) {
+        let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
+        let project = &self.world().project;
+        let files = &self.opened.files;
+        let log = SessionLog::of(project, session);
+        let run = store::session::driven(project, &files.root, &files.own, &files.state);
+        let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
+    }
+
+    /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
+    pub(super) fn record(&self, run: &Run, change: &Change) -> Option<Finding> {
+        let ChangeKind::Finish(outcome) = &change.kind else { return None };
+        if outcome.status != Status::Completed || outcome.part.is_some() {
+            return None;
+        }
+        let files = &self.opened.files;
+        let mut paths = outcome.outputs.clone();
+        paths.extend(run.step(&outcome.step).map(|step| step.outputs.clone()).unwrap_or_default());
+        paths.sort();
+        paths.dedup();
+        let head_of =
+            run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
+        let record = EvidenceRecord {
+            at: change.at,
+            run: run.id.as_str().to_owned(),
+            step: outcome.step.clone(),
+            head: store::git::head(&head_of).and_then(|head| head.sha),
+            outputs: store::describe(&files.root, &paths),
+            summary: outcome.summary.clone(),
+            definition: run.step(&outcome.step).and_then(Step::definition_digest),
+        };
+        let limit = self.world().project.config.limits.log_bytes;
+        unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
+    }
+
+    /// Notes since when what was done of steps proves nothing about them, and how often the run went back.
+    pub(super) fn record_rollback(&self, run: &Run, at: Timestamp, back: &RollBack) -> Option<Finding> {
+        let (to, reopened) = (back.to.clone(), back.reopened.clone());
+        let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
+        let limit = self.world().project.config.limits.log_bytes;
+        unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
+    }
+
+    /// Adds a block to the log of rollbacks for people.
+    pub(super) fn tell_rollback(&self, log: &RelPath, block: &str) -> Option<Finding> {
+        unwritten(log.as_str(), store::journal::append_block(&self.opened.files.root, log, block))
+    }
+
+    /// Notes a change in the log of the run.
+    pub(super) fn log(&self, change: &Change) {
+        let limit = self.world().project.config.limits.log_bytes;
+        let (kind, step) = (change.kind.as_str(), change.kind.step());
+        let line = LogLine { at: change.at, change: kind, step, session: self.world().environment.session.as_deref() };
+        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+        let _ = store::journal::log(self.lock(), &line, limit);
+    }
+}
+
+/// Is one line of the log of a run.
+#[derive(Debug, Serialize)]
+struct LogLine<'a> {
+    at: Timestamp,
+    change: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a StepId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+}

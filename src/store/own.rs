@@ -1,0 +1,46 @@
+//! Piton's own files that are written in place: a lease, logs, journals. What lies there may have been put there by somebody else.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+
+use super::platform;
+use super::stage;
+use super::straight;
+use super::straight::Use;
+
+const COPY_LIMIT: u64 = 64 << 20;
+
+/// Opens a regular file for writing where it lies. One that has other names is replaced by a copy first, so that what they stand for
+/// stays as it is.
+pub(super) fn open(path: &Utf8Path, used: Use, mode: u32) -> io::Result<File> {
+    let file = straight::open(path.as_std_path(), used, mode)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    if !platform::has_other_names(&metadata) {
+        return Ok(file);
+    }
+    part(path)?;
+    straight::open(path.as_std_path(), used, mode)
+}
+
+/// Gives the name to a copy.
+fn part(path: &Utf8Path) -> io::Result<()> {
+    let temporary = stage::temporary_name(path);
+    let mut bytes = Vec::new();
+    platform::careful().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
+    let mut copy = straight::open(temporary.as_std_path(), Use::Create, platform::OWN_FILE)?;
+    let done = copy.write_all(&bytes).and_then(|()| straight::rename(&temporary, path));
+    done.inspect_err(|_| {
+        let _ = straight::remove_file(&temporary);
+    })
+}
+
+#[cfg(test)]
+#[path = "own_tests.rs"]
+mod tests;

@@ -1,0 +1,51 @@
+use std::fs;
+
+use super::Use;
+use super::create_private_dir;
+use super::hard_link;
+use super::open;
+use super::remove_file;
+use super::rename;
+use crate::store::testing::Scratch;
+
+#[test]
+fn a_link_on_the_way_is_refused_by_everything_that_writes() {
+    let scratch = Scratch::new();
+    let at = |path: &str| scratch.root.join(path).into_std_path_buf();
+    for folder in ["real", "elsewhere"] {
+        fs::create_dir(at(folder)).unwrap();
+        fs::write(at(folder).join("there"), "old").unwrap();
+    }
+    std::os::unix::fs::symlink("elsewhere", at("link")).unwrap();
+    for used in [Use::Create, Use::Append, Use::Log, Use::Overwrite, Use::Edit, Use::Lock] {
+        assert!(open(&at("link/there"), used, 0o600).is_err(), "{used:?}");
+        assert!(open(&at("link/new"), used, 0o600).is_err(), "{used:?}");
+    }
+    assert!(rename(at("real/there"), at("link/there")).is_err());
+    assert!(rename(at("link/there"), at("real/there")).is_err());
+    assert!(hard_link(at("real/there"), at("link/other")).is_err());
+    assert!(remove_file(at("link/there")).is_err());
+    assert!(create_private_dir(&at("link/folder")).is_err());
+    assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 1);
+
+    open(&at("real/new"), Use::Create, 0o600).unwrap();
+    assert!(open(&at("real/new"), Use::Create, 0o600).is_err(), "it is there");
+    assert!(open(&at("real/missing"), Use::Edit, 0o600).is_err(), "it is not there");
+    hard_link(at("real/there"), at("real/other")).unwrap();
+    rename(at("real/other"), at("real/new")).unwrap();
+    remove_file(at("real/new")).unwrap();
+    create_private_dir(&at("real/folder")).unwrap();
+    assert_eq!(fs::read_dir(at("real")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_link_or_a_pipe_in_the_place_itself_is_refused() {
+    let scratch = Scratch::new();
+    let at = |path: &str| scratch.root.join(path).into_std_path_buf();
+    fs::write(at("there"), "old").unwrap();
+    std::os::unix::fs::symlink("there", at("link")).unwrap();
+    for used in [Use::Create, Use::Append, Use::Log, Use::Overwrite, Use::Edit, Use::Lock] {
+        assert!(open(&at("link"), used, 0o600).is_err(), "{used:?}");
+    }
+    assert_eq!(fs::read(at("there")).unwrap(), b"old");
+}

@@ -1,0 +1,101 @@
+//! A refusal by the system at every call that writes: a clear error and the old state, or the new state where the call did not
+//! matter.
+
+use super::Scene;
+use super::Shape;
+use super::Story;
+use super::ensure;
+use super::is_answer;
+use super::kills;
+use super::leftovers;
+use super::state_of;
+use super::stories;
+use crate::support::Call;
+use crate::support::Output;
+use crate::support::Strace;
+
+stories::each!(refuse_everywhere);
+
+/// Has the system refuse each write of the command once. Each gets one of the errors that it may have, in turn; all of them with
+/// `PITON_FAULTS=all`.
+fn refuse_everywhere(story: Story) {
+    let Some(strace) = Strace::find() else { return };
+    let scene = Scene::new(story);
+    let tries_all = std::env::var_os("PITON_FAULTS").is_some_and(|wanted| wanted == "all");
+    let (mut tried, mut problems) = (0, Vec::new());
+    for (at, moment) in kills::moments(&scene, strace).iter().enumerate() {
+        let errors = errors_of(moment);
+        let taken = if tries_all { errors } else { std::slice::from_ref(&errors[at % errors.len()]) };
+        for error in taken {
+            let output =
+                strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, &format!("error={error}"));
+            let checked = check(&scene, is_print(moment), &output).and_then(|()| scene.check());
+            problems.extend(checked.err().map(|problem| format!("{error} at {moment}: {problem}\n{output}")));
+            tried += 1;
+        }
+    }
+    scene.conclude("faults", tried, &problems);
+}
+
+/// Returns what the system may answer to a call (the manual pages, and what file systems with late allocation, quotas or a server
+/// behind them add).
+fn errors_of(call: &Call) -> &'static [&'static str] {
+    match call.name.as_str() {
+        "open" | "openat" => &["ENOSPC", "EIO", "EDQUOT", "EROFS", "EINTR"],
+        "write" | "writev" | "pwrite64" if is_print(call) => &["ENOSPC", "EIO", "EINTR"],
+        "write" | "writev" | "pwrite64" => &["ENOSPC", "EIO", "EDQUOT", "EINTR"],
+        // A file system that cannot do that to a folder says so.
+        "fsync" if is_of_folder(call) => &["EIO", "EINVAL", "ENOSPC", "EDQUOT", "EINTR"],
+        "fsync" | "fdatasync" => &["EIO", "ENOSPC", "EDQUOT", "EINTR"],
+        "ftruncate" | "fallocate" => &["EIO", "ENOSPC", "EINTR"],
+        "flock" => &["ENOLCK", "EINTR", "EIO"],
+        _ => &["ENOSPC", "EROFS", "EIO", "EDQUOT"],
+    }
+}
+
+/// Tells whether a call prints something.
+fn is_print(call: &Call) -> bool {
+    call.name == "write" && (call.rest.starts_with("1<") || call.rest.starts_with("2<"))
+}
+
+/// Tells whether a folder is flushed, by the path that strace shows for the number of the file.
+fn is_of_folder(call: &Call) -> bool {
+    let path = call.rest.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map_or("", |(path, _)| path);
+    std::path::Path::new(path).is_dir()
+}
+
+/// Checks that an error left the old state and says what to do, and that success is the new state.
+pub(super) fn check(scene: &Scene, is_print: bool, output: &Output) -> Result<(), String> {
+    ensure(is_answer(output), || "no answer".to_owned())?;
+    let state = state_of(&scene.sandbox);
+    let from_before = scene.before.state.changes(&state);
+    let from_after = scene.after.state.changes(&state);
+    let left = leftovers(&scene.sandbox);
+    match (scene.story.shape, output.code) {
+        // The work is done, and only nobody heard of it.
+        (Shape::Whole, code) if code == 0 || is_print => {
+            ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}"))
+        }
+        (Shape::Whole, _) => {
+            ensure(from_before.is_empty(), || format!("refused, it says: {from_before:?}"))?;
+            ensure(left.is_empty(), || format!("left behind: {left:?}"))?;
+            check_words(output)
+        }
+        (Shape::InTurn, 0) => ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}")),
+        (Shape::InTurn, _) if is_print => Ok(()),
+        (Shape::InTurn, _) => check_words(output),
+        (Shape::Notes, code) => ensure(code == 0, || "a hook never fails".to_owned()),
+    }
+}
+
+/// Checks that an error says where it happened, and what to do.
+fn check_words(output: &Output) -> Result<(), String> {
+    let (message, has_hint) = if output.stdout.starts_with('{') {
+        let hints = output.at("/error/hints").as_array().is_some_and(|hints| !hints.is_empty());
+        (output.at("/error/message").to_string(), hints)
+    } else {
+        (output.stderr.clone(), output.stderr.contains("\n→ "))
+    };
+    ensure(message.contains("$ROOT") || message.contains("$HOME"), || "the error names no place".to_owned())?;
+    ensure(has_hint, || "the error says no next command".to_owned())
+}

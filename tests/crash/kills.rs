@@ -1,0 +1,69 @@
+//! SIGKILL at every call of the system that writes.
+
+use std::collections::BTreeSet;
+
+use super::Command;
+use super::Scene;
+use super::Story;
+use super::ensure;
+use super::stories;
+use crate::support::Call;
+use crate::support::Program;
+use crate::support::Strace;
+
+stories::each!(kill_everywhere);
+
+/// Kills the command at each of its writes, each time in the same project set back to its beginning.
+fn kill_everywhere(story: Story) {
+    let Some(strace) = Strace::find() else { return };
+    let scene = Scene::new(story);
+    let moments = moments(&scene, strace);
+    assert!(moments.len() > 4, "only {moments:?} were seen");
+    let mut problems = Vec::new();
+    for moment in &moments {
+        let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, "signal=SIGKILL");
+        let is_killed = ensure(output.code == 137, || format!("not killed\n{output}"));
+        problems.extend(is_killed.and_then(|()| scene.check()).err().map(|problem| format!("{moment}: {problem}")));
+    }
+    scene.conclude("crash points", moments.len(), &problems);
+}
+
+/// Lists the writes of the story's command.
+pub(super) fn moments(scene: &Scene, strace: Strace) -> Vec<Call> {
+    writes_of(scene.set_back().story.cut.on(&scene.sandbox), strace)
+}
+
+/// A change to three files is cut off, and so is the command that brings it to its end, at every write of its own.
+#[test]
+fn a_recovery_that_is_cut_off_is_recovered() {
+    const PLAN: Command = Command::new(&["plan"]);
+    let Some(strace) = Strace::find() else { return };
+    let scene = Scene::new(stories::finish_ccw());
+    let first = moments(&scene, strace);
+    let is_published = |call: &Call| call.name.starts_with("rename") && call.rest.contains("txn/pending\"");
+    let published = first.iter().position(is_published).expect("several files have a record");
+    let (mut tried, mut problems) = (0, Vec::new());
+    for first in &first[published + 1..] {
+        let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), first, "signal=SIGKILL");
+        output.expect_code(137);
+        let cut = scene.sandbox.everything();
+        for second in writes_of(PLAN.on(&scene.sandbox), strace) {
+            scene.sandbox.put_back(&cut);
+            strace.inject(PLAN.on(&scene.sandbox), &second, "signal=SIGKILL").expect_code(137);
+            problems.extend(scene.check().err().map(|problem| format!("{first}, then {second}: {problem}")));
+            tried += 1;
+        }
+    }
+    assert!(tried > 40, "only {tried} pairs");
+    scene.conclude("kills in turn", tried, &problems);
+}
+
+/// Lists the writes of the command as strace can find them again: by name and count. Several threads may come to the same.
+fn writes_of(program: Program<'_>, strace: Strace) -> Vec<Call> {
+    let (output, mut calls) = strace.record(program, &["-y"]);
+    output.expect_code(0);
+    calls.retain(Call::is_write);
+    let mut seen = BTreeSet::new();
+    calls.retain(|call| seen.insert((call.name.clone(), call.count)));
+    calls
+}

@@ -1,0 +1,225 @@
+//! A kill at any moment, and any refusal of the system: the state is the old one or the new one, and work goes on at once.
+
+mod faults;
+mod kills;
+mod shim;
+mod stories;
+
+use camino::Utf8Path;
+use serde_json::Value;
+
+use crate::cli::projects;
+use crate::support::Output;
+use crate::support::Program;
+use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::say;
+
+/// Is a command that is cut off in all its moments, in a project where it has something to do.
+struct Story {
+    /// What the table calls it.
+    name: &'static str,
+    /// Makes the project.
+    project: fn() -> Sandbox,
+    /// Happens before.
+    before: Vec<Command>,
+    cut: Command,
+    /// What one would call next; the first that finds something to do counts.
+    then: Vec<Command>,
+    shape: Shape,
+}
+
+impl Story {
+    /// Is the story of a command that writes one checkpoint in a project as it was made, and is called again afterwards.
+    fn of(name: &'static str, project: fn() -> Sandbox, cut: Command) -> Self {
+        Self { name, project, before: Vec::new(), cut, then: vec![cut], shape: Shape::Whole }
+    }
+}
+
+/// Says what a command leaves behind when it is cut off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// The state before, or the state after.
+    Whole,
+    /// One checkpoint after the other, each of them whole: what is missing, the next command does.
+    InTurn,
+    /// The state before: it only takes notes.
+    Notes,
+}
+
+/// Is a call of piton.
+#[derive(Clone, Copy)]
+struct Command {
+    words: &'static [&'static str],
+    /// The session of the client that calls.
+    session: Option<&'static str>,
+    /// What comes on the standard input, with `ROOT` for the project.
+    input: Option<&'static str>,
+}
+
+impl Command {
+    const fn new(words: &'static [&'static str]) -> Self {
+        Self { words, session: None, input: None }
+    }
+
+    const fn of_session(words: &'static [&'static str], input: Option<&'static str>) -> Self {
+        Self { words, session: Some("s1"), input }
+    }
+
+    fn on(self, sandbox: &Sandbox) -> Program<'_> {
+        let mut program = sandbox.piton(self.words.iter().copied());
+        if let Some(session) = self.session {
+            program = program.session(session);
+        }
+        if let Some(input) = self.input {
+            program = program.stdin(input.replace("ROOT", sandbox.root().as_str()));
+        }
+        program
+    }
+}
+
+/// Is what others see of a run at one moment, and what comes of the next command.
+struct Sight {
+    /// The files that hold the state; all others are Piton's own notes.
+    state: Tree,
+    /// Copies of an earlier state beside it.
+    backups: Tree,
+    plan: (i32, Value),
+    validate: i32,
+    /// The exit code of the next command, and the state after it.
+    then: (i32, Tree),
+}
+
+/// Is a story in a sandbox that can be set back to its beginning.
+struct Scene {
+    story: Story,
+    sandbox: Sandbox,
+    beginning: Tree,
+    before: Sight,
+    after: Sight,
+}
+
+impl Scene {
+    /// Prepares the project, and lives through the story twice: without the command, and with the whole of it.
+    fn new(story: Story) -> Self {
+        let sandbox = (story.project)();
+        for command in &story.before {
+            command.on(&sandbox).run().expect_code(0);
+        }
+        let beginning = sandbox.everything();
+        let before = see(&story, &sandbox);
+        sandbox.put_back(&beginning);
+        story.cut.on(&sandbox).run().expect_code(0);
+        let after = see(&story, &sandbox);
+        sandbox.put_back(&beginning);
+        let scene = Self { story, sandbox, beginning, before, after };
+        let is_changed = !scene.before.state.changes(&scene.after.state).is_empty();
+        assert_eq!(is_changed, scene.story.shape != Shape::Notes, "{}: what it changes", scene.story.name);
+        scene
+    }
+
+    fn set_back(&self) -> &Self {
+        self.sandbox.put_back(&self.beginning);
+        self
+    }
+
+    /// Checks that everybody sees the state before or the state after, that the next command works from there, and that nothing is
+    /// left lying about.
+    fn check(&self) -> Result<(), String> {
+        let seen = see(&self.story, &self.sandbox);
+        let sides = [&self.before, &self.after];
+        match self.story.shape {
+            Shape::Whole => self.check_sight(&seen, &sides)?,
+            Shape::Notes => self.check_sight(&seen, &sides[..1])?,
+            Shape::InTurn => {
+                let ends = sides.map(|side| side.then.1.changes(&seen.then.1));
+                let is_known = sides.iter().any(|side| side.then.0 == seen.then.0);
+                ensure(is_known, || format!("the next command: {}", seen.then.0))?;
+                ensure(ends.iter().any(Vec::is_empty), || format!("after the next command: {ends:?}"))?;
+            }
+        }
+        let left = leftovers(&self.sandbox);
+        ensure(left.is_empty(), || format!("left behind: {left:?}"))
+    }
+
+    fn check_sight(&self, seen: &Sight, sides: &[&Sight]) -> Result<(), String> {
+        let differs: Vec<_> = sides.iter().map(|side| side.state.changes(&seen.state)).collect();
+        let side = differs.iter().position(Vec::is_empty).map(|at| sides[at]);
+        let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
+        let is_copy = [&self.before, &self.after].iter().any(|side| side.backups == seen.backups);
+        ensure(is_copy, || "the copy beside the state is neither of the two".to_owned())?;
+        ensure(seen.plan == side.plan, || format!("plan: {:?} and not {:?}", seen.plan, side.plan))?;
+        ensure(seen.validate == side.validate, || format!("validate: {} and not {}", seen.validate, side.validate))?;
+        let codes = (seen.then.0, side.then.0);
+        ensure(codes.0 == codes.1, || format!("the next command: {} and not {}", codes.0, codes.1))?;
+        let end = side.then.1.changes(&seen.then.1);
+        ensure(end.is_empty(), || format!("after the next command: {end:?}"))
+    }
+
+    /// Fails the test with all that went wrong, or says how much was tried.
+    fn conclude(&self, what: &str, tried: usize, problems: &[String]) {
+        let name = self.story.name;
+        assert!(problems.is_empty(), "{name}: {} of {tried} {what}\n{}", problems.len(), problems.join("\n"));
+        say(&format!("{what:<13} {name:<40} {tried:>4}, all clean"));
+    }
+}
+
+fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(problem()) }
+}
+
+/// Looks at the run as others would, and then goes on.
+fn see(story: &Story, sandbox: &Sandbox) -> Sight {
+    // Reading finishes or drops what was left.
+    let plan = sandbox.piton(["plan"]).run();
+    let document = projects::document(&plan);
+    let steps: Vec<&Value> =
+        document["data"]["next"].as_array().into_iter().flatten().map(|next| &next["step"]).collect();
+    let answer = serde_json::json!([document["data"]["verdict"], steps]);
+    let validate = sandbox.piton(["validate"]).run().code;
+    let (state, backups) = (state_of(sandbox), sandbox.tree().only(is_backup));
+    let mut then = (3, state.clone());
+    for command in &story.then {
+        let output = command.on(sandbox).run();
+        then = (output.code, state_of(sandbox));
+        if output.code != 3 {
+            break;
+        }
+    }
+    Sight { state, backups, plan: (plan.code, answer), validate, then }
+}
+
+/// Takes down the state: all files of the project but for temporary ones, copies and Piton's own; what it put away is state too.
+fn state_of(sandbox: &Sandbox) -> Tree {
+    sandbox.tree().without_folders().only(|path| {
+        let own = path.as_str().rsplit_once(".piton/").map(|(_, own)| own);
+        let is_own = own.is_some_and(|own| !own.starts_with("archive/"));
+        !is_own && !path.starts_with(".git") && !path.as_str().ends_with(".piton-tmp") && !is_backup(path)
+    })
+}
+
+fn is_backup(path: &Utf8Path) -> bool {
+    matches!(path.extension(), Some("backup" | "bak"))
+}
+
+/// Lists what a command that was cut off leaves and the next one has to clear away. The folder of a session that never began is not
+/// looked into: nobody comes back to it.
+fn leftovers(sandbox: &Sandbox) -> Vec<String> {
+    let has_begun = |path: &Utf8Path| {
+        let session = path.ancestors().find(|folder| folder.parent().is_some_and(|above| above.ends_with("sessions")));
+        session.is_none_or(|session| sandbox.top().join(session).join("session.json").exists())
+    };
+    let is_leftover = |path: &Utf8Path| match path.file_name() {
+        Some(".gitignore") => {
+            has_begun(path) && sandbox.top().join(path).metadata().is_ok_and(|metadata| metadata.len() == 0)
+        }
+        Some(name) => has_begun(path) && (name.ends_with(".piton-tmp") || path.ends_with("txn/pending")),
+        None => false,
+    };
+    sandbox.everything().only(is_leftover).paths()
+}
+
+/// Tells whether the program itself ended: neither a signal nor a panic.
+fn is_answer(output: &Output) -> bool {
+    (0..70).contains(&output.code) && !output.stderr.contains("panicked")
+}

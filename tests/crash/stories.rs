@@ -1,0 +1,252 @@
+//! The commands that are cut off, one for every way of writing.
+
+use serde_json::json;
+
+use super::Command;
+use super::Shape;
+use super::Story;
+use crate::cli::projects;
+use crate::support;
+use crate::support::Sandbox;
+use crate::support::Tree;
+
+/// Makes a test of each story that calls this function.
+macro_rules! each {
+    ($check:ident) => {
+        crate::crash::stories::each!($check:
+            begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, repair,
+            start, start_own, own_workflow, dotagent, aios, run, hook_start, hook_failure,
+        );
+    };
+    ($check:ident: $($story:ident,)*) => {
+        $(
+            #[test]
+            fn $story() {
+                $check(super::stories::$story());
+            }
+        )*
+    };
+}
+pub(super) use each;
+
+/// Puts an example into memory.
+fn example(name: &str) -> Sandbox {
+    let sandbox = Sandbox::in_memory();
+    Tree::of(&support::repository().join("examples").join(name)).write_to(&sandbox.root());
+    sandbox
+}
+
+fn nine_step() -> Sandbox {
+    example("nine-step")
+}
+
+fn ccw() -> Sandbox {
+    example("ccw")
+}
+
+/// Hides the state from git on the way.
+pub(super) fn begin_in_git() -> Story {
+    let project = || {
+        let sandbox = nine_step();
+        sandbox.git_init();
+        sandbox
+    };
+    Story::of("begin in a repository, nine-step", project, Command::new(&["begin", "2:3"]))
+}
+
+pub(super) fn begin() -> Story {
+    Story::of("begin, nine-step", nine_step, Command::new(&["begin", "2:3"]))
+}
+
+/// Takes the lease, and notes in the log of the session that it drives the run.
+pub(super) fn begin_in_a_session() -> Story {
+    Story::of("begin in a session, nine-step", nine_step, Command::of_session(&["begin", "2:3"], None))
+}
+
+pub(super) fn finish() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "2:3"])],
+        ..Story::of("finish, nine-step", nine_step, Command::new(&["finish", "2:3", "--summary", "done"]))
+    }
+}
+
+pub(super) fn finish_ccw() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "IMPL-002"])],
+        ..Story::of("finish, ccw, three files", ccw, Command::new(&["finish", "IMPL-002", "--summary", "tokens"]))
+    }
+}
+
+pub(super) fn skip() -> Story {
+    Story::of("skip, ccw", ccw, Command::new(&["skip", "IMPL-002", "--reason", "later"]))
+}
+
+pub(super) fn approve() -> Story {
+    Story::of("approve, workflow of one's own", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
+}
+
+const FLOW: &str = "name: flow\nsteps:\n  - {id: draft, agent: writer}\n  - {id: look, gate: Ann, depends_on: draft}\n  - {id: ship, agent: shipper, depends_on: look}\n";
+
+fn with_flow() -> Sandbox {
+    let sandbox = Sandbox::in_memory();
+    sandbox.file("flow.yaml", FLOW);
+    sandbox
+}
+
+/// Makes a run that waits for a person.
+fn waiting() -> Sandbox {
+    let sandbox = with_flow();
+    for words in [&["start", "flow.yaml", "--feature", "demo"][..], &["begin", "draft"], &["finish", "draft"]] {
+        sandbox.piton(words.iter().copied()).run().expect_code(0);
+    }
+    sandbox
+}
+
+pub(super) fn pause() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "2:3"])],
+        then: vec![Command::new(&["begin", "2:3"])],
+        ..Story::of("pause, nine-step", nine_step, Command::new(&["pause"]))
+    }
+}
+
+pub(super) fn resume() -> Story {
+    Story {
+        then: vec![Command::new(&["begin", "IMPL-002"])],
+        ..Story::of("resume, ccw", ccw, Command::new(&["resume", "--yes"]))
+    }
+}
+
+pub(super) fn archive() -> Story {
+    Story {
+        then: vec![Command::new(&["start", "nine-step", "--feature", "user-auth", "--archive"])],
+        ..Story::of("archive, nine-step", nine_step, Command::new(&["archive", "--yes"]))
+    }
+}
+
+/// The session, the list of archived sessions and the place of the folder change one after the other.
+pub(super) fn archive_ccw() -> Story {
+    Story {
+        shape: Shape::InTurn,
+        ..Story::of("archive, ccw, with its list", ccw, Command::new(&["archive", "WFS-user-auth", "--yes"]))
+    }
+}
+
+pub(super) fn restore() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "IMPL-002"]), Command::new(&["finish", "IMPL-002"])],
+        then: vec![Command::new(&["restore", "--to", "000001", "--yes"])],
+        ..Story::of("restore, ccw", ccw, Command::new(&["restore", "--yes"]))
+    }
+}
+
+pub(super) fn repair() -> Story {
+    Story::of("repair, nine-step", torn, Command::new(&["repair", "--yes"]))
+}
+
+/// Makes a run whose state somebody else cut off.
+fn torn() -> Sandbox {
+    let sandbox = nine_step();
+    sandbox.piton(["begin", "2:3"]).run().expect_code(0);
+    let text = sandbox.read(projects::NINE_STEP);
+    sandbox.file(projects::NINE_STEP, &text[..text.len() / 2]);
+    sandbox
+}
+
+pub(super) fn start() -> Story {
+    Story::of("start, nine-step", Sandbox::in_memory, Command::new(&["start", "nine-step", "--feature", "user-auth"]))
+}
+
+pub(super) fn start_own() -> Story {
+    Story::of("start, workflow of one's own", with_flow, Command::new(&["start", "flow.yaml", "--feature", "demo"]))
+}
+
+pub(super) fn own_workflow() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "draft"])],
+        ..Story::of(
+            "finish, workflow of one's own",
+            || {
+                let sandbox = with_flow();
+                sandbox.piton(["start", "flow.yaml", "--feature", "demo"]).run().expect_code(0);
+                sandbox
+            },
+            Command::new(&["finish", "draft", "--summary", "done"]),
+        )
+    }
+}
+
+/// The last task is verified and the phase ends: both files change (dotagent-and-aios.md C-2).
+pub(super) fn dotagent() -> Story {
+    Story::of(
+        "finish, dotagent, two files",
+        || {
+            let sandbox = example("dotagent");
+            let tasks = json!([{
+                "id": "task-001", "title": "Hash passwords", "status": "running", "attempts": 0,
+                "started_at": "2026-01-31T10:15:00Z", "output": "memory/tasks/task-001/output.json",
+            }]);
+            let execution = json!({ "workflow_id": "user-auth", "tasks": tasks });
+            sandbox.file("memory/state/execution.json", &execution.to_string());
+            sandbox
+        },
+        Command::new(&["finish", "task-001:verify", "--verdict", "APPROVED"]),
+    )
+}
+
+pub(super) fn aios() -> Story {
+    Story {
+        before: vec![Command::new(&["begin", "7.2"])],
+        ..Story::of("finish, aios, with its copy", || example("aios"), Command::new(&["finish", "7.2"]))
+    }
+}
+
+/// Two steps of the runner, which leave a file each; the next call goes on with the session, or makes one.
+pub(super) fn run() -> Story {
+    Story {
+        then: vec![Command::new(&["resume", "--yes"]), Command::new(&["run", "w.yml"])],
+        shape: Shape::InTurn,
+        ..Story::of(
+            "run, two steps",
+            || {
+                let sandbox = Sandbox::in_memory();
+                sandbox.file(
+                "w.yml",
+                "name: two\ncommands:\n  - {id: a, write_file: {path: a.txt, content: one}}\n  - {id: b, shell: 'echo two > b.txt'}\n",
+            );
+                sandbox
+            },
+            Command::new(&["run", "w.yml"]),
+        )
+    }
+}
+
+const STARTUP: &str = r#"{"session_id":"s1","cwd":"ROOT","source":"startup"}"#;
+
+pub(super) fn hook_start() -> Story {
+    Story {
+        then: vec![Command::of_session(&["begin", "2:3"], None)],
+        shape: Shape::Notes,
+        ..Story::of("hook session-start", nine_step, Command::of_session(&["hook", "session-start"], Some(STARTUP)))
+    }
+}
+
+/// Gives the lease back and notes why.
+pub(super) fn hook_failure() -> Story {
+    Story {
+        before: vec![
+            Command::of_session(&["hook", "session-start"], Some(STARTUP)),
+            Command::of_session(&["begin", "2:3"], None),
+        ],
+        then: vec![Command::of_session(&["begin", "2:3"], None)],
+        shape: Shape::Notes,
+        ..Story::of(
+            "hook stop-failure",
+            nine_step,
+            Command::of_session(
+                &["hook", "stop-failure"],
+                Some(r#"{"session_id":"s1","cwd":"ROOT","error":"rate_limit"}"#),
+            ),
+        )
+    }
+}

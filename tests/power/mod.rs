@@ -1,0 +1,313 @@
+//! A power loss at any moment: the recorded calls of a command are replayed on a disk that keeps only what was flushed, and for
+//! everything that such a disk may hold, the state is the old one or the new one, and work goes on.
+
+mod disk;
+mod disk_tests;
+mod stories;
+mod trace;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use self::disk::Dice;
+use self::disk::Disk;
+use self::disk::Picture;
+use self::disk::Shown;
+use self::trace::Call;
+use crate::cli::projects::document;
+use crate::support::Program;
+use crate::support::Sandbox;
+use crate::support::Strace;
+
+/// How many mixtures of what was not flushed are tried at each moment, where there are more.
+const MIXTURES: usize = 24;
+/// How many different disks of one command are looked at; `PITON_POWER=all` looks at every one.
+const DISKS: usize = 40;
+
+/// Is a command during which the power goes, and what surrounds it.
+struct Story {
+    name: &'static str,
+    project: fn() -> Sandbox,
+    /// Happens before.
+    before: &'static [&'static [&'static str]],
+    command: &'static [&'static str],
+    /// Works afterwards, whatever was there.
+    then: &'static [&'static str],
+    shape: Shape,
+}
+
+/// Says what a command may leave when it is cut off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// The old state or the new one.
+    Whole,
+    /// It does one thing after the other, and the next command does the rest.
+    Stages,
+    /// It adds to the journal of a session, and acts on what is in there.
+    Journal,
+}
+
+/// Is what one command did to a disk.
+#[derive(Clone)]
+struct Recording {
+    sandbox: Rc<Sandbox>,
+    /// As it was before.
+    disk: Disk,
+    calls: Vec<Call>,
+}
+
+/// Is a disk on which the power came back.
+struct Case {
+    picture: Picture,
+    /// How many calls had come to their end, at most.
+    after: usize,
+    /// The command had said that it was done, or a process had been started that was to do something.
+    is_said: bool,
+    /// What the journal held at that time.
+    journal: Vec<u8>,
+}
+
+/// Is what was found out about a command.
+struct Findings {
+    moments: usize,
+    disks: usize,
+    looked_at: usize,
+    problems: Vec<String>,
+}
+
+/// Runs the command on a disk that is watched. Nothing where there is no strace.
+fn record(story: &Story) -> Option<Recording> {
+    let strace = Strace::find()?;
+    let sandbox = (story.project)();
+    for words in story.before {
+        sandbox.piton(words.iter().copied()).run().expect_code(0);
+    }
+    let disk = Disk::of(&sandbox.root());
+    let program = in_home(sandbox.piton(story.command.iter().copied()), &sandbox);
+    let everything = ["-y", "-xx", "-s", "16777216", "-e", "signal=none"];
+    let (output, text) = strace.follow(program, trace::CALLS, &everything);
+    output.expect_code(0);
+    let calls = trace::parse(&text, &sandbox.root());
+    Some(Recording { sandbox: Rc::new(sandbox), disk, calls })
+}
+
+/// Lets the runner keep its sessions in the project, so that all of them lie on the disk that loses its power.
+fn in_home<'a>(program: Program<'a>, sandbox: &Sandbox) -> Program<'a> {
+    program.env("PITON_HOME", sandbox.root().join("state").as_str())
+}
+
+/// Takes the power away after every call and looks at what it left, the extremes first. Stops at `most` disks, or, where that is
+/// enough, at the first problem.
+fn explore(story: &Story, recording: &Recording, most: usize, is_one_enough: bool) -> Findings {
+    let mut dice = Dice(7);
+    let (cases, new) = cases(recording, &mut dice);
+    let old = recording.disk.now();
+    let mut findings =
+        Findings { moments: recording.calls.len() + 1, disks: cases.len(), looked_at: 0, problems: Vec::new() };
+    for case in cases.into_iter().take(most) {
+        findings.looked_at += 1;
+        if let Err(problem) = look(story, &recording.sandbox, &case, [&old, &new]) {
+            let line = |call: &Call| format!("{call:?}").chars().take(200).collect();
+            let done: Vec<String> = recording.calls[..case.after].iter().map(line).collect();
+            findings.problems.push(format!("{problem}\nafter {} calls:\n{}", case.after, done.join("\n")));
+            if is_one_enough {
+                break;
+            }
+        }
+    }
+    findings
+}
+
+/// Lists every different disk that a power loss may leave, and returns what is there when nothing is lost.
+fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
+    let mut disk = recording.disk.clone();
+    let mut seen: BTreeMap<Picture, (usize, Case)> = BTreeMap::new();
+    let (mut is_said, mut journal) = (false, Vec::new());
+    for after in 0..=recording.calls.len() {
+        if let Some(call) = after.checked_sub(1).map(|last| &recording.calls[last]) {
+            disk.apply(call);
+            if *call == Call::Said {
+                is_said = true;
+                journal = journal_of(&disk.now());
+            }
+        }
+        for (rank, picture) in disk.after_power_loss(MIXTURES, dice) {
+            let case = || Case { picture: picture.clone(), after, is_said, journal: journal.clone() };
+            let known = seen.entry(picture.clone()).or_insert_with(|| (rank, case()));
+            // The same disk at a later time: more was said.
+            *known = (known.0.min(rank), case());
+        }
+    }
+    let mut ranked: Vec<(usize, usize, Case)> =
+        seen.into_values().map(|(rank, case)| (rank, dice.below(usize::MAX), case)).collect();
+    ranked.sort_unstable_by_key(|(rank, turn, _)| (*rank, *turn));
+    let mut met: BTreeMap<Picture, usize> = BTreeMap::new();
+    let mut rounds: Vec<(usize, Case)> = Vec::new();
+    for (_, _, case) in ranked {
+        let round = met.entry(what_counts(&case.picture)).or_default();
+        rounds.push((*round, case));
+        *round += 1;
+    }
+    // First one of each kind.
+    rounds.sort_by_key(|(round, _)| *round);
+    (rounds.into_iter().map(|(_, case)| case).collect(), disk.now())
+}
+
+/// Leaves out of a picture what no state depends on.
+fn what_counts(picture: &Picture) -> Picture {
+    let is_aside = |path: &Utf8PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.ends_with(".piton-tmp") || matches!(name, "lock" | ".gitignore" | "log.jsonl" | "lease.json")
+    };
+    Picture(
+        picture
+            .0
+            .iter()
+            .filter(|(path, _)| !is_aside(path))
+            .map(|(path, shown)| (path.clone(), shown.clone()))
+            .collect(),
+    )
+}
+
+/// Returns the journals of all sessions.
+fn journals(picture: &Picture) -> impl Iterator<Item = &[u8]> {
+    let journals = picture.0.iter().filter(|(path, _)| path.ends_with("journal.jsonl"));
+    journals.filter_map(|(_, shown)| match shown {
+        Shown::File { bytes, .. } => Some(bytes.as_slice()),
+        Shown::Folder { .. } | Shown::Link(_) => None,
+    })
+}
+
+/// Returns the journal of the only session, empty where there is none.
+fn journal_of(picture: &Picture) -> Vec<u8> {
+    journals(picture).next().unwrap_or_default().to_vec()
+}
+
+fn is_complete(journal: &[u8]) -> bool {
+    String::from_utf8_lossy(journal).contains(r#""change":"complete""#)
+}
+
+/// Puts the disk in place and asks piton about it.
+fn look(story: &Story, sandbox: &Sandbox, case: &Case, states: [&Picture; 2]) -> Result<(), String> {
+    let root = sandbox.root();
+    case.picture.write_to(&root);
+    let call = |words: &[&str]| in_home(sandbox.piton(words.iter().copied()), sandbox).run();
+    let plan = call(&["plan"]);
+    if ![0, 3, 9].contains(&plan.code) {
+        return Err(format!("the plan says\n{plan}"));
+    }
+    document(&plan);
+    let valid = call(&["validate"]);
+    if ![0, 3].contains(&valid.code) {
+        return Err(format!("the validation says\n{valid}"));
+    }
+    check_state(story, case, states, &Disk::of(&root).now())?;
+    let next = call(story.then);
+    let again = match story.shape {
+        Shape::Whole if [0, 1].contains(&next.code) => None,
+        // What has stages may be at its end: then the run is not there any more.
+        Shape::Stages if [0, 1, 3].contains(&next.code) => None,
+        Shape::Journal if [0, 1].contains(&next.code) => None,
+        // It never began.
+        Shape::Journal if next.code == 3 => Some(call(story.command)),
+        Shape::Whole | Shape::Stages | Shape::Journal => Some(next.clone()),
+    };
+    if let Some(again) = again.filter(|again| again.code != 0) {
+        return Err(format!("the next command says\n{again}"));
+    }
+    let now = Disk::of(&root).now();
+    let left = match story.shape {
+        Shape::Whole => Vec::new(),
+        Shape::Stages => differences(states[1], &now),
+        Shape::Journal if journals(&now).any(is_complete) => Vec::new(),
+        Shape::Journal => journals(&now).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect(),
+    };
+    if !left.is_empty() {
+        return Err(format!("is not brought to its end by the next command: {left:?}\n{next}"));
+    }
+    check_history(&root)
+}
+
+/// Checks that the state is one that the command may leave.
+fn check_state(story: &Story, case: &Case, [old, new]: [&Picture; 2], now: &Picture) -> Result<(), String> {
+    if story.shape == Shape::Journal {
+        let (all, now) = (journal_of(new), journal_of(now));
+        if !now.starts_with(&case.journal) {
+            let [was, is] = [&case.journal, &now].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            return Err(format!("records were acted on and are lost: of\n{was}\nthere is\n{is}"));
+        }
+        let sound = now
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| all.split_inclusive(|byte| *byte == b'\n').any(|one| one == *line));
+        let sound: Vec<u8> = sound.flatten().copied().collect();
+        return if all.starts_with(&sound) { Ok(()) } else { Err("records are out of order".to_owned()) };
+    }
+    let [is_old, is_new] = [old, new].map(|state| differences(state, now).is_empty());
+    let is_between = story.shape == Shape::Stages && !case.is_said;
+    if is_new || is_between || (is_old && !case.is_said) {
+        return Ok(());
+    }
+    Err(format!("is neither:\n{:?}\n{:?}", differences(old, now), differences(new, now)))
+}
+
+/// Checks that each earlier version has the content that its name says, if its checkpoint is one that is listed.
+fn check_history(root: &Utf8Path) -> Result<(), String> {
+    use sha2::Digest as _;
+    let mut entries: BTreeMap<String, Vec<(bool, String, String)>> = BTreeMap::new();
+    for (path, shown) in Disk::of(root).now().0 {
+        let Some(folder) = path.parent().filter(|folder| folder.ends_with(".piton/history")) else { continue };
+        let fields: Vec<&str> = path.file_name().unwrap_or_default().splitn(7, '-').collect();
+        if let (Shown::File { bytes, .. }, [sequence, _, _, _, of, sha256, _]) = (shown, &fields[..]) {
+            let digest: String = sha2::Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            let entry = (digest == *sha256, (*of).to_owned(), path.to_string());
+            entries.entry(format!("{folder}/{sequence}")).or_default().push(entry);
+        }
+    }
+    for files in entries.into_values() {
+        let is_listed = files.iter().all(|(_, of, _)| *of == files.len().to_string());
+        if let Some((_, _, path)) = files.iter().find(|(is_it, _, _)| is_listed && !is_it) {
+            return Err(format!("{path} is listed and is not what it was"));
+        }
+    }
+    Ok(())
+}
+
+fn is_unfinished(path: &Utf8PathBuf) -> bool {
+    path.as_str().ends_with(".piton-tmp") || path.ends_with("txn/pending")
+}
+
+/// Lists the files of the state that are not as they were; what Piton notes for itself is none of it, what it keeps is.
+fn differences(wanted: &Picture, now: &Picture) -> Vec<String> {
+    let state = |picture: &Picture| -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+        let files = picture.0.iter().filter_map(|(path, shown)| match shown {
+            Shown::File { bytes, .. } => Some((path.clone(), bytes.clone())),
+            Shown::Folder { .. } | Shown::Link(_) => None,
+        });
+        let is_own = |path: &Utf8Path| path.components().any(|part| part.as_str() == ".piton");
+        let counts = |path: &Utf8PathBuf| {
+            (!is_own(path) || path.as_str().contains(".piton/archive/")) && !is_unfinished(path) && !is_backup(path)
+        };
+        files.filter(|(path, _)| counts(path)).collect()
+    };
+    let (wanted, now) = (state(wanted), state(now));
+    let paths = wanted.keys().chain(now.keys());
+    let different = paths.filter(|path| wanted.get(*path) != now.get(*path));
+    different
+        .map(|path| format!("{path}: {}", String::from_utf8_lossy(now.get(path).map_or(b"gone", |it| it))))
+        .collect()
+}
+
+fn is_backup(path: &Utf8PathBuf) -> bool {
+    matches!(path.extension(), Some("bak" | "backup"))
+}
+
+/// Tells how many disks of one command are looked at.
+fn most() -> usize {
+    match std::env::var("PITON_POWER").as_deref() {
+        Ok("all") => usize::MAX,
+        _ => DISKS,
+    }
+}

@@ -1,0 +1,258 @@
+//! The commands during which the power goes.
+
+use super::DISKS;
+use super::Recording;
+use super::Shape;
+use super::Story;
+use super::explore;
+use super::most;
+use super::record;
+use super::trace::Call;
+use crate::cli::projects;
+use crate::support::Sandbox;
+use crate::support::say;
+
+/// Loses the power everywhere in a command; nothing may be lost of the state.
+fn survives(story: &Story) {
+    let Some(recording) = record(story) else { return };
+    let found = explore(story, &recording, most(), false);
+    say(&format!(
+        "power loss: {:28} {:3} moments, {:5} different disks, {:4} looked at, {} problems",
+        story.name,
+        found.moments,
+        found.disks,
+        found.looked_at,
+        found.problems.len()
+    ));
+    assert!(found.looked_at > 8, "only {} disks", found.looked_at);
+    assert!(found.problems.is_empty(), "{}: {} problems\n{}", story.name, found.problems.len(), found.problems[0]);
+}
+
+const BEGIN: Story = Story {
+    name: "begin (nine-step)",
+    project: projects::nine_step,
+    before: &[],
+    command: &["begin", "2:3"],
+    then: &["begin", "2:3"],
+    shape: Shape::Whole,
+};
+
+#[test]
+fn a_begin_in_one_file() {
+    survives(&BEGIN);
+}
+
+const FINISH: Story = Story {
+    name: "finish (CCW, three files)",
+    project: projects::ccw,
+    before: &[&["begin", "IMPL-002"]],
+    command: &["finish", "IMPL-002", "--summary", "tokens"],
+    then: &["finish", "IMPL-002", "--summary", "tokens"],
+    shape: Shape::Whole,
+};
+
+#[test]
+fn a_finish_in_three_files() {
+    survives(&FINISH);
+}
+
+#[test]
+fn a_finish_in_two_files() {
+    survives(&Story {
+        name: "finish (dotagent, two files)",
+        project: || projects::example("dotagent"),
+        before: &[&["begin", "task-001:verify"]],
+        command: &["finish", "task-001:verify", "--verdict", "APPROVED"],
+        then: &["finish", "task-001:verify", "--verdict", "APPROVED"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn a_begin_with_a_backup() {
+    survives(&Story {
+        name: "begin (AIOS, YAML and .bak)",
+        project: || projects::example("aios"),
+        before: &[],
+        command: &["begin", "7.2"],
+        then: &["begin", "7.2"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn a_second_backup() {
+    survives(&Story {
+        name: "finish (AIOS, over a .bak)",
+        project: || projects::example("aios"),
+        before: &[&["begin", "7.2"]],
+        command: &["finish", "7.2"],
+        then: &["finish", "7.2"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn a_resume() {
+    survives(&Story {
+        name: "resume (CCW)",
+        project: projects::ccw,
+        before: &[],
+        command: &["resume", "--yes"],
+        then: &["begin", "IMPL-002"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn an_archive_of_one_file() {
+    survives(&Story {
+        name: "archive (nine-step)",
+        project: projects::nine_step,
+        before: &[],
+        command: &["archive", "--yes"],
+        then: &["start", "nine-step", "--feature", "user-auth", "--archive"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn an_archive_of_a_folder() {
+    survives(&Story {
+        name: "archive (CCW, a folder)",
+        project: projects::ccw,
+        before: &[],
+        command: &["archive", "--yes"],
+        then: &["archive", "WFS-user-auth", "--yes"],
+        shape: Shape::Stages,
+    });
+}
+
+#[test]
+fn a_restore() {
+    survives(&Story {
+        name: "restore (CCW, three files)",
+        project: projects::ccw,
+        before: &[&["begin", "IMPL-002"], &["finish", "IMPL-002"]],
+        command: &["restore", "--yes"],
+        then: &["restore", "--to", "000001", "--yes"],
+        shape: Shape::Whole,
+    });
+}
+
+const START: Story = Story {
+    name: "start (nine-step)",
+    project: Sandbox::new,
+    before: &[],
+    command: &["start", "nine-step", "--feature", "payments"],
+    then: &["start", "nine-step", "--feature", "payments", "--archive"],
+    shape: Shape::Whole,
+};
+
+#[test]
+fn a_start() {
+    survives(&START);
+}
+
+const WORKFLOW: &str = r#"- id: one
+  shell: "true"
+- id: two
+  shell: "true"
+"#;
+
+fn workflow() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("w.yml", WORKFLOW);
+    sandbox
+}
+
+const RUN: Story = Story {
+    name: "run (two steps)",
+    project: workflow,
+    before: &[],
+    command: &["run", "w.yml"],
+    then: &["resume", "--yes"],
+    shape: Shape::Journal,
+};
+
+/// Nothing is started before its record is durable, and all that the record is in.
+#[test]
+fn a_session_of_the_runner() {
+    survives(&RUN);
+}
+
+/// Takes a flush out of what was recorded, or puts a call elsewhere, and demands that the model sees what is lost then.
+fn is_missed(story: &Story, recording: &Recording, what: &str, change: &dyn Fn(&mut Vec<Call>)) {
+    let mut calls = recording.calls.clone();
+    change(&mut calls);
+    assert_ne!(calls, recording.calls, "{}: {what} changes nothing", story.name);
+    let recording = Recording { calls, ..recording.clone() };
+    let found = explore(story, &recording, DISKS, true);
+    assert!(!found.problems.is_empty(), "{}: nobody misses {what} on {} disks", story.name, found.looked_at);
+}
+
+fn drop_sync(calls: &mut Vec<Call>, of: &str) {
+    calls.retain(|call| !matches!(call, Call::Sync { path } if path.as_str().contains(of)));
+}
+
+/// Puts the first call that a test picks before the first other one.
+fn hurry(calls: &mut Vec<Call>, early: impl Fn(&Call) -> bool, before: impl Fn(&Call) -> bool) {
+    let from = calls.iter().position(early).expect("a call to hurry");
+    let to = calls.iter().position(before).expect("a call to overtake");
+    assert!(to < from, "it is early already");
+    let call = calls.remove(from);
+    calls.insert(to, call);
+}
+
+fn renames_to(call: &Call, name: &str) -> bool {
+    matches!(call, Call::Rename { to, .. } if to.ends_with(name))
+}
+
+fn syncs(call: &Call, name: &str) -> bool {
+    matches!(call, Call::Sync { path } if path.as_str().ends_with(name))
+}
+
+#[test]
+fn a_missing_flush_of_one_file_is_seen() {
+    let Some(recording) = record(&BEGIN) else { return };
+    let missed = |what: &str, change: &dyn Fn(&mut Vec<Call>)| is_missed(&BEGIN, &recording, what, change);
+    missed("the flush of the new content", &|calls| drop_sync(calls, ".piton-tmp"));
+    missed("the flush of its name", &|calls| calls.retain(|call| !syncs(call, "/user-auth")));
+}
+
+#[test]
+fn a_missing_flush_of_several_files_is_seen() {
+    let Some(recording) = record(&FINISH) else { return };
+    let missed = |what: &str, change: &dyn Fn(&mut Vec<Call>)| is_missed(&FINISH, &recording, what, change);
+    missed("the flush of the record", &|calls| drop_sync(calls, "/.pending."));
+    missed("the flush of its name", &|calls| calls.retain(|call| !syncs(call, "/txn")));
+    missed("the flush of the folder that it is in", &|calls| calls.retain(|call| !syncs(call, "/.piton")));
+    missed("the flush of a content", &|calls| drop_sync(calls, ".TODO_LIST.md."));
+    missed("the flush of the names", &|calls| calls.retain(|call| !syncs(call, "/.task")));
+    missed("the order of record and files", &|calls| {
+        hurry(calls, |call| renames_to(call, "TODO_LIST.md"), |call| renames_to(call, "pending"));
+    });
+    missed("the order of the flush of the record and the files", &|calls| {
+        hurry(calls, |call| renames_to(call, "IMPL-002.json"), |call| syncs(call, "/txn"));
+    });
+    missed("the order of files and end of record", &|calls| {
+        let is_end = |call: &Call| matches!(call, Call::Remove { path } if path.ends_with("txn/pending"));
+        hurry(calls, is_end, |call| renames_to(call, "IMPL-002.json"));
+    });
+}
+
+#[test]
+fn a_missing_flush_of_a_new_folder_is_seen() {
+    let Some(recording) = record(&START) else { return };
+    is_missed(&START, &recording, "the flush of the name of the folder", &|calls| {
+        calls.retain(|call| !syncs(call, "/project"));
+    });
+}
+
+#[test]
+fn a_record_that_is_acted_on_too_early_is_seen() {
+    let Some(recording) = record(&RUN) else { return };
+    let missed = |what: &str, change: &dyn Fn(&mut Vec<Call>)| is_missed(&RUN, &recording, what, change);
+    missed("the flush of the journal", &|calls| drop_sync(calls, "journal.jsonl"));
+    missed("the flush of the name of the session", &|calls| calls.retain(|call| !syncs(call, "/sessions")));
+}
