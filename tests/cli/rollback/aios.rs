@@ -82,68 +82,70 @@ phaseResults:
 
 const PHASES: &str = r#"{"workflowId": "brown", "status": "failed", "startedAt": "2026-01-31T10:00:00Z", "updatedAt": "2026-01-31T11:30:00Z", "currentPhase": 2, "phases": {"1": {"agent": "architect", "result": {"status": "completed"}, "completedAt": "2026-01-31T11:00:00Z"}, "2": {"agent": "dev", "result": {"status": "completed"}, "completedAt": "2026-01-31T11:10:00Z"}}, "metadata": {"delivery_confidence": null}}"#;
 
+const CASES: [Case; 4] = [
+    Case {
+        path: ".aios/epic-9-state.yaml",
+        before: EPIC,
+        to: "9.2",
+        opened: &["9.2", "gate-1", "9.3"],
+        changed: &[
+            ("gate_verdicts:\n    1: { status: approved, agent: architect }\n", "gate_verdicts: {}\n"),
+            ("current_wave: 2", "current_wave: 1"),
+            ("status: completed   # by hand", "status: in_progress   # by hand"),
+            (
+                "9.2: { status: completed, completed_at: \"2026-01-30T17:00:00Z\" }",
+                "9.2: { status: pending, completed_at: null }",
+            ),
+            ("name: Two\n      status: in_progress", "name: Two\n      status: pending"),
+            ("9.3: { status: in_progress }", "9.3: { status: pending }"),
+        ],
+        next: "run 9.2",
+    },
+    Case {
+        path: ".aiox/green-20260131-abc123-state.yaml",
+        before: GUIDED,
+        to: "step-0",
+        opened: &["step-0"],
+        changed: &[
+            ("status: paused", "status: active"),
+            ("current_phase: two\ncurrent_step_index: 1", "current_phase: one\ncurrent_step_index: 0"),
+            ("    status: completed\n", "    status: pending\n"),
+            ("completed_at: '2026-01-31T11:20:00Z'", "completed_at: null"),
+        ],
+        next: "run step-0",
+    },
+    Case {
+        path: ".aiox/workflow-state/1.1-state.yaml",
+        before: CYCLE,
+        to: "2_development",
+        opened: &["2_development", "3_self_healing"],
+        changed: &[
+            ("currentPhase: 3_self_healing", "currentPhase: 1_validation"),
+            ("attemptCount: 1", "attemptCount: 0"),
+            ("  2_development:\n    status: completed\n  3_self_healing:\n    status: failed\n", ""),
+        ],
+        next: "run 2_development",
+    },
+    Case {
+        path: ".aiox/workflow-state/brown.json",
+        before: PHASES,
+        to: "step:phase-2",
+        opened: &["phase-2"],
+        changed: &[
+            ("\"status\": \"failed\"", "\"status\": \"in_progress\""),
+            ("\"currentPhase\": 2", "\"currentPhase\": 1"),
+            (
+                ", \"2\": {\"agent\": \"dev\", \"result\": {\"status\": \"completed\"}, \"completedAt\": \"2026-01-31T11:10:00Z\"}",
+                "",
+            ),
+        ],
+        next: "run phase-2",
+    },
+];
+
 #[test]
 fn states_of_aios_go_back_in_their_own_words() {
-    for case in [
-        Case {
-            path: ".aios/epic-9-state.yaml",
-            before: EPIC,
-            to: "9.2",
-            opened: &["9.2", "gate-1", "9.3"],
-            changed: &[
-                ("gate_verdicts:\n    1: { status: approved, agent: architect }\n", "gate_verdicts: {}\n"),
-                ("current_wave: 2", "current_wave: 1"),
-                ("status: completed   # by hand", "status: in_progress   # by hand"),
-                (
-                    "9.2: { status: completed, completed_at: \"2026-01-30T17:00:00Z\" }",
-                    "9.2: { status: pending, completed_at: null }",
-                ),
-                ("name: Two\n      status: in_progress", "name: Two\n      status: pending"),
-                ("9.3: { status: in_progress }", "9.3: { status: pending }"),
-            ],
-            next: "run 9.2",
-        },
-        Case {
-            path: ".aiox/green-20260131-abc123-state.yaml",
-            before: GUIDED,
-            to: "step-0",
-            opened: &["step-0"],
-            changed: &[
-                ("status: paused", "status: active"),
-                ("current_phase: two\ncurrent_step_index: 1", "current_phase: one\ncurrent_step_index: 0"),
-                ("    status: completed\n", "    status: pending\n"),
-                ("completed_at: '2026-01-31T11:20:00Z'", "completed_at: null"),
-            ],
-            next: "run step-0",
-        },
-        Case {
-            path: ".aiox/workflow-state/1.1-state.yaml",
-            before: CYCLE,
-            to: "2_development",
-            opened: &["2_development", "3_self_healing"],
-            changed: &[
-                ("currentPhase: 3_self_healing", "currentPhase: 1_validation"),
-                ("attemptCount: 1", "attemptCount: 0"),
-                ("  2_development:\n    status: completed\n  3_self_healing:\n    status: failed\n", ""),
-            ],
-            next: "run 2_development",
-        },
-        Case {
-            path: ".aiox/workflow-state/brown.json",
-            before: PHASES,
-            to: "step:phase-2",
-            opened: &["phase-2"],
-            changed: &[
-                ("\"status\": \"failed\"", "\"status\": \"in_progress\""),
-                ("\"currentPhase\": 2", "\"currentPhase\": 1"),
-                (
-                    ", \"2\": {\"agent\": \"dev\", \"result\": {\"status\": \"completed\"}, \"completedAt\": \"2026-01-31T11:10:00Z\"}",
-                    "",
-                ),
-            ],
-            next: "run phase-2",
-        },
-    ] {
+    for case in CASES {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.before);
         if case.before.contains("1.1.story.md") {
