@@ -36,6 +36,7 @@ use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
+use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
 /// Longer texts of a captured variable are told by their size.
@@ -218,7 +219,7 @@ impl Reader<'_> {
     }
 
     fn step(&self, outline: &OutlineStep, state: &StepState) -> Step {
-        let mut step = Step::new(outline.id.clone(), clean_line(&outline.title, 200));
+        let mut step = Step::new(outline.id.clone(), clean_line(&mask_secrets(&outline.title), 200));
         step.status = state.status;
         step.attempts = state.attempts;
         step.error = state.errors.last().cloned();
