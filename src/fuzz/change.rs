@@ -122,7 +122,6 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         | ChangeKind::Skip { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
-        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => return,
     };
     // A state about one subject names the steps of the next one as soon as the last of this one is done.
