@@ -144,6 +144,7 @@ impl Entrant<'_> {
 }
 
 fn checkpoints(subject: &Subject, tools: &Tools, copies: &[PathBuf], entrants: &[Entrant<'_>], report: &mut Report) {
+    let copy = copies[copies.len() - 1].as_os_str();
     let one = || tools.floor(&copies[copies.len() - 1..]);
     let all = || tools.floor(copies);
     let mut contenders = vec![Contender::new("C floor, 1 file", &one)];
@@ -151,6 +152,10 @@ fn checkpoints(subject: &Subject, tools: &Tools, copies: &[PathBuf], entrants: &
         contenders.push(Contender::new(format!("C floor, {} files", copies.len()), &all));
     }
     let of_all = contenders.len() - 1;
+    // Started as piton is, and without anything to decide.
+    let (one_in_rust, kept) = (|| tools.rust_floor(&[copy]), || tools.rust_floor(&[OsStr::new("--kept"), copy]));
+    contenders.push(Contender::new("Rust floor, 1 file", &one_in_rust));
+    contenders.push(Contender::new("Rust floor, 1 file, all that `begin` asks of the disk", &kept));
     let put_back: Vec<_> = entrants.iter().map(|entrant| || entrant.state.put_back()).collect();
     for (at, entrant) in entrants.iter().enumerate() {
         let name = |verb: &str| format!("{verb}, {}, {}", subject.dialect, entrant.name);

@@ -1,6 +1,10 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
+use std::ffi::OsString;
+
 use clap::Args;
+use clap::Command;
+use clap::FromArgMatches as _;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -25,6 +29,24 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
+impl Cli {
+    /// Understands a command line, the name of the program first.
+    pub(super) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
+        // What one verb alone cannot make sense of is for the whole, which can say what is wrong with it.
+        Self::of_one_verb(words).map_or_else(|| Self::try_parse_from(words), Ok)
+    }
+
+    /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
+    /// that hold for all of them into each of them, and that would be most of what it costs to start.
+    fn of_one_verb(words: &[OsString]) -> Option<Self> {
+        let verbs = Verb::augment_subcommands(Command::new("piton"));
+        let verb = verbs.find_subcommand(words.get(1)?)?.clone();
+        let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+        let command = Global::augment_args(command).subcommand(verb);
+        Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
+    }
+}
+
 fn after_help() -> String {
     let mut text =
         "Start with `piton list`, then `piton plan`. Try it all in a scratch project: `piton demo`.\n\nExit codes:\n"
@@ -36,6 +58,7 @@ fn after_help() -> String {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub(super) struct Global {
     /// Work in this project instead of the current folder
     #[arg(long, global = true, value_name = "DIR")]
@@ -43,7 +66,7 @@ pub(super) struct Global {
     /// How to print: text for people, json for programs (default: text on a terminal, else json; PITON_FORMAT)
     #[arg(long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// How much to ask: autopilot, interactive or preflight (default: interactive; PITON_MODE)
+    /// How much to ask (default: PITON_MODE, else the mode that the run was started in, else that of piton.toml, else interactive)
     #[arg(long, global = true, value_enum)]
     pub(super) mode: Option<ModeArg>,
     /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
@@ -71,7 +94,7 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeArg {
-    /// Go on by itself when all is clean and fresh
+    /// Go on by itself when nothing blocks and the state is under a day old
     Autopilot,
     /// Ask before going on
     Interactive,
@@ -97,7 +120,7 @@ pub(super) enum Verb {
     Schema(Schema),
     /// Begin a new run
     Start(Start),
-    /// Record that a step starts; call it before the agent does
+    /// Record that a step starts; call it before the agent does (the steps of a session of `run` are begun by `resume`)
     Begin(Begin),
     /// Record how a step ended; call it after the agent is done
     Finish(Finish),
@@ -400,6 +423,9 @@ pub(super) struct Complete {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "For a session of `run`: --from ID repeats from a finished step on, --skip ID leaves a step out, --force begins it anew, after it asked."
+)]
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) run: RunArg,
@@ -564,3 +590,7 @@ pub(super) struct Completions {
     #[arg(value_enum)]
     pub(super) shell: clap_complete::Shell,
 }
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;

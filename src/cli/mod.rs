@@ -12,10 +12,10 @@ mod rollback;
 mod script;
 mod sessions;
 
+use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
 
 use args::Format;
@@ -25,10 +25,12 @@ use crate::model::clean;
 use crate::ops::Exit;
 
 /// Runs the program and returns its exit code. A panic ends with 70 and a request to report it.
+#[expect(clippy::disallowed_methods, reason = "the command line is what this room takes in")]
 pub fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli = match args::Cli::of(&words) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(not_run(&error).code()),
+        Err(error) => return ExitCode::from(not_run(&error, &words).code()),
     };
     if hook::run(&cli) {
         return ExitCode::SUCCESS;
@@ -42,19 +44,19 @@ pub fn main() -> ExitCode {
 
 /// Answers a command line that names nothing to run. Help and version are results; anything else is a usage error, in the
 /// format that the rest of the command line asks for.
-#[expect(clippy::disallowed_methods, reason = "clap refused the words before it could say which format they ask for")]
-fn not_run(error: &clap::Error) -> Exit {
+fn not_run(error: &clap::Error, words: &[OsString]) -> Exit {
+    let words = || words.iter().skip(1).cloned();
     if !error.use_stderr() {
         // A closed pipe is no problem of ours.
         let _ = error.print();
         return Exit::Ok;
     }
-    if hook::is_meant(std::env::args_os().skip(1)) {
+    if hook::is_meant(words()) {
         return Exit::Ok;
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     let rendered = error.render().to_string();
-    if !is_help && dispatch::format_of_words(std::env::args_os().skip(1)) == Format::Json {
+    if !is_help && dispatch::format_of_words(words()) == Format::Json {
         return error::report(&error::CliError::command_line(&rendered), Format::Json);
     }
     // What was typed may come out of a state file, by way of an agent.

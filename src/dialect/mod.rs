@@ -206,8 +206,8 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Returns the plan in the system's own words.
-    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
+    /// Returns the plan in the system's own words. `said` is what [`Dialect::load`] returned beside the run.
+    fn native(&self, said: &Value, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
 
     /// Says in the system's own words where a run goes on and since when it rests, for a list to choose from; `None` leaves the
     /// list's own words.
@@ -349,6 +349,8 @@ pub(crate) struct Loaded {
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: Wanted,
+    /// What the state says in its system's own words and no field of the run holds, for [`Dialect::native`].
+    pub(crate) said: Value,
 }
 
 /// Is what the evidence means to a system.

@@ -55,9 +55,11 @@ pub(crate) fn assemble(run: &Run, plan: &Plan, next: &Next, brief: Brief, budget
         next_action: next_action(next),
         findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),
         required_reading: reading(run, &graph, step, brief.reading),
-        files_to_touch: step.map(|step| [all(&step.targets), all(&step.focus)].concat()).unwrap_or_default(),
-        requirements: step.map(|step| all(&step.requirements)).unwrap_or_default(),
-        acceptance: step.map(|step| all(&step.acceptance)).unwrap_or_default(),
+        files_to_touch: step
+            .map(|step| [all(&step.detail().targets), all(&step.detail().focus)].concat())
+            .unwrap_or_default(),
+        requirements: step.map(|step| all(&step.detail().requirements)).unwrap_or_default(),
+        acceptance: step.map(|step| all(&step.detail().acceptance)).unwrap_or_default(),
         done: done(run, &graph, plan),
         open_questions: questions(plan, &brief.notes),
         variables: step.map_or(Value::Null, variables),
@@ -189,11 +191,11 @@ fn questions(plan: &Plan, notes: &[String]) -> Vec<String> {
 }
 
 fn variables(step: &Step) -> Value {
-    let known = step.parts.iter().filter_map(|part| {
+    let known = step.detail().parts.iter().filter_map(|part| {
         let (name, value) = part.output.as_ref()?;
         Some((name.clone(), value.clone()?))
     });
-    let others = step.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let others = step.detail().variables.iter().map(|(name, value)| (name.clone(), value.clone()));
     let variables: Map<String, Value> = known.chain(others).collect();
     if variables.is_empty() { Value::Null } else { safe_value(Value::Object(variables)) }
 }

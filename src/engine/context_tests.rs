@@ -52,12 +52,12 @@ fn rich(hostile: &str) -> Run {
     work.agent = Some("developer".to_owned());
     work.group = Some(text("Phase 1"));
     work.error = Some(text("it broke"));
-    work.targets = vec![text("src/main.rs")];
-    work.focus = vec![text("src/")];
-    work.requirements = vec![text("be quick")];
-    work.acceptance = vec![text("it is quick")];
+    work.detail_mut().targets = vec![text("src/main.rs")];
+    work.detail_mut().focus = vec![text("src/")];
+    work.detail_mut().requirements = vec![text("be quick")];
+    work.detail_mut().acceptance = vec![text("it is quick")];
     work.summaries = vec![path(".summaries/C.md")];
-    work.parts = vec![Part {
+    work.detail_mut().parts = vec![Part {
         name: "analysis".to_owned(),
         title: String::new(),
         kind: PartKind::Analysis,

@@ -386,7 +386,7 @@ fn part(name: &str, kind: PartKind, status: Status) -> Part {
 fn parted(status: Status, parts: [Status; 6]) -> Run {
     let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
     let names = ["a1", "a2", "w1", "w2", "w3", "w4"];
-    step(&mut run, "A").parts = (names.into_iter().zip(parts))
+    step(&mut run, "A").detail_mut().parts = (names.into_iter().zip(parts))
         .map(|(name, status)| {
             let kind = if name.starts_with('a') { PartKind::Analysis } else { PartKind::Work };
             part(name, kind, status)

@@ -518,7 +518,7 @@ fn the_resume_command_leads_to_the_same_plan() {
     let mut run = clean();
     run.steps.push(crate::model::Step::new(StepId::new("D"), "D"));
     for name in ["p", "q r", "s"] {
-        step(&mut run, "B").parts.push(crate::model::Part {
+        step(&mut run, "B").detail_mut().parts.push(crate::model::Part {
             name: name.to_owned(),
             title: String::new(),
             kind: crate::model::PartKind::Work,

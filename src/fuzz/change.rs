@@ -108,7 +108,7 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         ChangeKind::Pause { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Paused),
         ChangeKind::Abort { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Aborted),
         ChangeKind::Resume { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Active),
-        ChangeKind::Complete { .. } => return assert_eq!(run.status, RunStatus::Completed),
+        ChangeKind::Complete { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Completed),
         ChangeKind::Pause { .. } | ChangeKind::Abort { .. } | ChangeKind::Resume { .. } => {
             return assert_ne!(run.status, RunStatus::Completed, "after {}", kind.as_str());
         }
@@ -120,15 +120,21 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         ChangeKind::Begin { .. }
         | ChangeKind::Finish(_)
         | ChangeKind::Skip { .. }
+        | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => return,
     };
     // A state about one subject names the steps of the next one as soon as the last of this one is done.
-    let found = run.step(step).map(|step| step.status).or((!has_every_word).then_some(status));
+    let said = run.step(step);
+    let found = said.map(|step| step.status).or((!has_every_word).then_some(status));
+    let file = said.and_then(|step| step.file.as_ref());
+    let has_file = file.is_none_or(|file| !file.name().ends_with(".md"));
     let is_said = match status {
         Status::Failed | Status::WaitingApproval if !has_every_word => found != Some(Status::Completed),
-        // Not every system tells a step at work from one that waits for its turn.
-        Status::InProgress if !has_every_word => true,
+        // What a step of dotagent left says whether it is done.
+        Status::Completed if run.dialect == DialectId::Dotagent => true,
+        // Not every system tells a step at work from one that waits for its turn, and no box of a check list does.
+        Status::InProgress if !has_every_word || !has_file => true,
         Status::Pending
         | Status::InProgress
         | Status::Completed
@@ -150,7 +156,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
     let step = named.or_else(|| run.steps.get(at % run.steps.len().max(1)));
     let text = String::from_utf8_lossy(text).into_owned();
     let id = step.map_or_else(|| StepId::new("none"), |step| step.id.clone());
-    let part = step.and_then(|step| step.parts.first()).map(|part| part.name.clone());
+    let part = step.and_then(|step| step.detail().parts.first()).map(|part| part.name.clone());
     let begin = |part| ChangeKind::Begin { step: id.clone(), part, agent: some(&text), attempt: 0 };
     let kind = match kind {
         b'b' => begin(None),
@@ -167,6 +173,8 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'p' => ChangeKind::Pause { reason: some(&text) },
         b'q' => ChangeKind::Abort { reason: some(&text) },
         b'c' => ChangeKind::Complete { note: some(&text) },
+        // Nobody resumes what is over.
+        b'r' if run.status == RunStatus::Completed => return None,
         b'r' => resume(run, &text),
         b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),
         _ => finish(Outcome { summary: some(&text), commit: some(&text), ..Outcome::completed(id) }),

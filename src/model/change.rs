@@ -297,6 +297,7 @@ impl ChangeKind {
                 texts.for_each(mask);
             }
             Self::Skip { reason, .. } => mask(reason),
+            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
             Self::Approve { note: Some(text), .. }
             | Self::Pause { reason: Some(text) }
             | Self::Abort { reason: Some(text) }
@@ -309,7 +310,6 @@ impl ChangeKind {
             | Self::Resume { .. }
             | Self::Repair(_)
             | Self::Start(_) => {}
-            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
         }
         self
     }

@@ -64,7 +64,13 @@ impl RelPath {
                 _ => parts.push(part),
             }
         }
-        if parts.is_empty() { Err(RelPathError::Empty) } else { Ok(Self(parts.join("/"))) }
+        let path = parts.join("/");
+        match path.as_bytes() {
+            [] => Err(RelPathError::Empty),
+            // What `./` hid is as absolute as without it.
+            [b'~', ..] | [_, b':', ..] => Err(RelPathError::Absolute(shown())),
+            _ => Ok(Self(path)),
+        }
     }
 
     /// Appends one checked path.
@@ -382,7 +388,7 @@ mod tests {
         for text in ["../x", "a/../../x", "a/..", "..", "a\\..\\b"] {
             assert!(matches!(RelPath::parse(text), Err(RelPathError::Parent(_))), "{text}");
         }
-        for text in ["/etc/passwd", "\\\\host\\x", "~/x", "C:/x", "C:\\x"] {
+        for text in ["/etc/passwd", "\\\\host\\x", "~/x", "C:/x", "C:\\x", "./C:/x", ".//~/x"] {
             assert!(matches!(RelPath::parse(text), Err(RelPathError::Absolute(_))), "{text}");
         }
         assert_eq!(RelPath::parse("a\0b"), Err(RelPathError::Control));

@@ -43,8 +43,10 @@ impl fmt::Display for DialectId {
 pub(crate) struct RunId(String);
 
 impl RunId {
+    /// Leaves out leading dashes: a state file must not name a run such that a command line takes the name for an option.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        let text = text.into();
+        if text.starts_with('-') { Self(text.trim_start_matches('-').to_owned()) } else { Self(text) }
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -156,7 +158,15 @@ fn chunk(text: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::RunId;
     use super::StepId;
+
+    #[test]
+    fn no_run_is_named_like_an_option() {
+        for (text, id) in [("--project=/etc", "project=/etc"), ("-h", "h"), ("WFS-a", "WFS-a"), ("--", "")] {
+            assert_eq!(RunId::new(text).as_str(), id);
+        }
+    }
 
     #[test]
     fn ids_order_naturally() {

@@ -6,6 +6,7 @@
 mod change;
 mod config;
 mod context;
+mod detail;
 mod diff;
 mod document;
 mod evidence;
@@ -29,6 +30,7 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use detail::{Detail, StepDetail};
 pub(crate) use diff::unified_diff;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{

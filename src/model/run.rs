@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Map;
 use serde_json::Value;
 
+use super::Detail;
 use super::DialectId;
 use super::Interruption;
 use super::Mode;
@@ -13,6 +13,7 @@ use super::RelPath;
 use super::ReviewVerdict;
 use super::RunId;
 use super::Status;
+use super::StepDetail;
 use super::StepId;
 use super::Timestamp;
 
@@ -121,9 +122,8 @@ pub(crate) struct Step {
     pub(crate) witnesses: Vec<Witness>,
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
     pub(crate) witnesses_needed: usize,
-    pub(crate) parts: Vec<Part>,
-    /// Output variables that its parts left, by name.
-    pub(crate) variables: Map<String, Value>,
+    /// What only whoever does it has to know.
+    pub(crate) detail: StepDetail,
     pub(crate) children: Vec<StepId>,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
@@ -143,11 +143,7 @@ pub(crate) struct Step {
     pub(crate) done_as: Option<String>,
     /// What it left before this moment belongs to an earlier attempt.
     pub(crate) fresh_since: Option<Timestamp>,
-    pub(crate) focus: Vec<String>,
-    pub(crate) targets: Vec<String>,
     pub(crate) summaries: Vec<RelPath>,
-    pub(crate) requirements: Vec<String>,
-    pub(crate) acceptance: Vec<String>,
 }
 
 /// Says what a step is defined as.
@@ -230,6 +226,14 @@ pub(crate) enum PartKind {
 }
 
 impl Step {
+    pub(crate) fn detail(&self) -> &Detail {
+        self.detail.get()
+    }
+
+    pub(crate) fn detail_mut(&mut self) -> &mut Detail {
+        self.detail.get_mut()
+    }
+
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         let definition = self.definition.value();
@@ -261,8 +265,7 @@ impl Step {
             rejected: Vec::new(),
             witnesses: Vec::new(),
             witnesses_needed: 0,
-            parts: Vec::new(),
-            variables: Map::new(),
+            detail: StepDetail::default(),
             children: Vec::new(),
             started_at: None,
             finished_at: None,
@@ -274,11 +277,7 @@ impl Step {
             definition: DefinedAs::Workflow,
             done_as: None,
             fresh_since: None,
-            focus: Vec::new(),
-            targets: Vec::new(),
             summaries: Vec::new(),
-            requirements: Vec::new(),
-            acceptance: Vec::new(),
         }
     }
 }

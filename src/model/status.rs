@@ -66,8 +66,15 @@ pub(crate) enum ReviewVerdict {
 impl ReviewVerdict {
     /// Reads the words of all reviewers, case, spaces, dashes and emoji aside; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        match letters.as_str() {
+        // Most words are written as they are meant, and there are many of them.
+        Self::spelled(text).or_else(|| {
+            let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            Self::spelled(&letters)
+        })
+    }
+
+    fn spelled(letters: &str) -> Option<Self> {
+        match letters {
             "approved" | "approve" | "pass" | "testingvalid" | "valid" => Some(Self::Approved),
             "approvedwithconditions"
             | "approvedwithminorchanges"

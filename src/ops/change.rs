@@ -129,17 +129,25 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     {
         // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
         let revision = desk.opened.revision_with(&written.edits);
+        leave(desk.opened);
         return Ok(checkpoint(written, revision, Some(next)));
     }
     if !written.moves_files() {
         desk.take_in(&written);
-        return Ok(report(world, &desk.opened, written));
+        let report = report(world, &desk.opened, written);
+        leave(desk.opened);
+        return Ok(report);
     }
     // Reading again takes the lock for itself.
     drop(desk);
     let now = world.found_again(&spot, &written.files);
     written.findings.extend(record::carry_evidence(world, &spot, &now));
     Ok(report(world, &world.read(&now)?, written))
+}
+
+/// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
+fn leave(opened: Opened) {
+    std::mem::forget(opened);
 }
 
 /// Is what one change did.

@@ -129,6 +129,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
+        | StoreError::NoLock { .. }
         | StoreError::NotTakenBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
@@ -162,7 +163,10 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
         }
         OpError::Store(
-            StoreError::LockTimeout { .. } | StoreError::UnsafePath { .. } | StoreError::ReadOnly { .. },
+            StoreError::LockTimeout { .. }
+            | StoreError::NoLock { .. }
+            | StoreError::UnsafePath { .. }
+            | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
             vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]

@@ -59,7 +59,7 @@ pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &O
     let weighed = opened.dialect.weigh(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run), evidence, findings, options);
-    planned.plan.native = opened.dialect.native(&opened.files, run, &planned.plan, &planned.findings);
+    planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
     {
@@ -166,7 +166,7 @@ pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = 
 
 /// Finds the part a person means, in any case.
 pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
-    let parts = run.step(step).map(|step| step.parts.as_slice()).unwrap_or_default();
+    let parts = run.step(step).map(|step| step.detail().parts.as_slice()).unwrap_or_default();
     let found = parts.iter().find(|part| part.name == text);
     let found = found.or_else(|| parts.iter().find(|part| part.name.eq_ignore_ascii_case(text)));
     found.map(|part| part.name.clone()).ok_or_else(|| OpError::UnknownStep {

@@ -95,7 +95,7 @@ fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
         let unreadable = opened.loaded.findings.iter().filter(|finding| says_unreadable(finding.code));
         return Ok(unreadable.map(located).collect());
     }
-    let name = engine::quoted(&opened.candidate.name);
+    let name = run_word(&opened.candidate);
     Err(OpError::Refused(Refusal {
         kind: RefusalKind::No,
         message: format!("{} can be read: there is nothing to repair", opened.candidate.state),

@@ -10,6 +10,7 @@ use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::workflow;
+use super::world::Opened;
 use super::world::Spot;
 use super::world::World;
 use crate::dialect::DIALECTS;
@@ -54,8 +55,10 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
     let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
     hide_from_git(world, dialect)?;
     store::commit(&lock, &edits, &world.checkpoint(change.kind.as_str()))?;
+    // Under the same lock: the run has begun, and no other one may be in the way of saying so.
+    let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+    let opened = Opened::new(spot.candidate.clone(), files);
     drop(lock);
-    let opened = world.read(&spot)?;
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),
         change: "start".to_owned(),

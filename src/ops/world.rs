@@ -405,6 +405,8 @@ impl Opened {
     pub(crate) fn take_in(&mut self, edits: &[Edit]) {
         if !edits.is_empty() {
             store::take_in(&mut self.files, &self.candidate.reads, edits);
+            // A large run is never in memory twice.
+            self.loaded = Loaded::default();
             self.loaded = load(self.dialect, &self.candidate, &self.files);
         }
     }

@@ -248,6 +248,9 @@ fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dy
         return Ok(Ended { session, folder, end: End::Planned(shown), done: total - plan.len(), total });
     }
     let folder = folder(header, &ledger, asked)?;
+    if let Some(text) = other_branch(header, &folder) {
+        console.tell(&Event::Warning { text: &text });
+    }
     let env = environment(&workflow, &declared, header, &folder)?;
     let work = Work {
         masks: Masks::of(&declared, store::variables()),
@@ -426,6 +429,16 @@ fn folder(header: &Header, ledger: &Ledger, asked: &Asked) -> Result<Utf8PathBuf
         RunError::new(ProblemKind::No, message, hints)
     })?;
     Ok(folder.clone())
+}
+
+/// Says where a worktree is on another branch than the one that is merged when every step is done. A step may have done that.
+fn other_branch(header: &Header, folder: &Utf8Path) -> Option<String> {
+    let branch = header.branch.as_ref()?;
+    let found = store::git::head(folder)?.branch;
+    (found.as_ref() != Some(branch)).then(|| {
+        let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
+        format!("{folder} is on {found}, and {branch} is what is merged when every step is done")
+    })
 }
 
 /// Returns what the workflow sets for every step, the later ones counting: files, `env`, secrets.

@@ -5,11 +5,11 @@ use std::io;
 use std::io::Read as _;
 use std::io::Seek as _;
 use std::io::SeekFrom;
-use std::io::Write as _;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::history;
 use super::lock::RunLock;
@@ -27,9 +27,9 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     if found.len() != before_len {
         return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
     }
-    file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|source| {
+    calls::write(&mut file, bytes).and_then(|()| calls::sync_data(&file)).map_err(|source| {
         let cause = StoreError::io(&real, source);
-        match file.set_len(before_len).and_then(|()| file.sync_data()) {
+        match calls::set_len(&file, before_len).and_then(|()| calls::sync_data(&file)) {
             Ok(()) => cause,
             Err(_) => StoreError::NotTakenBack { cause: Box::new(cause) },
         }

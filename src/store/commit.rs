@@ -11,6 +11,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::append;
+use super::calls;
 use super::error::StoreError;
 use super::history::Keeper;
 use super::history::Label;
@@ -20,7 +21,6 @@ use super::platform;
 use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
-use super::straight;
 use super::txn;
 use super::txn::Record;
 use super::txn::RecordedFile;
@@ -60,45 +60,21 @@ pub(crate) struct Checkpoint {
     pub(crate) files: Vec<RelPath>,
 }
 
-/// Names the points between which a kill is tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Checked,
-    Staged,
-    Flushed,
-    Kept,
-    Recorded,
-    BackedUp,
-    Renamed(usize),
-    Durable,
-    Dropped,
-}
-
-/// Is what a test makes happen at a stage; outside of tests there is none.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The process ends here: nothing is tidied up.
-    #[cfg(test)]
-    Kill,
-    /// The operating system refuses.
-    #[cfg(test)]
-    Fail(io::Error),
-}
-
-type Hook<'a> = &'a mut dyn FnMut(Stage) -> Result<(), Fault>;
-
 /// Carries out the edits of one change as one checkpoint.
 ///
 /// # Errors
 ///
 /// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
-/// refuses. The old state is then intact and no temporary file is left.
+/// refuses. The old state is then intact and no temporary file is left, but for [`StoreError::NotTakenBack`].
 pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
     if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
-    commit_with(lock, edits, meta, &mut |_| Ok(()))
+    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let result = writing.run();
+    writing.is_armed = result.is_err();
+    result
 }
 
 /// Moves the folder of a run, durably, to a name that is free. Its own data moves with it.
@@ -111,25 +87,13 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
     let real_to = lock.root().target(to)?;
     if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
         stage::make_durable_folders(new_parent)?;
-        straight::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+        calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
-            let is_back = straight::rename(&real_to, &real_from).is_ok();
+            let is_back = calls::rename(&real_to, &real_from).is_ok();
             return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
         }
     }
     Ok(())
-}
-
-pub(super) fn commit_with(
-    lock: &RunLock,
-    edits: &[Edit],
-    meta: &CheckpointMeta,
-    hook: Hook<'_>,
-) -> Result<Checkpoint, StoreError> {
-    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
-    let result = writing.run(hook);
-    writing.is_armed &= result.is_err();
-    result
 }
 
 /// Is one edit on its way.
@@ -208,45 +172,26 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
 }
 
 impl Writing<'_> {
-    fn run(&mut self, hook: Hook<'_>) -> Result<Checkpoint, StoreError> {
+    fn run(&mut self) -> Result<Checkpoint, StoreError> {
         let backups = self.backups()?;
-        self.pass(Stage::Checked, hook)?;
         let new_dirs = self.make_folders()?;
         stage::remove_leftovers(
             self.targets.iter().map(|target| target.real.as_path()).chain(backups.iter().map(|(_, to)| to.as_path())),
         );
         self.stage()?;
-        self.pass(Stage::Staged, hook)?;
         let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
         stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
-        self.pass(Stage::Flushed, hook)?;
         let (keeper, replaced) = self.keep()?;
-        self.pass(Stage::Kept, hook)?;
         // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
-        if let Err(error) =
-            self.take_effect(&backups, &new_dirs, hook).and_then(|()| self.make_durable(&new_dirs, hook))
-        {
+        if let Err(error) = self.take_effect(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
             return Err(self.undo(error));
         }
         if self.record.is_some() {
             // One that stays finds everything done, and the next command drops it.
             let _ = txn::drop_record(self.lock.own_dir());
         }
-        self.pass(Stage::Dropped, hook)?;
         keeper.prune(self.meta.history_limit, replaced.is_some());
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
-    }
-
-    fn pass(&mut self, stage: Stage, hook: Hook<'_>) -> Result<(), StoreError> {
-        hook(stage).map_err(|fault| match fault {
-            #[cfg(test)]
-            Fault::Kill => {
-                self.is_armed = false;
-                StoreError::io(self.lock.own_dir(), io::ErrorKind::Interrupted.into())
-            }
-            #[cfg(test)]
-            Fault::Fail(source) => StoreError::io(self.lock.own_dir(), source),
-        })
     }
 
     /// Makes missing folders of new files. Returns those whose names are new in them.
@@ -317,64 +262,51 @@ impl Writing<'_> {
         let target = &self.targets[from];
         let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
         let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && straight::hard_link(&target.real, &temporary).is_ok() {
+        let temporary = if like.links == 1 && calls::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
             // A good backup is not replaced by one that a power loss empties.
             stage::write_durably(to, before, target.mode, Some(like))?
         };
-        straight::rename(&temporary, to).map_err(|source| {
-            let _ = straight::remove_file(&temporary);
+        calls::rename(&temporary, to).map_err(|source| {
+            let _ = calls::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
         // Renaming a link over another link to the same file does nothing at all (rename(2)).
-        let _ = straight::remove_file(&temporary);
+        let _ = calls::remove_file(&temporary);
         Ok(())
     }
 
     /// Lets the change happen: the record first, then the files.
-    fn take_effect(
-        &mut self,
-        backups: &[(usize, Utf8PathBuf)],
-        new_dirs: &[Utf8PathBuf],
-        hook: Hook<'_>,
-    ) -> Result<(), StoreError> {
+    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.own_dir(), record)?;
         }
-        self.pass(Stage::Recorded, hook)?;
         for (from, to) in backups {
             self.back_up(*from, to)?;
         }
-        self.pass(Stage::BackedUp, hook)?;
         let (put, gone): (Vec<usize>, Vec<usize>) =
             (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
-        self.switch(&put, hook)?;
+        self.switch(&put)?;
         if !gone.is_empty() {
             // What is moved lies durably where it belongs before it goes from where it was.
             self.sync_names(new_dirs)?;
         }
-        self.switch(&gone, hook)
+        self.switch(&gone)
     }
 
     /// Lets some of the files change. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self, places: &[usize], hook: Hook<'_>) -> Result<(), StoreError> {
+    fn switch(&mut self, places: &[usize]) -> Result<(), StoreError> {
         for at in places {
             let target = &mut self.targets[*at];
             match &target.staged {
-                Some(staged) => straight::rename(&staged.path, &target.real),
-                None => straight::remove_file(&target.real),
+                Some(staged) => calls::rename(&staged.path, &target.real),
+                None => calls::remove_file(&target.real),
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
-            self.pass(Stage::Renamed(*at), hook)?;
         }
         Ok(())
-    }
-
-    fn make_durable(&mut self, new_dirs: &[Utf8PathBuf], hook: Hook<'_>) -> Result<(), StoreError> {
-        self.sync_names(new_dirs)?;
-        self.pass(Stage::Durable, hook)
     }
 
     fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
@@ -384,10 +316,7 @@ impl Writing<'_> {
 
     /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
     /// next command goes forward instead.
-    fn undo(&mut self, error: StoreError) -> StoreError {
-        if !self.is_armed {
-            return error;
-        }
+    fn undo(&self, error: StoreError) -> StoreError {
         match self.take_back() {
             Ok(()) => error,
             Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
@@ -401,7 +330,7 @@ impl Writing<'_> {
                     txn::put_like(&target.real, before, target.mode, target.like)?;
                 }
                 None if target.staged.is_none() => {
-                    straight::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                    calls::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
                 }
                 Some(_) | None => {}
             }
@@ -424,7 +353,7 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
-                let _ = straight::remove_file(&staged.path);
+                let _ = calls::remove_file(&staged.path);
             }
         }
     }

@@ -1,20 +1,19 @@
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::thread;
 use std::time::Duration;
 
-use super::Fault;
-use super::Stage;
+use super::Checkpoint;
 use super::commit;
-use super::commit_with;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::ReadSpec;
 use crate::store::RunLock;
 use crate::store::StoreError;
+use crate::store::calls::Fault;
+use crate::store::calls::with_fault;
 use crate::store::file_set;
 use crate::store::history;
 use crate::store::set_tail_aside;
@@ -32,20 +31,6 @@ use crate::store::testing::replace;
 fn mode(scratch: &Scratch, path: &str) -> u32 {
     fs::metadata(scratch.root.join(path)).unwrap().mode() & 0o7777
 }
-
-const ALL_STAGES: [Stage; 11] = [
-    Stage::Checked,
-    Stage::Staged,
-    Stage::Flushed,
-    Stage::Kept,
-    Stage::Recorded,
-    Stage::BackedUp,
-    Stage::Renamed(0),
-    Stage::Renamed(1),
-    Stage::Renamed(2),
-    Stage::Durable,
-    Stage::Dropped,
-];
 
 #[test]
 fn one_file_is_replaced_and_the_old_version_is_kept() {
@@ -168,96 +153,150 @@ fn a_file_with_other_names_is_copied_into_the_history() {
     assert_eq!(history::read(&scratch.root, &own(), "000001").unwrap()[0].1, b"old");
 }
 
-/// Kills one checkpoint after `stage`, then takes the lock as the next command would.
-fn killed_after(stage: Stage, edits: &[Edit], scratch: &Scratch) {
+const PATHS: [&str; 3] = ["run/a", "run/sub/b", "run/c"];
+const OLD: [Option<&str>; 3] = [Some("old a"), None, Some("old c")];
+
+/// Returns changes to one file and to several, replaced, new and removed, each with what they lead to.
+fn changes() -> [(Vec<Edit>, [Option<&'static str>; 3]); 2] {
+    let one = replace("run/a", "old a", "new a");
+    let several = vec![one.clone(), create("run/sub/b", "new b"), remove("run/c", "old c")];
+    [(vec![one], [Some("new a"), None, Some("old c")]), (several, [Some("new a"), Some("new b"), None])]
+}
+
+fn before() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("run/a", "old a");
+    scratch.write("run/c", "old c");
+    scratch
+}
+
+/// Makes a fault happen at a call of a checkpoint; `None` when it has fewer.
+fn faulty(scratch: &Scratch, edits: &[Edit], at: usize, fault: Fault) -> Option<Result<Checkpoint, StoreError>> {
     let lock = scratch.lock();
-    let killed = commit_with(&lock, edits, &meta(), &mut |now| if now == stage { Err(Fault::Kill) } else { Ok(()) });
-    drop(lock);
-    assert!(killed.is_err() || !matches!(stage, Stage::Checked | Stage::Dropped), "{stage:?}");
+    with_fault(at, fault, || commit(&lock, edits, &meta()))
+}
+
+/// Checks that a reader sees all old or all new files, that the next checkpoint works and tidies up, and that the history has every
+/// version once; tells whether they are the new ones.
+#[track_caller]
+fn check_whole(scratch: &Scratch, new: [Option<&str>; 3], what: &str) -> bool {
+    let reads = PATHS.map(|path| ReadSpec::File(rel(path))).to_vec();
+    let seen = file_set(&scratch.project(), &scratch.root, &candidate(reads), clock()).unwrap();
+    let seen = PATHS.map(|path| seen.bytes(&rel(path)).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()));
+    let is = |expected: [Option<&str>; 3]| seen.each_ref().map(Option::as_deref) == expected;
+    assert!(is(OLD) || is(new), "{what}: {seen:?}");
+    let is_new = is(new);
+    let now = if is_new { "new a" } else { "old a" };
+    let mut next = vec![replace("run/a", now, "next")];
+    next.extend((!is_new).then(|| replace("run/c", "old c", "next")));
+    commit(&scratch.lock(), &next, &meta()).unwrap();
+    assert_eq!(leftovers(scratch), [] as [String; 0], "{what}");
+    let versions = history::list(&scratch.root, &own()).unwrap();
+    let version = |entry: &history::HistoryEntry| history::read(&scratch.root, &own(), &entry.id).unwrap().remove(0).1;
+    let versions: Vec<Vec<u8>> = versions.iter().map(version).collect();
+    let expected: &[&[u8]] = if is_new { &[b"new a", b"old a"] } else { &[b"old a"] };
+    assert_eq!(versions, expected, "{what}");
+    is_new
+}
+
+fn leftovers(scratch: &Scratch) -> Vec<String> {
+    let is_leftover = |file: &String| file.ends_with(".piton-tmp") || file.ends_with("txn/pending");
+    scratch.files("run").into_iter().filter(is_leftover).collect()
 }
 
 #[test]
-fn a_kill_leaves_the_old_or_the_new_file() {
-    for stage in ALL_STAGES {
-        let scratch = Scratch::new();
-        scratch.write("run/state.json", "old");
-        killed_after(stage, &[replace("run/state.json", "old", "new")], &scratch);
-        let is_new = matches!(stage, Stage::Renamed(_) | Stage::Durable | Stage::Dropped);
-        let now = if is_new { "new" } else { "old" };
-        assert_eq!(scratch.text("run/state.json").as_deref(), Some(now), "{stage:?}");
-        // The next checkpoint tidies up, and the history has every version once.
-        commit(&scratch.lock(), &[replace("run/state.json", now, "next")], &meta()).unwrap();
-        let left: Vec<String> = scratch.files("run").into_iter().filter(|file| file.contains("tmp")).collect();
-        assert!(left.is_empty(), "{stage:?}: {left:?}");
-        let versions: Vec<Vec<u8>> = history::list(&scratch.root, &own())
-            .unwrap()
-            .iter()
-            .map(|entry| history::read(&scratch.root, &own(), &entry.id).unwrap().remove(0).1)
-            .collect();
-        let expected: &[&[u8]] = if is_new { &[b"new", b"old"] } else { &[b"old"] };
-        assert_eq!(versions, expected, "{stage:?}");
-    }
-}
-
-#[test]
-fn a_kill_leaves_all_old_or_all_new_files() {
-    let edits = [replace("run/a", "old a", "new a"), create("run/sub/b", "new b"), remove("run/c", "old c")];
-    for stage in ALL_STAGES {
-        let scratch = Scratch::new();
-        scratch.write("run/a", "old a");
-        scratch.write("run/c", "old c");
-        killed_after(stage, &edits, &scratch);
-        // A reader is the next to come.
-        let reads = ["run/a", "run/sub/b", "run/c"].map(|path| ReadSpec::File(rel(path))).to_vec();
-        let seen = file_set(&scratch.project(), &scratch.root, &candidate(reads), clock()).unwrap();
-        let seen = ["run/a", "run/sub/b", "run/c"].map(|path| seen.bytes(&rel(path)).map(<[u8]>::to_vec));
-        let is_new = !matches!(stage, Stage::Checked | Stage::Staged | Stage::Flushed | Stage::Kept);
-        let expected = if is_new {
-            [Some(b"new a".to_vec()), Some(b"new b".to_vec()), None]
-        } else {
-            [Some(b"old a".to_vec()), None, Some(b"old c".to_vec())]
-        };
-        assert_eq!(seen, expected, "{stage:?}");
-        // Whoever writes next finds nothing left of it, whatever it writes.
-        drop(scratch.lock());
-        let left: Vec<String> = scratch.files("run").into_iter().filter(|file| file.contains("tmp")).collect();
-        assert!(left.is_empty(), "{stage:?}: {left:?}");
-        assert!(!scratch.root.join("run/.piton/txn/pending").exists(), "{stage:?}");
-    }
-}
-
-#[test]
-fn a_refusal_by_the_system_leaves_the_old_state_and_nothing_else() {
-    let one = vec![replace("run/a", "old a", "new a")];
-    let several = vec![replace("run/a", "old a", "new a"), create("run/b", "new b"), remove("run/c", "old c")];
-    for edits in [one, several] {
-        for stage in ALL_STAGES {
-            if stage == Stage::Durable || stage == Stage::Dropped {
-                continue;
+fn a_kill_at_any_call_leaves_all_old_or_all_new_files() {
+    for (edits, new) in changes() {
+        let mut seen = [0, 0];
+        for at in 1.. {
+            let scratch = before();
+            if faulty(&scratch, &edits, at, Fault::Kill).is_none() {
+                break;
             }
-            let scratch = Scratch::new();
-            scratch.write("run/a", "old a");
-            scratch.write("run/c", "old c");
-            let lock = scratch.lock();
-            let mut has_failed = false;
-            let result = commit_with(&lock, &edits, &meta(), &mut |now| {
-                if now == stage {
-                    has_failed = true;
-                    return Err(Fault::Fail(io::ErrorKind::StorageFull.into()));
+            let is_new = check_whole(&scratch, new, &format!("killed at call {at} of {}", edits.len()));
+            assert!(is_new || seen[1] == 0, "what has happened stays so: {at}");
+            seen[usize::from(is_new)] += 1;
+        }
+        assert!(seen[0] > 3 && seen[1] > 0, "old and new: {seen:?}");
+    }
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_recovery_is_recovered() {
+    let [_, (edits, new)] = changes();
+    let mut pairs = 0;
+    for first in 1.. {
+        let mut is_over = false;
+        for second in 1.. {
+            let scratch = before();
+            is_over = faulty(&scratch, &edits, first, Fault::Kill).is_none();
+            let has_happened = scratch.root.join("run/.piton/txn/pending").exists();
+            let recover = || RunLock::acquire(&scratch.root, &own(), Duration::from_secs(5)).map(drop);
+            if is_over || with_fault(second, Fault::Kill, recover).is_none() {
+                break;
+            }
+            let is_new = check_whole(&scratch, new, &format!("killed at call {first}, then {second}"));
+            assert!(is_new || !has_happened, "what has happened stays so: {first}, then {second}");
+            pairs += 1;
+        }
+        if is_over {
+            break;
+        }
+    }
+    assert!(pairs > 20, "only {pairs} pairs");
+}
+
+#[test]
+fn a_refusal_at_any_call_leaves_the_old_state_and_nothing_else() {
+    for (edits, new) in changes() {
+        let mut refused = 0;
+        for at in 1.. {
+            let scratch = before();
+            let Some(result) = faulty(&scratch, &edits, at, Fault::Once) else { break };
+            let now = PATHS.map(|path| scratch.text(path));
+            let expected = if result.is_ok() { new } else { OLD };
+            assert_eq!(now.each_ref().map(Option::as_deref), expected, "call {at}");
+            match result {
+                // What failed is tidied up by the next one.
+                Ok(_) => {}
+                Err(StoreError::NoSpace { .. }) => {
+                    assert_eq!(leftovers(&scratch), [] as [String; 0], "call {at}");
+                    refused += 1;
                 }
-                Ok(())
-            });
-            if !has_failed {
-                continue;
+                Err(error) => panic!("call {at}: {error}"),
             }
-            assert!(matches!(result, Err(StoreError::NoSpace { .. })), "{stage:?}");
-            drop(lock);
-            drop(scratch.lock());
-            let visible: Vec<String> =
-                scratch.files("run").into_iter().filter(|file| !file.starts_with(".piton/history/")).collect();
-            assert_eq!(visible, ["a", "c"], "{stage:?}");
-            assert_eq!(scratch.text("run/a").as_deref(), Some("old a"), "{stage:?}");
-            assert_eq!(scratch.text("run/c").as_deref(), Some("old c"), "{stage:?}");
+            check_whole(&scratch, new, &format!("refused at call {at}"));
+        }
+        assert!(refused > 3, "only {refused} refusals");
+    }
+}
+
+#[test]
+fn a_disk_that_refuses_everything_leaves_all_old_or_all_new_files_and_says_so() {
+    for (edits, new) in changes() {
+        for at in 1.. {
+            let scratch = before();
+            let Some(result) = faulty(&scratch, &edits, at, Fault::FromThere) else { break };
+            let is_new = check_whole(&scratch, new, &format!("refused from call {at}"));
+            match result {
+                Ok(_) => assert!(is_new, "call {at}"),
+                Err(StoreError::NotTakenBack { .. }) => {}
+                Err(_) => assert!(!is_new, "call {at}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_addition_that_fails_is_taken_back() {
+    for (fault, is_taken_back) in [(Fault::Once, true), (Fault::FromThere, false)] {
+        for at in 1.. {
+            let scratch = Scratch::new();
+            scratch.write("run/journal.jsonl", "one\n");
+            let Some(result) = faulty(&scratch, &[append("run/journal.jsonl", 4, "two\n")], at, fault) else { break };
+            let is_back = matches!(result, Err(StoreError::NoSpace { .. }));
+            assert_eq!((is_back, result.is_err()), (is_taken_back, true), "{fault:?} at {at}");
+            assert!(!is_back || scratch.text("run/journal.jsonl").as_deref() == Some("one\n"), "{fault:?} at {at}");
         }
     }
 }

@@ -15,11 +15,18 @@ pub(crate) enum StoreError {
     #[error("{path} {what} since the change was computed; nothing was written. Run the command again")]
     Conflict { path: Utf8PathBuf, what: &'static str },
     #[error(
-        "{path} is still locked by another piton after {} ms. Run the command again; when nobody else is at work, the lock may \
-         lie on a networked file system that does not support locks: `piton doctor` tells",
+        "{path} is still locked by {} after {} ms; nothing was written. Run the command again; PITON_LOCK_TIMEOUT_MS makes it wait \
+         longer",
+        holder.as_deref().unwrap_or("another piton"),
         waited.as_millis()
     )]
-    LockTimeout { path: Utf8PathBuf, waited: Duration },
+    LockTimeout { path: Utf8PathBuf, waited: Duration, holder: Option<String> },
+    /// The system has no lock to give: nobody could tell who else writes.
+    #[error(
+        "{path} cannot be locked: {cause}; nothing was written. The file system that it lies on has to support locks, which some \
+         network shares do not"
+    )]
+    NoLock { path: Utf8PathBuf, cause: io::Error },
     #[error("{path} cannot be read: {problem}")]
     Unreadable { path: Utf8PathBuf, problem: ReadProblem },
     #[error("{path}: permission denied")]

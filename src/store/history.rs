@@ -8,19 +8,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::io::Write as _;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -145,7 +143,7 @@ pub(crate) fn keep_corrupt(
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
-        let _ = straight::remove_file(folder.join(oldest));
+        let _ = calls::remove_file(&folder.join(oldest));
     }
     Ok(file)
 }
@@ -204,13 +202,13 @@ impl Keeper {
         if let Some(stale) = stale {
             is_linked_already = true;
             for one in stale.remove() {
-                let _ = straight::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
         for one in replaced {
             let name = self.name(label, replaced.len(), one)?;
             let file = self.folder.join(name);
-            let linked = (one.may_link || is_linked_already) && straight::hard_link(one.real, &file).is_ok();
+            let linked = (one.may_link || is_linked_already) && calls::hard_link(one.real, &file).is_ok();
             if !linked {
                 write_new(&file, one.bytes).map_err(|source| StoreError::io(&file, source))?;
             }
@@ -224,7 +222,7 @@ impl Keeper {
         while self.kept.len() > keep {
             let Some((_, oldest)) = self.kept.pop_first() else { return };
             for one in oldest {
-                let _ = straight::remove_file(self.folder.join(one.name));
+                let _ = calls::remove_file(&self.folder.join(one.name));
             }
         }
     }
@@ -242,7 +240,7 @@ impl Keeper {
         if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
-            let _ = straight::remove_file(&file);
+            let _ = calls::remove_file(&file);
             write_new(&file, one.path.as_str().as_bytes()).map_err(|source| StoreError::io(&file, source))?;
         }
         Ok(format!("{head}{BY_DIGEST}{digest}"))
@@ -255,9 +253,9 @@ fn id(sequence: u64) -> String {
 
 /// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
-        let _ = straight::remove_file(path);
+    let mut file = calls::create_new(path, platform::OWN_FILE)?;
+    calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
+        let _ = calls::remove_file(path);
     })
 }
 

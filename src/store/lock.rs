@@ -15,18 +15,24 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::backup;
+use super::calls;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
+#[cfg(target_os = "linux")]
+use super::process;
 use super::stage;
 use super::straight;
 use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
+#[cfg(target_os = "linux")]
+use crate::model::clean_line;
 
 const LOCK_FILE: &str = "lock";
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Short, so that who has waited for long asks as often as who has just come: of many writers none waits in vain.
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// Is the right to change one run, held until it is dropped.
 #[derive(Debug)]
@@ -84,7 +90,7 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match straight::create_private_dir(path.as_std_path()) {
+    match calls::create_private_dir(&path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
     }
@@ -168,10 +174,11 @@ fn wait(
     loop {
         match attempt() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::Error(source)) if source.kind() == io::ErrorKind::Interrupted => {}
-            Err(TryLockError::Error(source)) => return Err(StoreError::io(path, source)),
+            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(cause)) => return Err(StoreError::NoLock { path: path.to_owned(), cause }),
             Err(TryLockError::WouldBlock) if started.elapsed() >= left => {
-                return Err(StoreError::LockTimeout { path: path.to_owned(), waited: timeout });
+                let holder = holder_of(path);
+                return Err(StoreError::LockTimeout { path: path.to_owned(), waited: timeout, holder });
             }
             Err(TryLockError::WouldBlock) => {
                 thread::sleep(pause.min(left.saturating_sub(started.elapsed())));
@@ -179,6 +186,33 @@ fn wait(
             }
         }
     }
+}
+
+/// Says which process holds the lock, where the system tells.
+#[cfg(target_os = "linux")]
+fn holder_of(path: &Utf8Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path).ok()?;
+    let [major, minor] = [rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev())];
+    let file = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    let pid = fs::read_to_string("/proc/locks").ok()?.lines().find_map(|line| holder_in(line, &file))?;
+    let name = process::name_of(pid).map_or_else(String::new, |name| format!(" ({})", clean_line(&name, 40)));
+    Some(format!("process {pid}{name}"))
+}
+
+/// Reads a line of proc_locks(5): `1: FLOCK  ADVISORY  WRITE 4242 fe:00:8899 0 EOF`. Those who wait have an arrow before the kind.
+#[cfg(target_os = "linux")]
+fn holder_in(line: &str, file: &str) -> Option<u32> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    match fields[..] {
+        [_, "FLOCK", _, _, pid, locked, ..] if locked == file => pid.parse().ok().filter(|pid| *pid > 0),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder_of(_path: &Utf8Path) -> Option<String> {
+    None
 }
 
 #[cfg(test)]

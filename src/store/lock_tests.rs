@@ -14,11 +14,41 @@ fn a_second_writer_waits_and_is_told_what_to_do() {
     let error = RunLock::acquire(&scratch.root, &own(), Duration::from_millis(20)).unwrap_err();
     assert!(matches!(error, StoreError::LockTimeout { .. }));
     let text = error.to_string();
-    for part in [scratch.root.join("run/.piton/lock").as_str(), "20 ms", "networked file system", "piton doctor"] {
+    for part in
+        [scratch.root.join("run/.piton/lock").as_str(), "20 ms", "Run the command again", "PITON_LOCK_TIMEOUT_MS"]
+    {
         assert!(text.contains(part), "{text}");
     }
     drop(held);
     RunLock::acquire(&scratch.root, &own(), Duration::ZERO).unwrap();
+}
+
+#[test]
+fn whoever_waits_gets_the_lock_as_soon_as_it_is_free() {
+    let scratch = Scratch::new();
+    let held = scratch.lock();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| RunLock::acquire(&scratch.root, &own(), Duration::from_secs(60)).map(drop));
+        drop(held);
+        assert!(waiter.join().unwrap().is_ok());
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_holder_is_read_from_the_locks_of_the_system() {
+    use super::holder_in;
+    for (line, expected) in [
+        ("1: FLOCK  ADVISORY  WRITE 4242 fe:00:8899 0 EOF", Some(4_242)),
+        ("2: FLOCK  ADVISORY  READ  7 fe:00:8899 0 EOF", Some(7)),
+        ("1: -> FLOCK  ADVISORY  WRITE 4243 fe:00:8899 0 EOF", None),
+        ("3: POSIX  ADVISORY  WRITE 4244 fe:00:8899 0 EOF", None),
+        ("4: FLOCK  ADVISORY  WRITE 4245 fe:00:88991 0 EOF", None),
+        ("5: FLOCK  ADVISORY  WRITE 0 fe:00:8899 0 EOF", None),
+        ("", None),
+    ] {
+        assert_eq!(holder_in(line, "fe:00:8899"), expected, "{line}");
+    }
 }
 
 #[test]

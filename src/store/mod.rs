@@ -10,6 +10,7 @@
 mod append;
 pub(crate) mod archive;
 pub(crate) mod backup;
+mod calls;
 mod clock;
 mod commit;
 mod config;

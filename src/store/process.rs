@@ -133,6 +133,12 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat { name: name.to_owned(), state, parent, start })
 }
 
+/// Returns what a process is called.
+#[cfg(target_os = "linux")]
+pub(super) fn name_of(pid: u32) -> Option<String> {
+    stat(pid).map(|found| found.name)
+}
+
 /// Returns when a process started.
 #[cfg(target_os = "linux")]
 pub(super) fn start_of(pid: u32) -> Option<u64> {

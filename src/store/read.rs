@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::sync::Arc;
+use std::thread;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -37,6 +38,12 @@ const FILE_LIMIT: u64 = 64 << 20;
 const SET_LIMIT: u64 = 256 << 20;
 const FILES_LIMIT: usize = 20_000;
 const INPUT_LIMIT: u64 = 16 << 20;
+/// Files up to this size are read side by side, at most so many at once: they bound what is read before it is counted.
+const SMALL_LIMIT: u64 = 64 << 10;
+const SMALL_FILES: usize = 1_024;
+const READ_THREADS: usize = 4;
+/// With fewer files for each, starting a thread takes longer than it saves.
+const FILES_PER_THREAD: usize = 40;
 
 /// Reads the files of a run as one consistent whole.
 ///
@@ -171,9 +178,8 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
         match read {
             ReadSpec::File(path) => set.read(path),
             ReadSpec::Contents { dir, suffix } => {
-                for path in set.names(dir, suffix) {
-                    set.read(&path);
-                }
+                let paths = set.names(dir, suffix);
+                paths.chunks(SMALL_FILES).for_each(|paths| set.read_many(paths));
             }
             ReadSpec::Tree { dir, suffix } => {
                 for folder in set.folders(dir) {
@@ -256,12 +262,28 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    fn has(&self, path: &RelPath) -> bool {
+        self.files.get(path).is_some_and(|entry| entry.content != Content::NameOnly)
+    }
+
     fn read(&mut self, path: &RelPath) {
-        if self.files.get(path).is_some_and(|entry| entry.content != Content::NameOnly) {
+        if self.has(path) {
             return;
         }
         let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
         self.add(path, entry);
+    }
+
+    /// Reads files as if one after the other.
+    fn read_many(&mut self, paths: &[RelPath]) {
+        let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
+        let early = if is_roomy { side_by_side(self.root, paths) } else { vec![None; paths.len()] };
+        for (path, entry) in paths.iter().zip(early) {
+            match entry {
+                Some(entry) if !self.has(path) => self.add(path, entry),
+                Some(_) | None => self.read(path),
+            }
+        }
     }
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
@@ -334,6 +356,32 @@ impl Reading<'_> {
         paths.sort_unstable();
         paths
     }
+}
+
+/// Reads small files on several threads, since most of the time goes into opening one after the other. Whatever a thread cannot
+/// settle is `None`.
+fn side_by_side(root: &Root, paths: &[RelPath]) -> Vec<Option<FileEntry>> {
+    let threads = (paths.len() / FILES_PER_THREAD).min(READ_THREADS);
+    if threads < 2 {
+        return vec![None; paths.len()];
+    }
+    let is_small = |entry: &FileEntry| !matches!(entry.content, Content::Problem(ReadProblem::TooLarge { .. }));
+    let read = &|paths: &[RelPath]| -> Vec<Option<FileEntry>> {
+        paths.iter().map(|path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small)).collect()
+    };
+    let mut chunks = paths.chunks(paths.len().div_ceil(threads));
+    // This thread would only wait for the others.
+    let own = chunks.next().unwrap_or_default();
+    thread::scope(|scope| {
+        let start = |chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || read(chunk)));
+        let others: Vec<(&[RelPath], _)> = chunks.map(start).collect();
+        let mut entries = read(own);
+        for (chunk, thread) in others {
+            let found = thread.ok().and_then(|thread| thread.join().ok());
+            entries.extend(found.unwrap_or_else(|| vec![None; chunk.len()]));
+        }
+        entries
+    })
 }
 
 fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {

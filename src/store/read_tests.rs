@@ -110,6 +110,33 @@ fn what_is_wrong_with_a_file_is_a_value() {
 }
 
 #[test]
+fn many_files_are_read_as_if_one_after_the_other() {
+    let scratch = Scratch::new();
+    for at in 0..300 {
+        scratch.write(&format!("run/.task/IMPL-{at:03}.json"), &at.to_string());
+    }
+    let large = "x".repeat(100_000);
+    scratch.write("run/.task/IMPL-007.json", &large);
+    fs::remove_file(scratch.root.join("run/.task/IMPL-150.json")).unwrap();
+    make_pipe(scratch.root.join("run/.task/IMPL-150.json").as_std_path());
+    fs::remove_file(scratch.root.join("run/.task/IMPL-299.json")).unwrap();
+    symlink("/etc/hostname", scratch.root.join("run/.task/IMPL-299.json")).unwrap();
+    let contents = || ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" };
+    let set = read(&scratch, vec![ReadSpec::Names { dir: rel("run/.task") }, contents(), contents()]);
+    assert_eq!(set.files.len(), 300);
+    for at in 0..300 {
+        let path = rel(&format!("run/.task/IMPL-{at:03}.json"));
+        let (number, content) = (at.to_string(), &set.files[&path].content);
+        match at {
+            7 => assert_eq!(set.bytes(&path), Some(large.as_bytes())),
+            150 => assert_eq!(*content, Content::Problem(ReadProblem::NotRegular)),
+            299 => assert_eq!(*content, Content::Problem(ReadProblem::LinkLeavesRoot)),
+            _ => assert_eq!(set.bytes(&path), Some(number.as_bytes())),
+        }
+    }
+}
+
+#[test]
 fn a_folder_that_leaves_the_root_is_noted_under_its_path() {
     let scratch = Scratch::new();
     let outside = Scratch::new();

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::fs::File;
 use std::io;
-use std::io::Write as _;
 use std::thread;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::calls;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
 use super::process;
-use super::straight;
-use super::straight::Use;
 
+/// What the folder of Piton's own data is called, wherever it lies.
+const OWN: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
 const NAME_LIMIT: usize = 180;
@@ -62,13 +61,12 @@ pub(super) fn write(
 ) -> Result<Staged, StoreError> {
     let path = temporary_name(target);
     let created = if like.is_some() { platform::OWN_FILE } else { mode };
-    let mut file =
-        straight::open(path.as_std_path(), Use::Create, created).map_err(|source| StoreError::io(target, source))?;
-    let written = file.write_all(bytes).and_then(|()| like.map_or(Ok(()), |like| platform::apply(&file, like)));
+    let mut file = calls::create_new(&path, created).map_err(|source| StoreError::io(target, source))?;
+    let written = calls::write(&mut file, bytes).and_then(|()| like.map_or(Ok(()), |like| calls::apply(&file, like)));
     match written {
         Ok(()) => Ok(Staged { path, file }),
         Err(source) => {
-            let _ = straight::remove_file(&path);
+            let _ = calls::remove_file(&path);
             Err(StoreError::io(target, source))
         }
     }
@@ -85,7 +83,7 @@ pub(super) fn write_durably(
     match sync_files(&[&staged]) {
         Ok(()) => Ok(staged.path),
         Err(error) => {
-            let _ = straight::remove_file(&staged.path);
+            let _ = calls::remove_file(&staged.path);
             Err(error)
         }
     }
@@ -97,6 +95,9 @@ pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
         let mut files = files.iter();
         files.try_for_each(|one| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source)))
     };
+    for one in staged {
+        calls::reach().map_err(|source| StoreError::io(&one.path, source))?;
+    }
     let mut chunks = staged.chunks(staged.len().div_ceil(SYNC_THREADS).max(1));
     // This thread would only wait for the others.
     let own = chunks.next().unwrap_or_default();
@@ -111,10 +112,20 @@ fn lost_thread() -> StoreError {
     StoreError::io("fsync", io::Error::other("a thread ended early"))
 }
 
-/// Makes a folder and those above it that are missing. Returns those that have a new name in them, which is not durable yet.
+/// Makes a folder and those above it that are missing, Piton's own for nobody else. Returns those that have a new name in them, which
+/// is not durable yet.
 pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    for own in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == OWN)) {
+        if let Some(parent) = own.parent() {
+            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        }
+        match calls::create_private_dir(own) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own, error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    calls::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
     Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
 }
 
@@ -127,15 +138,14 @@ pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> 
 /// Makes names durable, each folder once.
 pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
     let dirs: BTreeSet<&Utf8Path> = dirs.collect();
-    dirs.into_iter()
-        .try_for_each(|dir| platform::sync_dir(dir.as_std_path()).map_err(|source| StoreError::io(dir, source)))
+    dirs.into_iter().try_for_each(|dir| calls::sync_dir(dir).map_err(|source| StoreError::io(dir, source)))
 }
 
 /// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
 pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
-    let Ok(entries) = fs::read_dir(own_dir) else { return };
-    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
-        let _ = straight::remove_file(entry.path());
+    let Ok(entries) = own_dir.read_dir_utf8() else { return };
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(entry.file_name().as_ref())) {
+        let _ = calls::remove_file(entry.path());
     }
 }
 
@@ -146,15 +156,13 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
     wanted.sort_unstable();
     let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
     for dir in dirs {
-        let Ok(entries) = fs::read_dir(dir) else { continue };
-        for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
-            let name = entry.file_name();
+        let Ok(entries) = dir.read_dir_utf8() else { continue };
+        for entry in entries.filter_map(Result::ok) {
             let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
-                *folder == dir
-                    && name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())).is_some_and(is_token)
+                *folder == dir && entry.file_name().strip_prefix(prefix.as_str()).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = straight::remove_file(entry.path());
+                let _ = calls::remove_file(entry.path());
             }
         }
     }
@@ -170,6 +178,6 @@ pub(super) fn remove_orphans(target: &Utf8Path) {
         pid.is_some_and(process::is_gone)
     };
     for entry in entries.filter_map(Result::ok).filter(|entry| is_orphan(entry.file_name())) {
-        let _ = straight::remove_file(entry.path());
+        let _ = calls::remove_file(entry.path());
     }
 }

@@ -12,6 +12,7 @@ use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::calls;
 use super::error::StoreError;
 use super::lock;
 use super::path::Root;
@@ -19,7 +20,6 @@ use super::platform;
 use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
-use super::straight;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
@@ -116,7 +116,7 @@ pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, Store
 pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
     let folder = own_dir.join(FOLDER);
     let pending = folder.join(PENDING);
-    straight::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
+    calls::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
 }
 
@@ -128,7 +128,7 @@ pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
 /// Drops the record. Its end need not be durable: see the top of this file.
 pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
     let pending = own_dir.join(FOLDER).join(PENDING);
-    match straight::remove_file(&pending) {
+    match calls::remove_file(&pending) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
         Ok(()) | Err(_) => Ok(()),
     }
@@ -191,7 +191,7 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
         }
-        straight::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
+        calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
     }
     if !is_pending(own_dir) {
         return Ok(());
@@ -220,7 +220,7 @@ fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreErro
         reached.push(real.as_path());
         match &file.after {
             Some(bytes) if is_old => put(real, bytes, file.mode)?,
-            None if is_old => straight::remove_file(real).map_err(|source| StoreError::io(real, source))?,
+            None if is_old => calls::remove_file(real).map_err(|source| StoreError::io(real, source))?,
             Some(_) | None => {}
         }
     }
@@ -239,8 +239,8 @@ pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<At
         stage::make_durable_folders(parent)?;
     }
     let staged = stage::write_durably(real, bytes, mode, like)?;
-    straight::rename(&staged, real).map_err(|source| {
-        let _ = straight::remove_file(&staged);
+    calls::rename(&staged, real).map_err(|source| {
+        let _ = calls::remove_file(&staged);
         StoreError::io(real, source)
     })
 }

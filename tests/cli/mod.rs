@@ -10,7 +10,6 @@ mod errors;
 mod global;
 mod history;
 mod hook;
-mod hostile;
 mod list;
 mod modes;
 mod nine_step;

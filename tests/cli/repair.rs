@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::projects::example;
+use crate::support::END_OF_INPUT;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -25,6 +26,19 @@ fn torn_epic() -> Sandbox {
     sandbox.file("docs/stories/5.1.story.md", "# Story 5.1: A\n\n**Status:** Done\n");
     sandbox.file("docs/stories/5.2.story.md", "# Story 5.2: B\n\n**Status:** InProgress\n");
     sandbox
+}
+
+#[test]
+fn a_person_at_a_terminal_says_whether_it_is_written() {
+    for (typed, is_written) in [("y\n", true), ("yes\n", true), ("\n", false), ("no\n", false), (END_OF_INPUT, false)] {
+        let sandbox = torn_epic();
+        let before = sandbox.read(EPIC);
+        let repair = sandbox.piton(["--format", "text", "repair", "--from-evidence"]);
+        let Some(output) = repair.on_terminal(typed) else { return };
+        let output = output.expect_code(if is_written { 0 } else { 9 });
+        assert!(output.stderr.contains(&format!("Write this in the place of {EPIC}? [y/N]")), "{output}");
+        assert_eq!(sandbox.read(EPIC) != before, is_written, "{typed:?}\n{output}");
+    }
 }
 
 /// Returns `what: value` of everything that was rebuilt.

@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::trace::Call;
+use crate::support::Dice;
 
 /// What new files and folders lose of their mode.
 const UMASK: u32 = 0o022;
@@ -461,19 +462,6 @@ fn digits(mut number: usize, options: &[usize]) -> Vec<usize> {
         digit
     };
     options.iter().map(digit).collect()
-}
-
-/// Throws the same numbers in every test run (splitmix64).
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    pub(super) fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).expect("it is below a size")
-    }
 }
 
 impl Picture {

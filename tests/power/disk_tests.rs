@@ -2,12 +2,12 @@
 
 use camino::Utf8PathBuf;
 
-use super::disk::Dice;
 use super::disk::Disk;
 use super::disk::Picture;
 use super::disk::Shown;
 use super::trace::Call;
 use super::trace::parse;
+use crate::support::Dice;
 
 fn at(path: &str) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("/d/{path}"))
@@ -53,7 +53,7 @@ fn outcomes(calls: &[Call]) -> Vec<String> {
         disk.apply(call);
     }
     let mut outcomes: Vec<String> =
-        disk.after_power_loss(1_000, &mut Dice(1)).iter().map(|(_, picture)| said(picture)).collect();
+        disk.after_power_loss(1_000, &mut Dice::new(1)).iter().map(|(_, picture)| said(picture)).collect();
     outcomes.sort();
     outcomes.dedup();
     outcomes

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use self::disk::Dice;
 use self::disk::Disk;
 use self::disk::Picture;
 use self::disk::Shown;
 use self::trace::Call;
 use crate::cli::projects::document;
+use crate::support::Dice;
 use crate::support::Program;
 use crate::support::Sandbox;
 use crate::support::Strace;
@@ -91,6 +91,7 @@ fn record(story: &Story) -> Option<Recording> {
     let (output, text) = strace.follow(program, trace::CALLS, &everything);
     output.expect_code(0);
     let calls = trace::parse(&text, &sandbox.root());
+    assert!(calls.contains(&Call::Said), "{}: nothing says when it counts", story.name);
     Some(Recording { sandbox: Rc::new(sandbox), disk, calls })
 }
 
@@ -102,7 +103,7 @@ fn in_home<'a>(program: Program<'a>, sandbox: &Sandbox) -> Program<'a> {
 /// Takes the power away after every call and looks at what it left, the extremes first. Stops at `most` disks, or, where that is
 /// enough, at the first problem.
 fn explore(story: &Story, recording: &Recording, most: usize, is_one_enough: bool) -> Findings {
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     let (cases, new) = cases(recording, &mut dice);
     let old = recording.disk.now();
     let mut findings =

@@ -1,6 +1,7 @@
 //! What the tests stand on: a sealed-off project, the program run in it, and the bytes on disk before and after.
 #![expect(dead_code, reason = "the tests of the verbs use the rest")]
 
+mod dice;
 mod output;
 mod program;
 mod sandbox;
@@ -12,6 +13,7 @@ mod tree;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+pub(crate) use dice::Dice;
 pub(crate) use output::Output;
 pub(crate) use program::Program;
 pub(crate) use program::run_tool;

@@ -135,15 +135,7 @@ impl<'a> Program<'a> {
     /// Runs it to its end with a person at a terminal who types this; stdout goes elsewhere. Nothing where the machine has no
     /// terminal to give: the test says so and ends.
     pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
-        let Some(mut terminal) = Terminal::open() else {
-            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
-            return None;
-        };
-        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        let mut command = self.command();
-        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
-        // It holds the program's end as well.
-        drop(command);
+        let (mut terminal, child) = self.spawn_on_terminal()?;
         terminal.type_in(typed);
         let reader = std::thread::spawn(terminal.into_reader());
         let mut output = child.wait_with_output().expect("a child of our own");
@@ -153,15 +145,7 @@ impl<'a> Program<'a> {
 
     /// Runs it to its end with a person at a terminal who presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
-        let Some(terminal) = Terminal::open() else {
-            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
-            return None;
-        };
-        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        let mut command = self.command();
-        let child = command.stdin(end()).stderr(end()).spawn().expect("the program is there");
-        // It holds the program's end as well.
-        drop(command);
+        let (terminal, child) = self.spawn_on_terminal()?;
         let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
         terminal.watch(|piece| {
             shown.extend_from_slice(piece);
@@ -190,7 +174,9 @@ impl<'a> Program<'a> {
         });
         let is_in_time = wait.recv_timeout(limit).is_ok();
         if !is_in_time {
-            run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -9 {id}")], &[]);
+            let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw).expect("the id of a child");
+            // It may have come to its end by itself meanwhile.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
         }
         let output = reader.join().expect("a reader without assertions");
         is_in_time.then(|| Output::new(sandbox, &output))
@@ -199,6 +185,17 @@ impl<'a> Program<'a> {
     /// Starts it and lets it run; for tests that kill it or run several at once.
     pub(crate) fn spawn(self) -> Child {
         self.command().spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+    }
+
+    fn spawn_on_terminal(&self) -> Option<(Terminal, Child)> {
+        let Some(terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        // The command, which holds the program's end as well, is gone when this returns.
+        let child = self.command().stdin(end()).stderr(end()).spawn().expect("the program is there");
+        Some((terminal, child))
     }
 
     fn command(&self) -> Command {

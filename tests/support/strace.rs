@@ -73,7 +73,7 @@ impl Strace {
 
     /// Runs the program to its end and returns what it did, in its order. `options` go to strace as well.
     pub(crate) fn record(self, program: Program<'_>, options: &[&str]) -> (Output, Vec<Call>) {
-        let (output, text) = self.follow(program, &WRITES.join(","), options);
+        let (output, text) = self.follow(program, &WRITES.join(","), &[&["-b", "execve"], options].concat());
         (output, calls(&text))
     }
 
@@ -81,7 +81,7 @@ impl Strace {
     pub(crate) fn follow(self, program: Program<'_>, calls: &str, options: &[&str]) -> (Output, String) {
         let log = program.sandbox().top().join("calls");
         let trace = format!("trace={calls}");
-        let words = [&["-f", "-b", "execve", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
+        let words = [&["-f", "-qqq", "-o", log.as_str(), "-e", trace.as_str()], options].concat();
         let output = program.under(self.0, &words).run();
         let text = super::read(&log);
         std::fs::remove_file(&log).expect("it was just read");

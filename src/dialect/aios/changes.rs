@@ -71,7 +71,7 @@ fn is_open(step: &Step) -> bool {
 }
 
 fn targets(base: &str, step: &Step) -> Vec<RelPath> {
-    step.targets.iter().filter_map(|path| RelPath::parse(&format!("{base}{path}")).ok()).collect()
+    step.detail().targets.iter().filter_map(|path| RelPath::parse(&format!("{base}{path}")).ok()).collect()
 }
 
 fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {

@@ -17,7 +17,6 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::clean_line;
 use crate::model::human_age;
 
@@ -128,7 +127,7 @@ impl<'a> Tree<'a> {
 
     /// Hands the run over with everything that was said on the way.
     pub(super) fn loaded(self, run: Run) -> Loaded {
-        Loaded { run: Some(run), findings: self.findings.into_inner(), wanted: Wanted::default() }
+        Loaded { run: Some(run), findings: self.findings.into_inner(), ..Loaded::default() }
     }
 }
 

@@ -169,7 +169,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         degraded: !findings.is_empty(),
         ..Run::new(Kind::Spec.run_id(&id), DialectId::Aios, title, "spec-pipeline", files)
     };
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Is one artifact that is there; without content when it cannot be read or is prose.

@@ -29,7 +29,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Wanted;
 use crate::model::Witness;
 use crate::model::clean_line;
 
@@ -87,7 +86,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         goal: story.title.clone(),
         ..Run::new(id, DialectId::Aios, title, "story-development-cycle", files)
     };
-    Loaded { run: Some(run), findings, wanted: Wanted::default() }
+    Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
 fn said(seen: &Seen) -> String {
@@ -215,16 +214,16 @@ impl Phases<'_> {
             output: None,
             commands: Vec::new(),
         };
-        step.parts = self.story.tasks.iter().enumerate().map(part).collect();
-        step.targets = self.story.files.clone();
-        step.acceptance = self.story.section(SectionKind::Acceptance);
-        step.requirements = self.story.section(SectionKind::Scope);
+        step.detail_mut().parts = self.story.tasks.iter().enumerate().map(part).collect();
+        step.detail_mut().targets = self.story.files.clone();
+        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail_mut().requirements = self.story.section(SectionKind::Scope);
     }
 
     fn review(&self, step: &mut Step, implement: StepId) {
         step.kind = StepKind::Review;
         step.returns_to = Some(implement);
-        step.acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
         if step.status == Status::Completed {
             step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
         }

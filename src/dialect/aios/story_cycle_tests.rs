@@ -51,7 +51,8 @@ fn a_cycle_is_named_after_its_story_and_its_agents_after_the_task() {
     assert_eq!(run.goal.as_deref(), Some("Story 3.2: Login"));
     let agents: Vec<&str> = run.steps.iter().filter_map(|step| step.agent.as_deref()).collect();
     assert_eq!(agents, ["sm", "po", "data-engineer", "qa"]);
-    let parts: Vec<(&str, Status)> = run.steps[2].parts.iter().map(|part| (part.title.as_str(), part.status)).collect();
+    let parts: Vec<(&str, Status)> =
+        run.steps[2].detail().parts.iter().map(|part| (part.title.as_str(), part.status)).collect();
     assert_eq!(parts, [("Form", Completed), ("Send", Pending)]);
 }
 

@@ -32,34 +32,37 @@ struct Entry {
 
 /// Reads the past of a task that stands at `status` now.
 pub(super) fn read(files: &FileSet, task: Json<'_>, status: Status) -> History {
-    let time = |pointer: &str| raw::text(raw::at(task, pointer)).and_then(|text| files.time(&text));
-    let entries: Vec<Entry> =
-        raw::items(raw::at(task, "/status_history")).map(|entry| read_entry(files, entry)).collect();
+    let time = |value: Option<Json<'_>>| raw::text(value).and_then(|text| files.time(&text));
+    let [history, execution, meta] = task.pick(["status_history", "execution", "meta"]);
+    let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
+    let entries: Vec<Entry> = raw::items(history).map(|entry| read_entry(files, entry)).collect();
     let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
     let starts = u32::try_from(starts).unwrap_or(u32::MAX);
-    let recorded = raw::count(raw::at(task, "/execution/attempts"));
+    let recorded = raw::count(in_execution("attempts"));
     let attempts = recorded.unwrap_or(starts);
     let last = |wanted: &[Status]| {
         let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
         entry.and_then(|entry| entry.at)
     };
-    let last_attempt = time("/execution/last_attempt");
+    let last_attempt = time(in_execution("last_attempt"));
+    let completed = time(in_execution("completion_time"));
+    let [executed_at, completed_at, updated_at] = task.pick(["executed_at", "completed_at", "updated_at"]).map(time);
     let ended = matches!(status, Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled);
     let finished_at = last(&[Status::Completed, Status::Failed, Status::Skipped, Status::Cancelled])
-        .or_else(|| ["/execution/completion_time", "/executed_at", "/completed_at"].iter().find_map(|at| time(at)));
-    let stamps =
-        ["/execution/last_attempt", "/execution/completion_time", "/executed_at", "/completed_at", "/updated_at"];
-    let meta = ["/meta/updated", "/meta/updated_at", "/meta/completed_at"];
-    let stamp =
-        stamps.iter().chain(&meta).filter_map(|at| time(at)).chain(entries.iter().filter_map(|entry| entry.at)).max();
+        .or(completed)
+        .or(executed_at)
+        .or(completed_at);
+    let in_meta = meta.map(|meta| meta.pick(["updated", "updated_at", "completed_at"]).map(time)).unwrap_or_default();
+    let stamps = [last_attempt, completed, executed_at, completed_at, updated_at].into_iter().chain(in_meta);
+    let stamp = stamps.flatten().chain(entries.iter().filter_map(|entry| entry.at)).max();
     History {
         attempts,
         failures: failures(&entries, attempts, starts, status),
-        error: error(task, &entries, status),
-        started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time("/execution/started_at")),
+        error: error(task, execution, &entries, status),
+        started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time(in_execution("started_at"))),
         finished_at: finished_at.filter(|_| ended),
         stamp,
-        interruption_reason: raw::first_text(task, &["/execution/interruption_reason"]),
+        interruption_reason: raw::text(in_execution("interruption_reason")),
         last_attempt,
     }
 }
@@ -95,19 +98,15 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u3
     })
 }
 
-fn error(task: Json<'_>, entries: &[Entry], status: Status) -> Option<String> {
-    let told = [
-        "/execution/error",
-        "/execution/error/message",
-        "/result/error",
-        "/result/error/message",
-        "/error",
-        "/error/message",
-        "/execution/interruption_reason",
-    ];
-    let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed));
-    let result = || raw::text(raw::at(task, "/result")).filter(|_| status == Status::Failed);
-    let open = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);
-    let found = raw::first_text(task, &told).or_else(|| last_failure()?.note.clone()).or_else(result);
-    found.filter(|_| open)
+fn error(task: Json<'_>, execution: Option<Json<'_>>, entries: &[Entry], status: Status) -> Option<String> {
+    if !matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending) {
+        return None;
+    }
+    let [result, error] = task.pick(["result", "error"]);
+    let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
+    let told = |error: Json<'_>| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
+    let reason = || raw::text(execution?.get("interruption_reason"));
+    let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed))?.note.clone();
+    let result = || raw::text(result).filter(|_| status == Status::Failed);
+    errors.into_iter().flatten().find_map(told).or_else(reason).or_else(last_failure).or_else(result)
 }

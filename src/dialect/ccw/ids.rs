@@ -90,6 +90,24 @@ pub(super) fn pieces(text: &str) -> Vec<String> {
     pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
+/// Spells out a range of tasks: `IMPL-1 to IMPL-3`, `IMPL-001..003`. Empty for any other text.
+pub(super) fn range(text: &str) -> Vec<String> {
+    const JOINTS: [&str; 8] = [" to ", " through ", "..", " - ", "–", "~", "至", "到"];
+    const LIMIT: u32 = 100;
+    let ends = JOINTS.iter().find_map(|joint| text.split_once(joint));
+    let Some((first, last)) = ends.map(|(first, last)| (first.trim(), last.trim())) else { return Vec::new() };
+    let head = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_same_head = last.get(..head.len()).is_some_and(|other| other.eq_ignore_ascii_case(head));
+    let last = if is_same_head { &last[head.len()..] } else { last };
+    let numbers = (first[head.len()..].parse::<u32>(), last.parse::<u32>());
+    match numbers {
+        (Ok(first), Ok(last)) if !head.is_empty() && first < last && last - first < LIMIT => {
+            (first..=last).map(|number| format!("{head}{number}")).collect()
+        }
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => Vec::new(),
+    }
+}
+
 /// Tells whether a token has the shape of a task id: a word, a dash, a number (`IMPL-001`, `TEST-2.1`, `impl-1.2-docs`,
 /// `IMPL-FE-3`). Words of prose such as `utf-8` are not: a word in small letters has to be one that CCW uses.
 pub(super) fn is_task_shaped(token: &str) -> bool {

@@ -5,6 +5,7 @@ use super::is_task_shaped;
 use super::loose;
 use super::named_in;
 use super::pieces;
+use super::range;
 
 fn index(ids: &[&str]) -> Index {
     let mut index = Index::default();
@@ -101,6 +102,25 @@ fn summaries_name_the_task_they_begin_with() {
 fn ancestors_come_nearest_first() {
     assert_eq!(ancestors("IMPL-001.02.3"), ["impl-1.2", "impl-1"]);
     assert!(ancestors("IMPL-1").is_empty());
+}
+
+#[test]
+fn a_range_of_tasks_is_spelled_out() {
+    for (text, expected) in [
+        ("IMPL-1 to IMPL-3", vec!["IMPL-1", "IMPL-2", "IMPL-3"]),
+        ("IMPL-001..003", vec!["IMPL-1", "IMPL-2", "IMPL-3"]),
+        ("impl-1.1 – IMPL-1.2", vec!["impl-1.1", "impl-1.2"]),
+        ("IMPL-1 至 IMPL-2", vec!["IMPL-1", "IMPL-2"]),
+        ("IMPL-3 to IMPL-1", vec![]),
+        ("IMPL-1 to TEST-3", vec![]),
+        ("IMPL-1 to the end", vec![]),
+        ("1 to 3", vec![]),
+        ("IMPL-1 to IMPL-4000000000", vec![]),
+        ("IMPL-1", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(range(text), expected, "{text}");
+    }
 }
 
 #[test]

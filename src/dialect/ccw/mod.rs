@@ -106,7 +106,7 @@ impl Dialect for Ccw {
         manifest::enter(register, file, to)
     }
 
-    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -24,6 +25,7 @@ use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
 use crate::model::Action;
 use crate::model::After;
+use crate::model::Detail;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -36,6 +38,7 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepDetail;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -97,7 +100,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
@@ -152,6 +155,11 @@ impl Kinship {
             findings.push(Finding::new(FindingCode::FileMissing, message).on(&task.id));
         }
         kin
+    }
+
+    /// Tells whether a task is in a group, or in one that is in it.
+    fn is_around(&self, group: usize, task: usize) -> bool {
+        std::iter::successors(self.parent[task], |above| self.parent[*above]).any(|above| above == group)
     }
 
     /// Notes a child, unless it has a parent or that would close a circle.
@@ -274,24 +282,45 @@ fn step(
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
         witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
         witnesses_needed: 2,
-        parts: if kind == StepKind::Container {
-            Vec::new()
-        } else {
-            parts::read(value, status, |name| book.index.find(name).is_some_and(|child| child != at))
-        },
-        variables: variables(value),
+        detail: detail(book, at, (status, kind)),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at,
         commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
         definition: task::defined_as(book.files, task),
-        focus: task::focus(value),
-        targets: task::targets(value),
         summaries: book.summaries[at].clone(),
-        requirements: task::requirements(value),
-        acceptance: task::acceptance(value),
         ..Step::new(task.id.clone(), task::title(value, &task.id))
+    }
+}
+
+/// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
+fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
+    let task = &book.tasks[at];
+    let has_subtasks = task::subtasks(task.value()).1.next().is_some();
+    if let Some(bytes) = task.own_bytes(book.files).filter(|_| kind == StepKind::Work && !has_subtasks) {
+        return StepDetail::stored(Arc::clone(bytes), status, stored_detail);
+    }
+    let is_child = |name: &str| book.index.find(name).is_some_and(|child| child != at);
+    let mut detail = detail_of(task.value(), status, is_child);
+    if kind == StepKind::Container {
+        detail.parts.clear();
+    }
+    StepDetail::from(detail)
+}
+
+fn stored_detail(bytes: &[u8], status: Status) -> Detail {
+    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, |_| false))
+}
+
+fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
+    Detail {
+        parts: parts::read(task, status, is_child),
+        variables: variables(task),
+        focus: task::focus(task),
+        targets: task::targets(task),
+        requirements: task::requirements(task),
+        acceptance: task::acceptance(task),
     }
 }
 
@@ -320,9 +349,15 @@ fn dependencies(
     };
     for dependency in task::dependencies(book.tasks[at].value()) {
         for text in apart(&dependency.text, |text| book.index.find(text).is_some(), |text| find(text).is_some()) {
-            match find(&text).map(|found| book.tasks[found].id.clone()) {
-                Some(id) if depends_on.contains(&id) => {}
-                Some(id) => depends_on.push(id),
+            match find(&text).map(|found| (found, book.tasks[found].id.clone())) {
+                Some((_, id)) if depends_on.contains(&id) => {}
+                Some((found, id)) if kinship.is_around(found, at) => {
+                    let own = &book.tasks[at].id;
+                    let message =
+                        format!("{own} depends on {id}, the group it is in, which is over only after it: left out");
+                    findings.push(Finding::new(FindingCode::FieldIgnored, message).on(own));
+                }
+                Some((_, id)) => depends_on.push(id),
                 None if dependency.is_vague && !ids::is_task_shaped(&text) => ignored.push(text),
                 None => dangling.push(text),
             }
@@ -337,9 +372,14 @@ fn dependencies(
     (depends_on, dangling)
 }
 
-/// Takes `IMPL-1 and IMPL-2` apart where every piece names a task, so that none of them is passed over.
+/// Takes `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` apart where every piece names a task, so that none of them is passed over.
 fn apart(text: &str, is_name: impl Fn(&str) -> bool, is_known: impl Fn(&str) -> bool) -> Vec<String> {
-    let pieces = if is_name(text) { Vec::new() } else { ids::pieces(text) };
+    let spelled_out = |piece: String| match ids::range(&piece) {
+        range if range.is_empty() => vec![piece],
+        range => range,
+    };
+    let pieces: Vec<String> =
+        if is_name(text) { Vec::new() } else { ids::pieces(text).into_iter().flat_map(spelled_out).collect() };
     let names_one = |piece: &String| is_known(piece) || ids::is_task_shaped(ids::leading_token(piece));
     if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }

@@ -47,7 +47,12 @@ pub(super) fn word(task: Json<'_>) -> Word {
 
 /// Reads a word of the union of all formats; `active` is `in_progress` (ccw.md B8.2).
 pub(super) fn status(text: &str) -> Option<Status> {
-    match fold(text).as_str() {
+    // Most words are written as they are meant, and a status is asked for several times.
+    spelled(text).or_else(|| spelled(&fold(text)))
+}
+
+fn spelled(word: &str) -> Option<Status> {
+    match word {
         "pending" => Some(Status::Pending),
         "in_progress" | "active" => Some(Status::InProgress),
         "completed" => Some(Status::Completed),

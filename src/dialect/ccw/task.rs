@@ -215,6 +215,15 @@ impl Task<'_> {
     pub(super) fn value(&self) -> Json<'_> {
         self.tape.root()
     }
+
+    /// Returns the bytes of the file that it has for itself.
+    pub(super) fn own_bytes<'f>(&self, files: &'f FileSet) -> Option<&'f Arc<[u8]>> {
+        let Place::File { path, pointer } = &self.place else { return None };
+        match files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Bytes(bytes)) if pointer.is_empty() => Some(bytes),
+            Some(Content::Bytes(_) | Content::NameOnly | Content::Problem(_)) | None => None,
+        }
+    }
 }
 
 impl Place {
@@ -409,13 +418,10 @@ pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
 pub(super) fn defined_as(files: &FileSet, task: &Task<'_>) -> DefinedAs {
     let stored = |bytes: Arc<[u8]>| DefinedAs::Stored { bytes, read: read_definition };
     match &task.place {
-        Place::File { path, pointer } if pointer.is_empty() => {
-            match files.files.get(path).map(|entry| &entry.content) {
-                Some(Content::Bytes(bytes)) => stored(Arc::clone(bytes)),
-                Some(Content::NameOnly | Content::Problem(_)) | None => DefinedAs::Workflow,
-            }
+        Place::File { .. } | Place::Checklist { .. } => {
+            let own = task.own_bytes(files).map(Arc::clone);
+            stored(own.unwrap_or_else(|| task.value().literal().as_bytes().into()))
         }
-        Place::File { .. } | Place::Checklist { .. } => stored(task.value().literal().as_bytes().into()),
         Place::Unreadable { .. } => DefinedAs::Workflow,
     }
 }

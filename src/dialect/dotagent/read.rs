@@ -71,13 +71,13 @@ pub(super) fn load(files: &FileSet) -> Loaded {
                 "State appears corrupted. `piton restore ./{path}` brings an earlier checkpoint back; \
                  `piton archive ./{path} --yes` puts it away to start fresh"
             );
-            return Loaded { run: None, findings: vec![finding.fix(fix)], wanted: Wanted::default() };
+            return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
     };
     let steps = steps::build(&book, &mut findings);
     checks::check(&book, &mut findings);
     let wanted = Wanted { outputs: wanted_outputs(&steps), ..Wanted::default() };
-    Loaded { run: Some(run(&book, steps)), findings, wanted }
+    Loaded { run: Some(run(&book, steps)), findings, wanted, ..Loaded::default() }
 }
 
 fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {

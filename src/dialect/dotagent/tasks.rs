@@ -111,7 +111,7 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
     step.outputs = task.output.iter().cloned().collect();
     step.rejected = step.outputs.iter().cloned().zip(result.rejected.clone()).collect();
-    step.focus = task.text(&["retry_strategy"]).into_iter().collect();
+    step.detail_mut().focus = task.text(&["retry_strategy"]).into_iter().collect();
     depend(book, task, &mut step);
     let is_ahead = result.is_ahead(task);
     // A retry counts the attempt that was lost; one that ended counts itself.

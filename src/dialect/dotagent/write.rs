@@ -206,7 +206,8 @@ impl<'a> Writer<'a> {
         }
         let is_done = outcome.status == Status::Completed;
         match self.target(&outcome.step)? {
-            Target::Phase(_) | Target::Designs if !is_done => self.phase_status(PhaseStatus::Failed),
+            Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
+            Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
             Target::Phase(phase) => {
                 let output = self.output_of(phase, outcome)?;
                 self.complete(phase, output);
@@ -225,6 +226,18 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Records that a phase failed. The state speaks of one phase only: one that was complete becomes that phase again.
+    fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
+        if self.completed.contains(&phase) {
+            self.enter(phase, false);
+        } else if phase != self.book.state.phase {
+            let current = self.book.state.phase.as_str();
+            return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
+        }
+        self.phase_status(PhaseStatus::Failed);
         Ok(())
     }
 

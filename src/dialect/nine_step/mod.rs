@@ -107,7 +107,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, _files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::plan(run, plan)
     }
 

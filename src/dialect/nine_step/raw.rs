@@ -297,14 +297,13 @@ impl<'a> Reader<'a, '_> {
         let mut entries = Vec::new();
         let mut unusable = 0;
         for (at, item) in value.items().enumerate() {
-            let pointer = format!("/{key}/{at}");
-            let entry = item.is_object().then(|| Entry::read(item, pointer.clone(), self.source.files));
+            let entry = item.is_object().then(|| Entry::read(item, format!("/{key}/{at}"), self.source.files));
             match entry.filter(|entry| entry.place().is_some()) {
                 Some(entry) => entries.push(entry),
                 None => {
                     unusable += 1;
                     if unusable <= 3 {
-                        self.ignored(&pointer, "a record with a phase from 1 and one of the ten steps");
+                        self.ignored(&format!("/{key}/{at}"), "a record with a phase from 1 and one of the ten steps");
                     }
                 }
             }

@@ -127,7 +127,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
     let ledger = Ledger::of(&state);
     let stand = Stand::read(&state, &source, &mut findings);
     let status = run_status(&state, &source, &mut findings);
-    let Some(stand) = stand else { return Loaded { run: None, findings, wanted: Wanted::default() } };
+    let Some(stand) = stand else { return Loaded { run: None, findings, ..Loaded::default() } };
     let laid = Layout::new(&state, &ledger, &stand, status, &files.config.nine_step).lay_out(&source, &mut findings);
     let place = workspace::find(&state, &stand, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
@@ -160,7 +160,7 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         writable: state.newer.is_none(),
         degraded,
     };
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 fn first_stamp(state: &State) -> Option<Timestamp> {

@@ -281,8 +281,15 @@ pub(super) const ACCEPTED: &str = "in_progress, completed, failed, waiting_appro
 impl Word {
     /// Reads a status, case, separators and emoji aside; `None` for an unknown one, which is never taken as done.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        match letters.as_str() {
+        // Most words are written as they are meant, and there are many of them.
+        Self::spelled(text).or_else(|| ReviewVerdict::parse(text).map(Self::Verdict)).or_else(|| {
+            let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            Self::spelled(&letters)
+        })
+    }
+
+    fn spelled(letters: &str) -> Option<Self> {
+        match letters {
             "pending" => Some(Self::Pending),
             "inprogress" => Some(Self::InProgress),
             "completed" => Some(Self::Completed),
@@ -292,7 +299,7 @@ impl Word {
             "interrupted" => Some(Self::Interrupted),
             "decided" => Some(Self::Decided),
             "rolledback" => Some(Self::RolledBack),
-            _ => ReviewVerdict::parse(text).map(Self::Verdict),
+            _ => None,
         }
     }
 

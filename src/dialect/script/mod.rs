@@ -19,6 +19,7 @@ pub(crate) use session::start;
 use camino::Utf8Path;
 use record::Header;
 use record::Rest;
+use serde_json::Value;
 
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
@@ -115,8 +116,8 @@ impl Dialect for Script {
         None
     }
 
-    fn native(&self, files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        native::native(files, run, plan)
+    fn native(&self, said: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        native::native(said, run, plan)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

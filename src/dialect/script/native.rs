@@ -1,5 +1,6 @@
 //! The plan of a session in the words of Spec 186, and the hand-over to whoever looks after a step by hand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Map;
@@ -16,23 +17,25 @@ use crate::model::Next;
 use crate::model::Plan;
 use crate::model::Reading;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
 /// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
-pub(super) fn native(files: &FileSet, run: &Run, plan: &Plan) -> Value {
-    let index = |id: &StepId| run.steps.iter().position(|step| step.id == *id);
+/// `said` is the state as [`said`] told it.
+pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
+    let places = places(&run.steps);
+    let index = |id: &StepId| places.get(id).copied();
     let first = plan.next.first().filter(|next| next.action != Action::Merge);
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
     skipped.sort_unstable();
-    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.variables.clone());
-    let state = Session::of(files).map_or(Value::Null, |session| state(&session.state, &index));
+    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail().variables.clone());
     json!({
         "session": run.id,
-        "state": state,
+        "state": said,
         "start_index": first.and_then(|next| index(&next.step)).unwrap_or(run.steps.len()),
         "retry_current": first.is_some_and(|next| next.action == Action::Retry),
         "skip_steps": skipped,
@@ -49,8 +52,14 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// Says which of the four states a session is in.
-fn state(state: &State, index: &dyn Fn(&StepId) -> Option<usize>) -> Value {
+fn places(steps: &[Step]) -> BTreeMap<&StepId, usize> {
+    // The first of those with the same id counts.
+    steps.iter().enumerate().rev().map(|(at, step)| (&step.id, at)).collect()
+}
+
+/// Says in the words of Spec 186 which of its states a session is in.
+pub(super) fn said(state: &State, steps: &[Step]) -> Value {
+    let index = |id: &StepId| steps.iter().position(|step| step.id == *id);
     let retry = |step: &StepId| {
         let retry = state.steps.get(step.as_str()).and_then(|step| step.retry);
         retry.map(|retry| json!({"attempts": retry.attempts, "next_at": retry.next_at}))

@@ -3,6 +3,7 @@
 use serde_json::Map;
 use serde_json::Value;
 
+use super::native;
 use super::place;
 use super::record::Captured;
 use super::record::Outline;
@@ -35,6 +36,7 @@ use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
+use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
 /// Longer texts of a captured variable are told by their size.
@@ -99,7 +101,8 @@ impl Reader<'_> {
             degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
-        Loaded { run: Some(run), findings: self.findings, wanted }
+        let said = native::said(state, &run.steps);
+        Loaded { run: Some(run), findings: self.findings, wanted, said }
     }
 
     /// Says what is wrong with the files themselves.
@@ -210,13 +213,13 @@ impl Reader<'_> {
             steps[at].depends_on = vec![steps[at - 1].id.clone()];
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
-            open.variables = self.variables();
+            open.detail_mut().variables = self.variables();
         }
         steps
     }
 
     fn step(&self, outline: &OutlineStep, state: &StepState) -> Step {
-        let mut step = Step::new(outline.id.clone(), clean_line(&outline.title, 200));
+        let mut step = Step::new(outline.id.clone(), clean_line(&mask_secrets(&outline.title), 200));
         step.status = state.status;
         step.attempts = state.attempts;
         step.error = state.errors.last().cloned();
@@ -228,7 +231,7 @@ impl Reader<'_> {
         step.probe.clone_from(&outline.probe);
         step.definition = outline.definition.clone().into();
         step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
-        step.parts = part_names(state.items.as_deref().unwrap_or_default())
+        step.detail_mut().parts = part_names(state.items.as_deref().unwrap_or_default())
             .into_iter()
             .map(|name| Part {
                 title: name.clone(),

@@ -16,6 +16,7 @@ use super::testing::stopped;
 use super::testing::take_snapshot;
 use crate::dialect::Dialect as _;
 use crate::dialect::EditError;
+use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -77,7 +78,7 @@ fn a_run_knows_its_place_its_merge_and_its_variables() {
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
     assert_eq!(loaded.wanted.workspace, Some(Some(path("worktrees/session-1"))));
     assert_eq!(run.after.map(|after| after.action), Some(Action::Merge));
-    assert_eq!(Value::Object(run.steps[1].variables.clone()), json!({"out": "from 1"}));
+    assert_eq!(Value::Object(run.steps[1].detail().variables.clone()), json!({"out": "from 1"}));
     let stop = run.interruption.unwrap();
     assert_eq!((stop.step, stop.reason.as_str()), (Some(StepId::new("2")), "SIGINT"));
 }
@@ -90,7 +91,8 @@ fn items_of_a_foreach_are_parts() {
     let end = json!({"change": {"change": "finish", "step": "1", "part": "a"}});
     let next = json!({"change": {"change": "begin", "step": "1", "part": "b", "attempt": 1}});
     let (run, _) = load(&session(workflow, &[first, end, next], Some(workflow)));
-    let parts: Vec<(&str, Status)> = run.steps[0].parts.iter().map(|part| (part.name.as_str(), part.status)).collect();
+    let parts: Vec<(&str, Status)> =
+        run.steps[0].detail().parts.iter().map(|part| (part.name.as_str(), part.status)).collect();
     assert_eq!(parts, [("a", Status::Completed), ("b", Status::InProgress), ("c", Status::Pending)]);
 }
 
@@ -252,16 +254,16 @@ fn plan(run: &Run, step: &str, action: Action, completed: &[&str]) -> Plan {
 #[test]
 fn the_native_plan_is_that_of_spec_186() {
     let files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")], Some(THREE));
-    let (run, _) = load(&files);
+    let Loaded { run: Some(run), said, .. } = Script.load(&files) else { panic!("no run") };
     assert_eq!(
-        Script.native(&files, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
+        Script.native(&said, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
         json!({
             "session": "session-1",
             "state": {"Failed": {"step_index": 1, "error": "exit 1", "retryable": false, "retry": null}},
             "start_index": 1, "retry_current": true, "skip_steps": [0], "variables": {"out": "from 1"},
         })
     );
-    let over = Script.native(&files, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
+    let over = Script.native(&said, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
     assert_eq!((&over["start_index"], &over["retry_current"]), (&json!(3), &json!(false)));
 }
 

@@ -167,7 +167,6 @@ impl<'a> Ground<'a> {
     /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
     /// needs no words of the system for it.
     fn admitted(&self, back: RollBack, aim: &Aim, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
-        let opened = &self.desk.opened;
         let at = self.desk.clock().now;
         if let Some(edits) = &aim.edits {
             rollback::check_writable(self.run).map_err(OpError::Refused)?;
@@ -184,7 +183,7 @@ impl<'a> Ground<'a> {
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
-        match opened.draft(&self.evidence, change, guard)? {
+        match self.desk.opened.draft(&self.evidence, change, guard)? {
             Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
             Draft::Already(message) => {
                 Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))

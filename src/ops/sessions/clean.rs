@@ -10,6 +10,7 @@ use super::report::Cleaned;
 use super::report::Kept;
 use crate::dialect::script::Session;
 use crate::model::RunId;
+use crate::model::plural;
 use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::archive;
@@ -82,7 +83,7 @@ fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
     match worktree::dirty(folder) {
         Some(0) => {}
         Some(count) => {
-            let reason = format!("its worktree has uncommitted changes in {count} files");
+            let reason = format!("its worktree has uncommitted changes in {}", plural(count, "file"));
             return kept(reason, Some(format!("git -C {} status", quoted(folder.as_str()))));
         }
         None => {
@@ -92,7 +93,8 @@ fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
     match worktree::commits_ahead(&header.root, &base, &branch) {
         Some(0) => {}
         Some(count) => {
-            let reason = format!("{count} commits of {branch} are not in {base}");
+            let commits = plural(count, "commit");
+            let reason = format!("{branch} is {commits} ahead of {base}");
             return kept(reason, Some(format!("git merge {}", quoted(&branch))));
         }
         None => {

@@ -83,6 +83,10 @@ fn a_build_checks_its_subtasks_in() {
     assert!(parts[2].len() == 8 && parts[2].bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     assert_eq!(next(&sandbox), "run next");
     assert!(refused(&sandbox, "begin next").contains("currentSubtask"));
+    // One that turns out to have failed is done no more.
+    run(&sandbox, "finish 1.1 --status failed --error late --force");
+    assert_eq!(sandbox.read_json(path)["completedSubtasks"], json!(["1.10"]));
+    assert_eq!(next(&sandbox), "retry 1.1");
 }
 
 #[test]

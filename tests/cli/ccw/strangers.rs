@@ -165,6 +165,8 @@ fn a_text_that_names_several_tasks_waits_for_all_of_them() {
     for (depends, expected) in [
         ("IMPL-1 and IMPL-2", vec!["run IMPL-2"]),
         ("IMPL-1 (schema, views) / IMPL-2", vec!["run IMPL-2"]),
+        ("IMPL-1 to IMPL-2", vec!["run IMPL-2"]),
+        ("IMPL-001..IMPL-002", vec!["run IMPL-2"]),
         ("IMPL-1 design and build", vec!["run IMPL-2", "run IMPL-3"]),
     ] {
         let session = Session::new();
@@ -172,6 +174,17 @@ fn a_text_that_names_several_tasks_waits_for_all_of_them() {
         session.summaries(&["IMPL-1"]);
         assert_eq!(next(&session.plan("").expect_code(0)), expected, "{depends}");
     }
+}
+
+#[test]
+fn a_task_that_depends_on_the_group_it_is_in_does_not_wait_for_it() {
+    let session = Session::new();
+    session.task("IMPL-1", &json!({"status": "container"}));
+    session.tasks(&[("IMPL-1.1", "pending", &["IMPL-1"]), ("IMPL-1.2", "pending", &["IMPL-1.1"])]);
+    let plan = session.plan("").expect_code(0);
+    assert_eq!(next(&plan), ["run IMPL-1.1"]);
+    let said = "IMPL-1.1: IMPL-1.1 depends on IMPL-1, the group it is in, which is over only after it: left out";
+    assert_eq!(told(&plan, "field-ignored"), [said], "{plan}");
 }
 
 #[test]

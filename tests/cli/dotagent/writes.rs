@@ -20,6 +20,23 @@ fn run(sandbox: &Sandbox, words: &[&str]) {
 }
 
 #[test]
+fn a_phase_that_was_complete_and_failed_is_the_current_one_again() {
+    let sandbox = Sandbox::new();
+    let s = &sandbox;
+    run(s, &["start", "dotagent", "--feature", "user-auth"]);
+    s.file("memory/reports/demand.json", r#"{"title":"x"}"#);
+    run(s, &["finish", "REQUIREMENTS"]);
+    run(s, &["finish", "REQUIREMENTS", "--status", "failed", "--force"]);
+    let state = s.read_json(PHASE);
+    assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REQUIREMENTS"), &json!("failed")));
+    assert_eq!(state["completed_phases"], json!([]));
+    assert_eq!(gist(&plan(s)), "confirm: retry REQUIREMENTS pm");
+    let before = s.read(PHASE);
+    s.piton(["finish", "REFLECTION", "--status", "failed", "--force"]).run().expect_code(9);
+    assert_eq!(s.read(PHASE), before);
+}
+
+#[test]
 fn a_workflow_from_start_to_archive() {
     let sandbox = Sandbox::new();
     let s = &sandbox;

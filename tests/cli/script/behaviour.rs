@@ -236,6 +236,19 @@ commands:
 }
 
 #[test]
+fn a_worktree_on_another_branch_is_named() {
+    let stage = Stage::new("- shell: '[ -e LOG.repaired ]'\n");
+    let (_, id) = stage.run(&[]);
+    let resumed = stage.resume(&id).expect_code(7);
+    assert!(!resumed.stderr.contains("is what is merged"), "{resumed}");
+    let worktree = stage.worktree(&id);
+    stage.sandbox.git(["-C", worktree.as_str(), "checkout", "--quiet", "-b", "other"]);
+    let resumed = stage.resume(&id).expect_code(7);
+    let told = format!("is on other, and piton/{id} is what is merged when every step is done");
+    assert!(resumed.stderr.contains(&told), "{resumed}");
+}
+
+#[test]
 fn a_merge_that_takes_too_long_is_ended_and_tried_again_by_a_resume() {
     let stage = Stage::new(
         "

@@ -170,6 +170,17 @@ fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() 
 }
 
 #[test]
+fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
+    let stage = stage();
+    let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);
+    let id = taken.at("/data/session").as_str().unwrap().to_owned();
+    let worktree = home(&stage).join("worktrees/project").join(ID);
+    stage.sandbox.git(["-C", worktree.as_str(), "checkout", "--quiet", "-b", "other"]);
+    let output = stage.piton(["resume", &id]).run();
+    assert!(output.stderr.contains(&format!("is on other, and prodigy-{ID} is what is merged")), "{output}");
+}
+
+#[test]
 fn no_secret_of_its_environment_is_taken_over_and_what_is_written_is_private() {
     let stage = stage();
     seen(&stage, &["sessions", "import", ID]).expect_code(0);

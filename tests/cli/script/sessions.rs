@@ -191,11 +191,11 @@ fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed()
     let (stage, id) = completed();
     let worktree = stage.worktree(&id);
     let kept = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("1 commits of piton/{id} are not in main")));
+    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("piton/{id} is 1 commit ahead of main")));
     stage.sandbox.git(["merge", "--quiet", &format!("piton/{id}")]);
     std::fs::write(worktree.join("scratch"), "mine").unwrap();
     let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 files"));
+    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 file"));
     assert!(worktree.join("scratch").exists());
     std::fs::remove_file(worktree.join("scratch")).unwrap();
 

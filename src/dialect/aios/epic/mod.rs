@@ -32,7 +32,6 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
-use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
@@ -124,7 +123,7 @@ impl<'a> Book<'a> {
             mode: self.state.mode.as_deref().and_then(Mode::of_word),
             ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
-        Loaded { run: Some(run), findings: self.findings, wanted: Wanted::default() }
+        Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
     }
 
     /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.

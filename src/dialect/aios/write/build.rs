@@ -77,6 +77,7 @@ impl Writer<'_> {
             let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
             self.sheet.push("/failedAttempts", &entry)?;
+            self.sheet.delist("/completedSubtasks", subtask)?;
             self.sheet.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }

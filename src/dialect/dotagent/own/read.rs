@@ -91,7 +91,7 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
     };
     let reader = Reader { files, phase: &phase, execution: execution.as_ref(), definition: &current.definition };
     let (run, wanted) = reader.run(&mut findings);
-    Loaded { run: Some(run), findings, wanted }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 struct Reader<'a> {
@@ -167,7 +167,7 @@ impl Reader<'_> {
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
         step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
-        step.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
+        step.detail_mut().parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
             Some((at, task)) => self.settle(&mut step, *at, task, findings),
             None if self.execution.is_none() => step.status = self.status_by_phase(definition),
@@ -217,7 +217,9 @@ impl Reader<'_> {
         let parts = task.get("parts").and_then(Value::as_array).into_iter().flatten();
         for recorded in parts {
             let name = recorded.get("name").and_then(Value::as_str);
-            let Some(part) = step.parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else { continue };
+            let Some(part) = step.detail_mut().parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else {
+                continue;
+            };
             let word = recorded.get("status").and_then(Value::as_str);
             part.status = word.and_then(state::status).unwrap_or(Status::Pending);
             let variables = recorded.get("variables").and_then(Value::as_object);

@@ -225,7 +225,7 @@ impl Original {
             steps.push(step);
         }
         if let Some(open) = steps.iter_mut().find(|step| step.status != Status::Completed) {
-            open.variables = self.variables().into_iter().collect();
+            open.detail_mut().variables = self.variables().into_iter().collect();
         }
         let position = self.open().and_then(|at| steps.get(at)).map(|step| step.id.clone());
         let all_done =
@@ -259,6 +259,6 @@ impl Original {
             degraded: self.workflow.is_none(),
         };
         let wanted = Wanted { workspace: self.worktree.clone().map(Some), ..Wanted::default() };
-        Loaded { run: Some(run), findings: self.findings, wanted }
+        Loaded { run: Some(run), findings: self.findings, wanted, ..Loaded::default() }
     }
 }

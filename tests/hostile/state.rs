@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::SESSION;
-use super::projects::document;
-use super::projects::foreign;
-use super::projects::replace;
+use crate::cli::projects;
+use crate::cli::projects::NINE_STEP;
+use crate::cli::projects::SESSION;
+use crate::cli::projects::document;
+use crate::cli::projects::foreign;
+use crate::cli::projects::replace;
 use crate::support::Output;
 use crate::support::Program;
 use crate::support::Sandbox;

@@ -1,0 +1,134 @@
+//! The calls of the system with which a checkpoint is written, one function for each, along paths without links (see `straight`).
+//! A test makes any of them the last that the process makes, or has the system refuse it.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Write as _;
+
+use camino::Utf8Path;
+
+use super::platform;
+use super::platform::Attributes;
+use super::straight;
+use super::straight::Use;
+
+pub(super) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
+    reach()?;
+    straight::open(path.as_std_path(), Use::Create, mode)
+}
+
+pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    reach()?;
+    file.write_all(bytes)
+}
+
+pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
+    reach()?;
+    platform::apply(file, attributes)
+}
+
+pub(super) fn sync_data(file: &File) -> io::Result<()> {
+    reach()?;
+    file.sync_data()
+}
+
+pub(super) fn sync_all(file: &File) -> io::Result<()> {
+    reach()?;
+    file.sync_all()
+}
+
+pub(super) fn sync_dir(path: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    platform::sync_dir(path.as_std_path())
+}
+
+pub(super) fn set_len(file: &File, length: u64) -> io::Result<()> {
+    reach()?;
+    file.set_len(length)
+}
+
+pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    straight::rename(from, to)
+}
+
+pub(super) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    straight::hard_link(from, to)
+}
+
+pub(super) fn remove_file(path: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    straight::remove_file(path)
+}
+
+pub(super) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    straight::create_private_dir(path.as_std_path())
+}
+
+pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    fs::create_dir_all(path)
+}
+
+/// Comes before every call; outside of tests nothing does.
+#[cfg(not(test))]
+pub(super) const fn reach() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) use failing::Fault;
+#[cfg(test)]
+pub(super) use failing::reach;
+#[cfg(test)]
+pub(super) use failing::with_fault;
+
+#[cfg(test)]
+mod failing {
+    use std::cell::Cell;
+    use std::io;
+
+    /// Is what happens to a call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(in crate::store) enum Fault {
+        /// The process ends before it: neither this call nor any later one is made.
+        Kill,
+        /// The system refuses it once.
+        Once,
+        /// The system refuses it and every later one.
+        FromThere,
+    }
+
+    #[derive(Clone, Copy)]
+    struct Plan {
+        at: usize,
+        made: usize,
+        fault: Fault,
+    }
+
+    thread_local! {
+        static PLAN: Cell<Option<Plan>> = const { Cell::new(None) };
+    }
+
+    pub(in crate::store) fn reach() -> io::Result<()> {
+        let Some(mut plan) = PLAN.get() else { return Ok(()) };
+        plan.made += 1;
+        PLAN.set(Some(plan));
+        let is_hit = match plan.fault {
+            Fault::Once => plan.made == plan.at,
+            Fault::Kill | Fault::FromThere => plan.made >= plan.at,
+        };
+        if is_hit { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    /// Does some work with a fault at the N-th call that this thread makes in it. `None` when it ended before that.
+    pub(in crate::store) fn with_fault<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> Option<T> {
+        PLAN.set(Some(Plan { at, made: 0, fault }));
+        let result = work();
+        let made = PLAN.take().map_or(0, |plan| plan.made);
+        (made >= at).then_some(result)
+    }
+}

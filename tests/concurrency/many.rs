@@ -1,0 +1,476 @@
+//! Sixteen processes that write all the time, some of them killed, and one that reads: each change counts once.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use crate::cli::projects;
+use crate::cli::projects::NINE_STEP;
+use crate::cli::projects::SESSION;
+use crate::cli::projects::document;
+use crate::support::Dice;
+use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::repository;
+use crate::support::say;
+
+const WRITERS: usize = 16;
+/// How many changes each of them makes; `PITON_MANY=all` makes it [`ALL`].
+const SOME: usize = 50;
+const ALL: usize = 200;
+/// One call in so many is killed.
+const KILLED: usize = 16;
+/// The longest that a call lives that is killed, in milliseconds.
+const LONGEST: usize = 60;
+/// How many earlier versions are kept unless somebody says otherwise.
+const KEPT: usize = 20;
+
+fn changes() -> usize {
+    if std::env::var("PITON_MANY").as_deref() == Ok("all") { ALL } else { SOME }
+}
+
+/// Is what came of a call.
+enum End {
+    Done,
+    Killed,
+    /// The lock was not to be had in time.
+    Late,
+}
+
+/// Calls piton, and kills it now and then.
+fn write(sandbox: &Sandbox, words: &[&str], dice: &mut Dice) -> End {
+    let program = sandbox.piton(words.iter().copied()).real_clock().env("PITON_HOME", home(sandbox).as_str());
+    let output = if dice.below(KILLED) == 0 {
+        let limit = Duration::from_millis(1 + dice.below(LONGEST) as u64);
+        match program.run_within(limit) {
+            Some(output) => output,
+            None => return End::Killed,
+        }
+    } else {
+        program.run()
+    };
+    let answer = document(&output);
+    match output.code {
+        0 => End::Done,
+        6 => {
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains("/lock is still locked"), "{words:?}\n{output}");
+            End::Late
+        }
+        _ => panic!("{words:?}\n{output}"),
+    }
+}
+
+fn home(sandbox: &Sandbox) -> Utf8PathBuf {
+    sandbox.root().join("state")
+}
+
+/// Counts what happened to all writers.
+#[derive(Default)]
+struct Tally {
+    done: AtomicUsize,
+    killed: AtomicUsize,
+    late: AtomicUsize,
+}
+
+impl Tally {
+    fn count(&self, end: &End) {
+        let counter = match end {
+            End::Done => &self.done,
+            End::Killed => &self.killed,
+            End::Late => &self.late,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn say(&self, what: &str) {
+        let hint = if changes() == ALL { "" } else { " (PITON_MANY=all makes more)" };
+        let [done, killed, late] =
+            [&self.done, &self.killed, &self.late].map(|counter| counter.load(Ordering::Relaxed));
+        say(&format!("many at once: {what}: {done} changes, {killed} kills, {late} waited in vain{hint}"));
+    }
+}
+
+/// Lets the writers write side by side, each with its number, and somebody else read until they are done.
+fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|number| {
+                let writer = &writer;
+                scope.spawn(move || writer(number))
+            })
+            .collect();
+        let reads = scope.spawn(|| {
+            let mut reads = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                reader(reads);
+                reads += 1;
+            }
+            reads
+        });
+        let results: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(reads.join().expect("a reader that saw whole states") > 10);
+        for result in results {
+            result.expect("a writer that lost nothing");
+        }
+    });
+}
+
+/// Is one earlier checkpoint: when it was replaced, and the files that were.
+#[derive(Default)]
+struct Earlier {
+    at: String,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// Returns the earlier checkpoints by their numbers; those that are forgotten meanwhile are left out. Each file has to be what its
+/// name says.
+fn history(own: &Utf8Path) -> BTreeMap<usize, Earlier> {
+    use sha2::Digest as _;
+    let folder = own.join("history");
+    let mut checkpoints: BTreeMap<usize, Earlier> = BTreeMap::new();
+    let entries = folder.read_dir_utf8().into_iter().flatten().map(|entry| entry.expect("the sandbox is ours"));
+    for name in entries.map(|entry| entry.file_name().to_owned()) {
+        let fields: Vec<&str> = name.splitn(7, '-').collect();
+        let [number, at, _, _, _, sha256, path] = fields[..] else { continue };
+        let Ok(bytes) = std::fs::read(folder.join(&name)) else { continue };
+        let digest: String = sha2::Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, sha256, "{name}");
+        let checkpoint = checkpoints.entry(number.parse().expect("a number")).or_default();
+        at.clone_into(&mut checkpoint.at);
+        checkpoint.files.push((path.to_owned(), bytes));
+    }
+    checkpoints
+}
+
+/// Checks that numbers rise one by one, that no time is before the one before it, and that the log agrees. Returns the last number.
+fn check_order(own: &Utf8Path, history: &BTreeMap<usize, Earlier>) -> usize {
+    let all: Vec<_> = history.iter().collect();
+    for pair in all.windows(2) {
+        let [(before, older), (number, newer)] = [pair[0], pair[1]];
+        assert_eq!(before + 1, *number, "{own}");
+        assert!(older.at <= newer.at, "{own}: {} after {}", newer.at, older.at);
+    }
+    check_log(own);
+    *history.keys().next_back().expect("many checkpoints")
+}
+
+fn check_log(own: &Utf8Path) {
+    let log = std::fs::read_to_string(own.join("log.jsonl")).expect("every change is in the log");
+    // A kill may tear a line; the next one begins on a line of its own.
+    let times: Vec<_> = log.lines().filter(|line| line.ends_with('}')).map(time_of).collect();
+    assert!(times.is_sorted(), "{own}: {log}");
+}
+
+fn time_of(line: &str) -> chrono::DateTime<chrono::FixedOffset> {
+    let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    chrono::DateTime::parse_from_rfc3339(line["at"].as_str().expect("a time")).expect("a time")
+}
+
+/// Names what a write leaves only when it was cut off.
+fn leftovers(sandbox: &Sandbox) -> Vec<String> {
+    let all = Sandbox::new().tree().changes(&sandbox.tree());
+    all.into_iter().filter(|path| path.ends_with(".piton-tmp") || path.ends_with("txn/pending")).collect()
+}
+
+/// Every writer counts upwards in a variable of its own. After each answer its number is there, and it is still there before the next.
+#[test]
+fn of_sixteen_writers_at_one_run_none_loses_a_change() {
+    let sandbox = Sandbox::in_memory();
+    projects::add_ccw(&sandbox);
+    for words in [&["begin", "IMPL-002"][..], &["begin", "IMPL-002", "--part", "analyze_patterns"]] {
+        sandbox.piton(words.iter().copied()).real_clock().run().expect_code(0);
+    }
+    let begun = 2;
+    let task = format!("{SESSION}/.task/IMPL-002.json");
+    let value = |writer: usize| variable(&sandbox.read_json(&task), &format!("w{writer}"));
+    let tally = Tally::default();
+    let progress: [AtomicUsize; WRITERS] = std::array::from_fn(|_| AtomicUsize::new(0));
+    let slowest = AtomicUsize::new(0);
+    let writer = |writer: usize| {
+        let mut dice = Dice::new(writer as u64);
+        for change in 1..=changes() {
+            let set = format!("w{writer}={change}");
+            loop {
+                let end =
+                    write(&sandbox, &["finish", "IMPL-002", "--part", "analyze_patterns", "--set", &set], &mut dice);
+                tally.count(&end);
+                let found = value(writer);
+                match end {
+                    End::Done => break assert_eq!(found, change, "writer {writer}"),
+                    // A kill may come before or after the moment at which it counts.
+                    End::Killed => {
+                        assert!(found == change || found + 1 == change, "writer {writer}: {found} at {change}")
+                    }
+                    End::Late => assert_eq!(found + 1, change, "writer {writer}"),
+                }
+            }
+            progress[writer].store(change, Ordering::Relaxed);
+        }
+        let least = progress.iter().map(|one| one.load(Ordering::Relaxed)).min().unwrap_or_default();
+        // Only the first to come to its end says how far the others are.
+        let _ = slowest.compare_exchange(0, least.max(1), Ordering::Relaxed, Ordering::Relaxed);
+    };
+    let reader = |turn: usize| {
+        let words = [["plan"], ["validate"], ["history"]][turn % 3];
+        let output = sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000").run().expect_code(0);
+        assert_eq!(document(&output)["findings"].as_array().unwrap().len(), 0, "{output}");
+        history(&sandbox.root().join(SESSION).join(".piton"));
+    };
+    side_by_side(writer, reader);
+    let slowest = slowest.into_inner();
+    tally.say(&format!("one run (the slowest writer had made {slowest} changes when the first was done)"));
+    assert!(slowest >= changes() / 4, "a writer starves at its change {slowest}");
+
+    sandbox.piton(["begin", "IMPL-002", "--part", "analyze_patterns"]).real_clock().run().expect_code(0);
+    assert_eq!(leftovers(&sandbox), [] as [&str; 0]);
+    let own = sandbox.root().join(SESSION).join(".piton");
+    let kept = history(&own);
+    assert_eq!(kept.len(), KEPT);
+    let last = check_order(&own, &kept);
+    let (done, killed) = (tally.done.into_inner() + begun + 1, tally.killed.into_inner());
+    assert_eq!(done, WRITERS * changes() + begun + 1);
+    assert!((done..=done + killed).contains(&last), "{done} changes and {killed} kills make {last} checkpoints");
+}
+
+/// Finds a number of that name, however deep.
+fn variable(value: &Value, name: &str) -> usize {
+    match value {
+        Value::Object(object) => match object.get(name) {
+            Some(Value::Number(number)) => number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0),
+            _ => object.values().map(|value| variable(value, name)).max().unwrap_or(0),
+        },
+        Value::Array(items) => items.iter().map(|value| variable(value, name)).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// Is one of the runs that many write.
+struct Run<'a> {
+    sandbox: &'a Sandbox,
+    system: System,
+    /// What `--run` says.
+    name: String,
+    /// Marks of changes that were answered, and of those that were killed.
+    done: Mutex<BTreeSet<String>>,
+    killed: Mutex<BTreeSet<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum System {
+    NineStep,
+    Ccw,
+    Aios,
+    Dotagent,
+    Session,
+}
+
+const SYSTEMS: [System; 5] = [System::NineStep, System::Ccw, System::Aios, System::Dotagent, System::Session];
+
+impl Run<'_> {
+    /// Says how to make a change that leaves a mark in the state, and one of another kind.
+    fn words<'w>(&'w self, mark: &'w str, assigned: &'w str, is_begin: bool) -> Vec<&'w str> {
+        let begin = ["begin", self.step(), "--agent", mark, "--force", "--run", &self.name].to_vec();
+        let failed = ["finish", self.step(), "--status", "failed", "--error", mark, "--force", "--run", &self.name];
+        let part = ["--part", "analyze_patterns", "--run", &self.name];
+        match (self.system, is_begin) {
+            (System::Ccw, true) => [&["begin", self.step()], &part[..]].concat(),
+            (System::Ccw, false) => [&["finish", self.step(), "--set", assigned], &part[..]].concat(),
+            (System::NineStep | System::Aios | System::Dotagent, true) => begin,
+            // Nobody but the runner begins a step of a session.
+            (System::NineStep | System::Aios | System::Dotagent, false) | (System::Session, _) => failed.to_vec(),
+        }
+    }
+
+    /// Tells whether a beginning leaves its mark as well.
+    fn begin_marks(&self) -> bool {
+        match self.system {
+            System::NineStep | System::Aios | System::Session => true,
+            System::Ccw | System::Dotagent => false,
+        }
+    }
+
+    fn step(&self) -> &'static str {
+        match self.system {
+            System::NineStep => "2:3",
+            System::Ccw => "IMPL-002",
+            System::Aios => "7.2",
+            System::Dotagent => "task-001:verify",
+            System::Session => "two",
+        }
+    }
+
+    /// Returns the file that takes the marks, and the folder of Piton's own data.
+    fn places(&self) -> (Utf8PathBuf, Utf8PathBuf) {
+        let at = |path: &str| self.sandbox.root().join(path);
+        match self.system {
+            System::NineStep => (at(NINE_STEP), at(".worktree/user-auth/.piton")),
+            System::Ccw => (at(&format!("{SESSION}/.task/IMPL-002.json")), at(SESSION).join(".piton")),
+            System::Aios => (at(".aios/epic-7-state.yaml"), at(".aios/.piton/epic-7-state.yaml")),
+            System::Dotagent => (at("memory/state/execution.json"), at("memory/state/.piton")),
+            System::Session => (at(&self.name).join("journal.jsonl"), at(&self.name)),
+        }
+    }
+
+    /// Checks that each change that was answered was made once, and each that was killed once or not at all.
+    fn check(&self) {
+        let (file, own) = self.places();
+        let (done, killed) =
+            (self.done.lock().expect("no writer failed"), self.killed.lock().expect("no writer failed"));
+        let marks = match self.system {
+            System::Session => {
+                check_log(&own);
+                let journal = std::fs::read(&file).expect("a journal");
+                let lines = journal.split_inclusive(|byte| *byte == b'\n').map(marks_of).collect();
+                check_chain(&journal);
+                lines
+            }
+            System::NineStep | System::Ccw | System::Aios | System::Dotagent => {
+                let history = history(&own);
+                let last = check_order(&own, &history);
+                // A part that is in progress already is not begun again.
+                let least = done.iter().filter(|mark| mark.starts_with("mark")).count();
+                let most = done.len() + killed.len();
+                assert!((least..=most).contains(&last), "{file}: {last} checkpoints for {least} to {most} changes");
+                let name = file.file_name().expect("a file").replace('-', "%2D");
+                let versions = history.into_values().flat_map(|checkpoint| checkpoint.files);
+                let versions = versions.filter(|(path, _)| path.ends_with(&name)).map(|(_, bytes)| marks_of(&bytes));
+                let now = marks_of(&std::fs::read(&file).expect("a state"));
+                introduced(&versions.chain([now]).collect::<Vec<_>>(), self.system)
+            }
+        };
+        let mut seen = BTreeSet::new();
+        for mark in marks.into_iter().flatten() {
+            assert!(seen.insert(mark.clone()), "{file}: {mark} counts twice");
+            assert!(done.contains(&mark) || killed.contains(&mark), "{file}: {mark} comes from nowhere");
+        }
+        let lost: Vec<&String> =
+            done.iter().filter(|mark| !mark.starts_with("silent") && !seen.contains(*mark)).collect();
+        assert!(lost.is_empty(), "{file}: {lost:?} are lost");
+    }
+}
+
+/// Finds the marks in a text: `mark_12_34`.
+fn marks_of(bytes: &[u8]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("mark_")).map(str::to_owned).collect()
+}
+
+/// Returns which marks each version has that the one before it had not. One change makes one mark at most.
+fn introduced(versions: &[BTreeSet<String>], system: System) -> Vec<BTreeSet<String>> {
+    let new = |pair: &[BTreeSet<String>]| -> BTreeSet<String> {
+        let new: BTreeSet<String> = pair[1].difference(&pair[0]).cloned().collect();
+        assert!(new.len() <= 1, "{system:?}: one change brings {new:?}");
+        // These two keep all of them.
+        assert!(!matches!(system, System::NineStep | System::Ccw) || pair[0].is_subset(&pair[1]), "{system:?} forgets");
+        new
+    };
+    versions.windows(2).map(new).collect()
+}
+
+/// Checks that the records of a journal are numbered one after the other.
+fn check_chain(journal: &[u8]) {
+    let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    for (at, line) in lines.enumerate() {
+        let record: Value = serde_json::from_slice(line).expect("a sound record");
+        assert_eq!(record["seq"], at as u64 + 1);
+    }
+}
+
+/// Makes a project with a run of every system, all of whose versions are kept.
+fn five_runs() -> Sandbox {
+    let sandbox = Sandbox::in_memory();
+    for name in ["nine-step", "ccw", "aios", "dotagent"] {
+        Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
+    }
+    sandbox.file("piton.toml", "[limits]\nhistory = 1000\n");
+    sandbox.file("w.yml", "- id: one\n  shell: \"true\"\n- id: two\n  shell: exit 1\n");
+    sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(7);
+    sandbox
+}
+
+fn runs_of(sandbox: &Sandbox) -> Vec<Run<'_>> {
+    let below = |folder: &Utf8Path| {
+        let mut entries = folder.read_dir_utf8().expect("a folder of the runner");
+        entries.next().expect("one session").expect("the sandbox is ours").into_path()
+    };
+    let session = below(&below(&home(sandbox)).join("sessions"));
+    let session = session.strip_prefix(sandbox.root()).expect("it is in the project").to_string();
+    let name = |system: System| match system {
+        System::NineStep => NINE_STEP.to_owned(),
+        System::Ccw => SESSION.to_owned(),
+        System::Aios => ".aios/epic-7-state.yaml".to_owned(),
+        System::Dotagent => "memory/state".to_owned(),
+        System::Session => session.clone(),
+    };
+    SYSTEMS
+        .map(|system| Run { sandbox, system, name: name(system), done: Mutex::default(), killed: Mutex::default() })
+        .into()
+}
+
+/// Ten projects with a run of every system in each; who writes which run next is chance.
+#[test]
+fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
+    let sandboxes: Vec<Sandbox> = (0..10).map(|_| five_runs()).collect();
+    let runs: Vec<Run<'_>> = sandboxes.iter().flat_map(runs_of).collect();
+    assert_eq!(runs.len(), 50);
+    for run in runs.iter().filter(|run| run.system == System::Ccw) {
+        let words = run.words("", "", true);
+        run.sandbox.piton(words).real_clock().run().expect_code(0);
+        run.done.lock().expect("nobody else is here").insert("silent_0".to_owned());
+    }
+    let tally = Tally::default();
+    let writer = |writer: usize| {
+        let mut dice = Dice::new(1_000 + writer as u64);
+        for change in 0..changes() {
+            // A change that was killed is made again, as another one: nobody knows whether it was made.
+            for attempt in 0.. {
+                let (run, is_begin) = (&runs[dice.below(runs.len())], dice.below(3) == 0);
+                let silent = is_begin && !run.begin_marks();
+                let mark = format!("{}_{writer}_{change}_{attempt}", if silent { "silent" } else { "mark" });
+                let end = write(run.sandbox, &run.words(&mark, &format!("{mark}=1"), is_begin), &mut dice);
+                tally.count(&end);
+                let marks = match end {
+                    End::Done => &run.done,
+                    End::Killed => &run.killed,
+                    End::Late => continue,
+                };
+                marks.lock().expect("no writer failed").insert(mark);
+                if matches!(end, End::Done) {
+                    break;
+                }
+            }
+        }
+    };
+    let reader = |turn: usize| {
+        let run = &runs[turn % runs.len()];
+        let words = [["plan", &run.name], ["validate", &run.name], ["history", &run.name]][turn % 3];
+        let program = run.sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000");
+        let output = program.env("PITON_HOME", home(run.sandbox).as_str()).run();
+        document(&output);
+        assert!([0, 9].contains(&output.code), "{words:?}\n{output}");
+    };
+    side_by_side(writer, reader);
+    tally.say("fifty runs");
+    for run in &runs {
+        // The next change tidies up after the last one that was killed.
+        run.killed.lock().expect("no writer failed").insert("mark_end".to_owned());
+        let words = run.words("mark_end", "mark_end=1", false);
+        run.sandbox.piton(words).real_clock().env("PITON_HOME", home(run.sandbox).as_str()).run().expect_code(0);
+        run.check();
+    }
+    for sandbox in &sandboxes {
+        assert_eq!(leftovers(sandbox), [] as [&str; 0]);
+    }
+}

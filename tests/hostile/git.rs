@@ -1,0 +1,282 @@
+//! A `.git` that came with the project: everything in it that git would start, and every way in which it could stand for another.
+
+use camino::Utf8Path;
+
+use super::KINDS;
+use super::Kind;
+use super::check_answer;
+use super::read_all;
+use super::write_all;
+use crate::cli::projects;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// What a repository can make git start: each setting, as git reads it, with `RUN` for a command that leaves a trace behind.
+const TRAPS: &str = r#"
+[core]
+	fsmonitor = RUN fsmonitor
+	sshCommand = RUN ssh
+	pager = RUN pager
+	editor = RUN editor
+	askPass = RUN askpass
+	gitProxy = RUN proxy
+	alternateRefsCommand = RUN alternates
+	attributesFile = TOP/attributes
+[pager]
+	status = RUN pager-status
+	log = RUN pager-log
+[log]
+	showSignature = true
+[gpg]
+	program = TOP/trap-gpg
+[filter "x"]
+	clean = "RUN clean; cat"
+	smudge = "RUN smudge; cat"
+	required = true
+[filter "a.b"]
+	process = RUN process
+[diff]
+	external = RUN diff
+[diff "x"]
+	command = RUN diff-x
+	textconv = RUN textconv
+[merge "x"]
+	driver = RUN merge
+[credential]
+	helper = !RUN credential
+[alias]
+	status = !RUN alias
+	log = !RUN alias
+	cat-file = !RUN alias
+[extensions]
+	partialClone = origin
+[remote "origin"]
+	url = ext::RUN ext
+	promisor = true
+	partialclonefilter = blob:none
+	uploadpack = RUN uploadpack
+[protocol "ext"]
+	allow = always
+[protocol]
+	allow = always
+[submodule "s"]
+	update = !RUN submodule
+	url = ext::RUN submodule-url
+[include]
+	path = TOP/included
+[includeIf "gitdir:/**"]
+	path = TOP/included-if
+"#;
+
+/// Sets every trap in the repository of a project.
+fn set_traps(sandbox: &Sandbox) {
+    let top = sandbox.top();
+    let run = format!("sh {top}/trap");
+    write(&top.join("trap"), &format!("touch {top}/sprung-$1\n"));
+    write(&top.join("trap-gpg"), &format!("#!/bin/sh\n{run} gpg\n"));
+    make_program(&top.join("trap-gpg"));
+    let traps = |text: &str| text.replace("RUN", &run).replace("TOP", top.as_str());
+    let config = sandbox.root().join(".git/config");
+    let old = crate::support::read(&config).replace("repositoryformatversion = 0", "repositoryformatversion = 1");
+    write(&config, &(old + &traps(TRAPS)));
+    write(&top.join("included"), &traps("[filter \"in\"]\n\tclean = \"RUN included; cat\"\n"));
+    write(&top.join("included-if"), &traps("[filter \"if\"]\n\tclean = \"RUN included-if; cat\"\n"));
+    write(&top.join("attributes"), "*.txt filter=a.b\n");
+    sandbox.file(".gitattributes", "*.json filter=x diff=x merge=x\n*.md filter=in\n*.yaml filter=if\n");
+    write(&sandbox.root().join(".git/info/attributes"), "*.toml filter=x\n");
+    for hook in [
+        "post-index-change",
+        "post-checkout",
+        "pre-commit",
+        "post-commit",
+        "post-merge",
+        "reference-transaction",
+        "fsmonitor-watchman",
+        "update",
+        "pre-auto-gc",
+    ] {
+        let path = sandbox.root().join(".git/hooks").join(hook);
+        write(&path, &format!("#!/bin/sh\n{run} hook-{hook}\n"));
+        make_program(&path);
+    }
+}
+
+fn make_program(path: &Utf8Path) {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a file of our own");
+}
+
+fn write(path: &Utf8Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+    std::fs::write(path, text).expect("a file in the sandbox");
+}
+
+/// Lists the traps that were sprung since it was asked last.
+fn sprung(sandbox: &Sandbox) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in sandbox.top().read_dir_utf8().expect("a folder of our own") {
+        let path = entry.expect("a readable folder").into_path();
+        if let Some(name) = path.file_name().and_then(|name| name.strip_prefix("sprung-")) {
+            found.push(name.to_owned());
+            std::fs::remove_file(&path).expect("a file in the sandbox");
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Puts an example into a repository full of traps, such that git has to look at the content of every file: what the index knows of
+/// them is older.
+fn trapped(kind: &Kind) -> Sandbox {
+    let sandbox = kind.project();
+    sandbox
+        .file("zz.txt", "last of all, since git ends with the driver of it\n")
+        .file("src/a.json", "{}\n")
+        .file("src/b.yaml", "b: 1\n")
+        .file("src/c.md", "c\n");
+    sandbox.git_init();
+    if kind.name == "nine-step" {
+        let state = sandbox.read(kind.state);
+        sandbox.remove(".worktree").worktree(".worktree/user-auth", "feature/user-auth");
+        sandbox.file(kind.state, &state);
+    }
+    sign(&sandbox);
+    set_traps(&sandbox);
+    for folder in ["", ".worktree/user-auth/"] {
+        for path in ["zz.txt", "src/a.json", "src/b.yaml", "src/c.md", "piton.toml"] {
+            let path = format!("{folder}{path}");
+            if sandbox.exists(&path) {
+                sandbox.modified(&path, 1_700_000_000);
+            }
+        }
+    }
+    sandbox
+}
+
+/// Is what a state can make Piton ask git for besides uncommitted changes: a commit that the repository does not have, which a partial
+/// clone would fetch, and the time of the commit of a state without a stamp, which may be signed.
+fn more_questions(sandbox: &Sandbox) {
+    let state = sandbox.read(projects::NINE_STEP);
+    let unknown = format!("\"step\": 9, \"commit_sha\": \"{}\",", "deadbeef".repeat(5));
+    let state: Vec<String> =
+        state.replace("\"step\": 9,", &unknown).split("\"timestamp\"").map(str::to_owned).collect();
+    sandbox.file(projects::NINE_STEP, &state.join("\"at_some_time\""));
+}
+
+/// Puts a commit on top that says that it is signed.
+fn sign(sandbox: &Sandbox) {
+    let commit = sandbox.git(["cat-file", "commit", "HEAD"]);
+    let (head, message) = commit.split_once("\n\n").expect("a commit has a message");
+    let parent = sandbox.git(["rev-parse", "HEAD"]);
+    let tree = head.lines().next().expect("a commit has a tree");
+    let rest: Vec<&str> =
+        head.lines().filter(|line| line.starts_with("author") || line.starts_with("committer")).collect();
+    let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----";
+    let signed = format!("{tree}\nparent {parent}\n{}\n{signature}\n\n{message}\n", rest.join("\n"));
+    sandbox.file(".git/signed", &signed);
+    let sha = sandbox.git(["hash-object", "-t", "commit", "-w", ".git/signed"]);
+    sandbox.git(["update-ref", "HEAD", &sha]);
+}
+
+/// Lets git do what a person would ask it for, to know that the traps are set: each of these is sprung there.
+#[test]
+fn the_traps_are_set() {
+    let sandbox = trapped(&KINDS[0]);
+    let git = |words: &[&str]| sandbox.tool("git", words.iter().copied()).env("PATH", "/usr/bin:/bin").run();
+    git(&["status", "--porcelain"]);
+    git(&["log", "-1"]);
+    git(&["cat-file", "-e", &"deadbeef".repeat(5)]);
+    let found = sprung(&sandbox);
+    for trap in ["clean", "process", "included", "included-if", "fsmonitor", "gpg", "ext"] {
+        assert!(found.iter().any(|name| name == trap), "{trap} is no trap: {found:?}");
+    }
+}
+
+#[test]
+fn no_verb_starts_what_a_repository_names() {
+    for (kind, asks_more) in KINDS.iter().map(|kind| (kind, false)).chain([(&KINDS[0], true)]) {
+        let sandbox = trapped(kind);
+        if asks_more {
+            more_questions(&sandbox);
+        }
+        let mut check = |line: &str, output: &Output| {
+            check_answer(line, output);
+            assert_eq!(sprung(&sandbox), [""; 0], "{}: {line}\n{output}", kind.name);
+        };
+        read_all(&sandbox, &mut check);
+        write_all(&sandbox, kind.step, &mut check);
+    }
+}
+
+/// The answer itself: uncommitted changes are still counted, with the filters off.
+#[test]
+fn changes_are_counted_without_the_filters_of_the_repository() {
+    let sandbox = trapped(&KINDS[0]);
+    sandbox.file(".worktree/user-auth/src/a.json", "{\"changed\": true}\n");
+    let plan = sandbox.piton(["plan"]).run();
+    assert!(plan.findings().contains(&"worktree-dirty".to_owned()), "{plan}");
+    assert_eq!(sprung(&sandbox), [""; 0]);
+}
+
+/// Filters in the user's own configuration are the user's: Git LFS works as ever.
+#[test]
+fn filters_of_the_user_still_run() {
+    let sandbox = trapped(&KINDS[0]);
+    let global = sandbox.home().join("gitconfig");
+    write(&global, &format!("[filter \"own\"]\n\tclean = \"sh {}/trap own; cat\"\n", sandbox.top()));
+    sandbox.file(".worktree/user-auth/.gitattributes", "*.json filter=own\n");
+    sandbox.modified(".worktree/user-auth/src/a.json", 1_700_000_001);
+    let path = format!("{}:/usr/bin:/bin", sandbox.top().join("bin"));
+    sandbox.piton(["plan"]).env("GIT_CONFIG_GLOBAL", global.as_str()).env("PATH", &path).run();
+    assert_eq!(sprung(&sandbox), ["own"]);
+}
+
+/// A folder of the project that is laid out like a repository is none: nobody asked for its configuration.
+#[test]
+fn a_bare_repository_in_the_project_is_none() {
+    let sandbox = trapped(&KINDS[0]);
+    sandbox.git(["-c", "safe.bareRepository=all", "clone", "--quiet", "--bare", ".", "planted"]);
+    let planted = sandbox.root().join("planted/config");
+    let run = format!("sh {}/trap planted", sandbox.top());
+    let core =
+        format!("\n[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {run}\n[filter \"x\"]\n\tclean = {run}\n");
+    write(&planted, &(crate::support::read(&planted).replace("bare = true", "") + &core));
+    sprung(&sandbox);
+    let state = sandbox.read(projects::NINE_STEP);
+    sandbox.file("planted/.workflow-state.json", &state).file("planted/.gitattributes", "* filter=x\n");
+    for words in [&["list"][..], &["plan", "planted"], &["status", "planted"], &["validate"], &["doctor"]] {
+        let output = sandbox.piton(words.iter().copied()).run();
+        assert!(output.code < 10, "{output}");
+        assert_eq!(sprung(&sandbox), [""; 0], "{words:?}\n{output}");
+    }
+}
+
+/// Files that lie elsewhere are not looked at: `core.worktree` of a repository that came with the project is no place of it.
+#[test]
+fn a_work_tree_that_lies_elsewhere_is_not_counted() {
+    let sandbox = trapped(&KINDS[1]);
+    let outside = super::Outside::of(&sandbox);
+    sandbox.git(["config", "core.worktree", outside.folder.as_str()]);
+    sprung(&sandbox);
+    read_all(&sandbox, &mut |line, output| {
+        check_answer(line, output);
+        super::check_silent(line, output);
+    });
+    outside.is_untouched("core.worktree");
+    assert_eq!(sprung(&sandbox), [""; 0]);
+}
+
+/// A repository that belongs to somebody else is git's to refuse (`safe.directory`): there is no answer, and nothing runs.
+#[test]
+fn a_repository_of_another_user_is_not_asked() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let sandbox = trapped(&KINDS[0]);
+    for path in [".git", ".git/config", ".worktree/user-auth", ".worktree/user-auth/.git", ""] {
+        std::os::unix::fs::lchown(sandbox.root().join(path), Some(4_242), Some(4_242)).expect("the superuser may");
+    }
+    read_all(&sandbox, &mut |line, output| {
+        check_answer(line, output);
+        assert_eq!(sprung(&sandbox), [""; 0], "{line}");
+    });
+}

@@ -1,0 +1,235 @@
+//! Links, other names of one file, and what is no file at all, in every place that a path of Piton's can lead through.
+
+use std::os::unix::fs::symlink;
+
+use camino::Utf8Path;
+
+use super::KINDS;
+use super::Kind;
+use super::Outside;
+use super::SECRET;
+use super::check_answer;
+use super::check_silent;
+use super::read_all;
+use super::within;
+use super::write_all;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// Puts a link where something was, and what was there into the folder that it leads to.
+fn lead_out(sandbox: &Sandbox, path: &str, target: &Utf8Path) {
+    let there = sandbox.root().join(path);
+    if there.symlink_metadata().is_ok() {
+        sandbox.remove(path);
+    }
+    std::fs::create_dir_all(there.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+    symlink(target, there).expect("a link in the sandbox");
+}
+
+/// Runs everything, and checks that what lies outside is neither told nor touched.
+fn hold(sandbox: &Sandbox, step: &str, outside: &Outside, what: &str) {
+    let mut check = |line: &str, output: &Output| {
+        check_answer(line, output);
+        check_silent(line, output);
+        outside.is_untouched(&format!("{what}: {line}"));
+    };
+    read_all(sandbox, &mut check);
+    write_all(sandbox, step, &mut check);
+}
+
+#[test]
+fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
+    for kind in &KINDS {
+        let top = kind.folder.split('/').next().expect("a path has a part");
+        for (path, target) in [(kind.state, "state.json"), (kind.folder, ""), (top, "")] {
+            let sandbox = kind.project();
+            let outside = Outside::of(&sandbox);
+            // What is outside looks like what is wanted, so that only its place speaks against it.
+            let name = Utf8Path::new(kind.state).strip_prefix(path).unwrap_or(Utf8Path::new(""));
+            let place = if name.as_str().is_empty() {
+                outside.folder.join(target)
+            } else {
+                outside.folder.join(target).join(name)
+            };
+            let state = sandbox
+                .read(kind.state)
+                .replace("user-auth", SECRET)
+                .replace("spring", SECRET)
+                .replace("checkout", SECRET);
+            std::fs::create_dir_all(place.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+            std::fs::write(place, state).expect("a file in the sandbox");
+            let outside = Outside::seen(&outside.folder);
+            lead_out(&sandbox, path, &outside.folder.join(target));
+            hold(&sandbox, kind.step, &outside, &format!("{}: {path}", kind.name));
+        }
+    }
+}
+
+/// Everything that Piton keeps for itself, and that a project may have brought along as a link.
+const OWN: [&str; 11] = [
+    "",
+    "lock",
+    "lease.json",
+    "log.jsonl",
+    "evidence.jsonl",
+    ".gitignore",
+    "history",
+    "history/corrupt",
+    "history/paths",
+    "txn",
+    "sessions",
+];
+
+#[test]
+fn links_in_place_of_what_piton_keeps_lead_nowhere() {
+    let ccw = &KINDS[1];
+    for name in OWN {
+        // At the top of the project there are only logs of sessions.
+        let has_top = matches!(name, "" | "sessions");
+        for folder in [ccw.folder, ""].into_iter().filter(|folder| has_top || !folder.is_empty()) {
+            let sandbox = ccw.project();
+            let outside = Outside::of(&sandbox);
+            let own = Utf8Path::new(folder).join(".piton").join(name);
+            let target = outside.folder.join(if outside.folder.join(name).is_file() { name } else { "" });
+            lead_out(&sandbox, own.as_str().trim_end_matches('/'), &target);
+            hold(&sandbox, ccw.step, &outside, own.as_str());
+        }
+    }
+}
+
+#[test]
+fn a_second_name_of_a_file_outside_keeps_its_content() {
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        let outside = Outside::of(&sandbox);
+        let own = sandbox.root().join(kind.folder).join(".piton");
+        sandbox.dir(own.as_str());
+        let names = ["lease.json", "log.jsonl", "evidence.jsonl", "lock", ".gitignore"]
+            .map(|name| (name.to_owned(), own.join(name)));
+        let state = sandbox.root().join(kind.state);
+        std::fs::copy(&state, outside.folder.join("a-state")).expect("a file in the sandbox");
+        std::fs::remove_file(&state).expect("a file in the sandbox");
+        for (name, there) in names.into_iter().chain([("a-state".to_owned(), state)]) {
+            std::fs::hard_link(outside.folder.join(name), there).expect("two names in one file system");
+        }
+        let outside = Outside::seen(&outside.folder);
+        let mut wrote = false;
+        write_all(&sandbox, kind.step, &mut |line, output| {
+            check_answer(line, output);
+            wrote |= output.code == 0;
+            outside.is_untouched(&format!("{}: {line}", kind.name));
+        });
+        assert!(wrote, "{}: nothing was written at all", kind.name);
+    }
+}
+
+/// Puts something that is no file where one is expected.
+type Put = Box<dyn Fn(&Utf8Path)>;
+
+/// Sockets, devices, and files without an end.
+#[test]
+fn what_has_no_end_is_not_read_to_it() {
+    for kind in &KINDS {
+        let mut ways: Vec<(&str, Put)> = vec![
+            ("a link to a device", Box::new(|path| symlink("/dev/zero", path).expect("a link in the sandbox"))),
+            (
+                "a link to the kernel",
+                Box::new(|path| symlink("/proc/self/environ", path).expect("a link in the sandbox")),
+            ),
+            ("a link to itself", Box::new(|path| symlink(path, path).expect("a link in the sandbox"))),
+            ("a socket", Box::new(|path| drop(std::os::unix::net::UnixListener::bind(short(path))))),
+        ];
+        if rustix::process::geteuid().is_root() {
+            ways.push(("a device", Box::new(make_device)));
+        }
+        for (what, put) in ways {
+            let sandbox = kind.project();
+            sandbox.remove(kind.state);
+            put(&sandbox.root().join(kind.state));
+            let check = |line: &str, output: &Output| {
+                assert!((0..=9).contains(&output.code), "{}: {what}: {line}\n{output}", kind.name);
+                assert!(!output.stdout.contains("XDG_STATE_HOME"), "{}: {what}: {line}\n{output}", kind.name);
+            };
+            for words in [
+                &["list"][..],
+                &["plan"],
+                &["validate"],
+                &["doctor"],
+                &["repair"],
+                &["begin", kind.step],
+                &["restore", "--yes"],
+                &["archive", "--yes"],
+            ] {
+                check(&words.join(" "), &within(sandbox.piton(words.iter().copied())));
+            }
+        }
+    }
+}
+
+/// A socket's path is short.
+fn short(path: &Utf8Path) -> std::path::PathBuf {
+    let folder = std::fs::File::open(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+    let descriptor = std::os::fd::IntoRawFd::into_raw_fd(folder);
+    format!("/proc/self/fd/{descriptor}/{}", path.file_name().expect("it has a name")).into()
+}
+
+fn make_device(path: &Utf8Path) {
+    use rustix::fs::FileType;
+    use rustix::fs::Mode;
+    // The device of /dev/zero; a machine that gives none leaves the place empty.
+    let _ = rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path.as_std_path(),
+        FileType::CharacterDevice,
+        Mode::RUSR | Mode::WUSR,
+        rustix::fs::makedev(1, 5),
+    );
+}
+
+/// Somebody swaps a folder for a link while Piton is at work: between any check and any use.
+#[test]
+fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering;
+    let kind: &Kind = &KINDS[1];
+    let sandbox = kind.project();
+    let outside = Outside::of(&sandbox);
+    let twin = outside.folder.join("session");
+    crate::support::Tree::of(&sandbox.root().join(kind.folder)).write_to(&twin);
+    for file in crate::support::files_below(&twin, "json") {
+        let text = crate::support::read(&file).replace("Sign in with JWT", SECRET).replace("Implement JWT", SECRET);
+        std::fs::write(file, text).expect("a file in the sandbox");
+    }
+    // Piton's own folder is there, so that one could be written.
+    std::fs::create_dir_all(twin.join(".piton/history")).expect("a folder in the sandbox");
+    std::fs::write(twin.join(".piton/lock"), "").expect("a file in the sandbox");
+    sandbox.piton(["begin", kind.step]).run().expect_code(0);
+    let outside = Outside::seen(&outside.folder);
+    let (folder, link) = (sandbox.root().join(kind.folder), sandbox.top().join("link"));
+    symlink(&twin, &link).expect("a link in the sandbox");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            let mut swaps = 0_u32;
+            while !is_over.load(Ordering::Relaxed) {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                let cwd = rustix::fs::CWD;
+                rustix::fs::renameat_with(cwd, folder.as_std_path(), cwd, link.as_std_path(), flags)
+                    .expect("both are there");
+                swaps += 1;
+                std::thread::yield_now();
+            }
+            swaps
+        });
+        for _ in 0..25 {
+            for words in [&["plan"][..], &["context"], &["begin", kind.step], &["finish", kind.step, "--error", "no"]] {
+                let output = within(sandbox.piton(words.iter().copied()));
+                assert!((0..=9).contains(&output.code), "{words:?}\n{output}");
+                check_silent(&words.join(" "), &output);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(swapper.join().expect("a swapper without assertions") > 100);
+    });
+    outside.is_kept("a folder was swapped");
+}

@@ -1,0 +1,194 @@
+//! A project, a state or a repository made by somebody who means harm: whatever it holds, nothing of it is executed, nothing outside
+//! of the project is read into an answer or changed, and every call ends in time with one clean document.
+//!
+//! `SECURITY.md` names the test behind each of its promises; `threats.rs` holds the two together.
+
+mod git;
+mod links;
+mod names;
+mod owner;
+mod secrets;
+mod size;
+mod state;
+mod text;
+mod threats;
+
+use std::time::Duration;
+use std::time::Instant;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::json;
+
+use crate::cli::projects;
+use crate::support;
+use crate::support::Output;
+use crate::support::Program;
+use crate::support::Sandbox;
+use crate::support::Tree;
+
+/// Is one kind of run, as its example has it.
+pub(super) struct Kind {
+    /// The folder below `examples/`.
+    pub(super) name: &'static str,
+    /// The file that the run is known by.
+    pub(super) state: &'static str,
+    /// The folder that holds `.piton`.
+    pub(super) folder: &'static str,
+    /// A step that can begin.
+    pub(super) step: &'static str,
+}
+
+pub(super) const KINDS: [Kind; 5] = [
+    Kind { name: "nine-step", state: projects::NINE_STEP, folder: ".worktree/user-auth", step: "2:3" },
+    Kind {
+        name: "ccw",
+        state: ".workflow/active/WFS-user-auth/workflow-session.json",
+        folder: projects::SESSION,
+        step: "IMPL-002",
+    },
+    Kind { name: "aios", state: ".aios/epic-7-state.yaml", folder: ".aios", step: "7.2" },
+    Kind { name: "dotagent", state: "memory/state/execution.json", folder: "memory/state", step: "task-001:verify" },
+    Kind { name: "own-workflow", state: "memory/state/execution.json", folder: "memory/state", step: "api" },
+];
+
+impl Kind {
+    /// Puts the example into a project of its own.
+    pub(super) fn project(&self) -> Sandbox {
+        let sandbox = Sandbox::new();
+        Tree::of(&support::repository().join("examples").join(self.name)).write_to(&sandbox.root());
+        sandbox
+    }
+}
+
+/// Every verb that only reads, in the forms that show most.
+pub(super) const READS: [&[&str]; 15] = [
+    &["list", "--all"],
+    &["plan"],
+    &["plan", "-v", "--format", "text"],
+    &["plan", "--patch"],
+    &["plan", "--format", "markdown"],
+    &["status", "--format", "text"],
+    &["context"],
+    &["context", "--format", "text"],
+    &["context", "--format", "markdown"],
+    &["context", "--format", "yaml"],
+    &["validate"],
+    &["history"],
+    &["doctor"],
+    &["sessions"],
+    &["repair"],
+];
+
+/// Every verb that may write; `STEP` stands for a step that can begin.
+pub(super) const WRITES: [&[&str]; 9] = [
+    &["resume", "--yes"],
+    &["begin", "STEP"],
+    &["finish", "STEP", "--summary", "done", "--error", "none"],
+    &["pause"],
+    &["repair", "--yes"],
+    &["restore", "--yes"],
+    &["skip", "STEP", "--reason", "no"],
+    &["abort"],
+    &["archive", "--yes"],
+];
+
+/// Runs every verb that reads and every event of the client, and hands each answer to `check`.
+pub(super) fn read_all(sandbox: &Sandbox, check: &mut dyn FnMut(&str, &Output)) {
+    for words in READS {
+        check(&words.join(" "), &within(sandbox.piton(words.iter().copied())));
+    }
+    let input = json!({ "session_id": "s", "cwd": sandbox.root(), "source": "startup" }).to_string();
+    for words in [&["hook", "session-start"][..], &["hook", "prompt"], &["hook", "pre-compact"], &["statusline"]] {
+        let output = sandbox.piton(words.iter().copied()).session("s").stdin(&input).run();
+        assert_eq!(output.code, 0, "{words:?}\n{output}");
+        check(&words.join(" "), &output);
+    }
+}
+
+/// Runs every verb that may write, one after the other, and hands each answer to `check`.
+pub(super) fn write_all(sandbox: &Sandbox, step: &str, check: &mut dyn FnMut(&str, &Output)) {
+    for words in WRITES {
+        let words = words.iter().map(|word| if *word == "STEP" { step } else { word });
+        let line = words.clone().collect::<Vec<&str>>().join(" ");
+        check(&line, &within(sandbox.piton(words).session("s")));
+    }
+}
+
+/// Checks what every answer keeps to, whatever was read: an exit code of the contract, and one document where JSON was asked for.
+#[track_caller]
+pub(super) fn check_answer(line: &str, output: &Output) {
+    assert!((0..=9).contains(&output.code), "{line}: exit {}\n{output}", output.code);
+    assert!(!output.stderr.contains("panicked"), "{line}\n{output}");
+    let is_json = !line.contains("--format") && !line.starts_with("hook") && !line.starts_with("statusline");
+    if is_json && !(line == "plan --patch" && output.code == 0) {
+        projects::document(output);
+    }
+}
+
+/// Tells whether a character could drive a terminal, turn text around or hide in it.
+pub(super) fn is_harmful(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Runs it, and fails when it hangs.
+#[track_caller]
+pub(super) fn within(program: Program<'_>) -> Output {
+    let started = Instant::now();
+    let output = program.run_within(Duration::from_secs(120));
+    output.unwrap_or_else(|| panic!("still running after {:?}", started.elapsed()))
+}
+
+/// Is a folder outside of the project with things that no call may touch or tell.
+pub(super) struct Outside {
+    pub(super) folder: Utf8PathBuf,
+    before: Tree,
+}
+
+/// What no answer may hold.
+pub(super) const SECRET: &str = "CANARY-5f2b";
+
+impl Outside {
+    /// Puts a folder beside the project: files of every name that Piton looks for, each with the secret in it.
+    pub(super) fn of(sandbox: &Sandbox) -> Self {
+        let folder = sandbox.top().join("outside");
+        let state = format!("{{\"feature_name\": \"{SECRET}\", \"current_phase\": 1, \"session_id\": \"{SECRET}\"}}\n");
+        let plain = ["secret.txt", "lock", "lease.json", "log.jsonl", "evidence.jsonl", "exclude", ".gitignore"];
+        for (name, text) in plain.map(|name| (name, SECRET)).into_iter().chain([("state.json", state.as_str())]) {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+            std::fs::write(path, text).expect("a file in the sandbox");
+        }
+        Self { before: Tree::of(&folder), folder }
+    }
+
+    /// Takes what is there by now for what has to stay.
+    pub(super) fn seen(folder: &Utf8Path) -> Self {
+        Self { before: Tree::of(folder), folder: folder.to_owned() }
+    }
+
+    /// Checks that whatever was there is there still, byte for byte.
+    #[track_caller]
+    pub(super) fn is_kept(&self, what: &str) {
+        let changes = self.before.changes(&Tree::of(&self.folder));
+        let lost: Vec<&String> = changes.iter().filter(|change| !change.starts_with("+ ")).collect();
+        assert!(lost.is_empty(), "{what}: {lost:?}");
+    }
+
+    /// Checks that nothing of it was changed.
+    #[track_caller]
+    pub(super) fn is_untouched(&self, what: &str) {
+        assert_eq!(self.before.changes(&Tree::of(&self.folder)), [""; 0], "{what}");
+    }
+}
+
+/// Checks that an answer tells nothing of what lies outside.
+#[track_caller]
+pub(super) fn check_silent(line: &str, output: &Output) {
+    assert!(
+        !output.stdout.contains(SECRET) && !output.stderr.contains(SECRET),
+        "{line} tells what lies outside\n{output}"
+    );
+}

@@ -1,0 +1,212 @@
+//! Folders that others may write, and what another user left there. The tests need two users, so they do nothing unless they run as the
+//! superuser; the rules that need one are held by tests of the store as well.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::lchown;
+
+use camino::Utf8Path;
+use sha2::Digest as _;
+
+use super::KINDS;
+use super::Kind;
+use super::Outside;
+use super::check_answer;
+use super::check_silent;
+use super::within;
+use super::write_all;
+use crate::support::Output;
+use crate::support::Sandbox;
+use crate::support::read;
+
+/// Is somebody else.
+const OTHER: u32 = 4_242;
+
+fn is_superuser() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn give_away(path: &Utf8Path) {
+    lchown(path, Some(OTHER), Some(OTHER)).expect("the superuser may");
+}
+
+fn digest(bytes: &[u8]) -> String {
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns where the only run keeps its own data: there, or in a folder of its own below.
+fn own_folder(own: &Utf8Path) -> camino::Utf8PathBuf {
+    if own.join("lock").exists() {
+        return own.to_owned();
+    }
+    let mut below = own.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path());
+    below.find(|path| path.join("lock").exists()).expect("something was written")
+}
+
+/// Writes a roll-forward record as Piton would have left it: whole, sound, and for its owner only.
+fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) -> camino::Utf8PathBuf {
+    let lines: Vec<serde_json::Value> = files
+        .iter()
+        .map(|(path, before, after)| {
+            serde_json::json!({
+                "path": path,
+                "before": before.map(|before| digest(before.as_bytes())),
+                "after": digest(after.as_bytes()),
+                "bytes": after.len(),
+                "mode": 0o644,
+            })
+        })
+        .collect();
+    let header = serde_json::Value::from(lines).to_string();
+    let contents: String = files.iter().map(|(_, _, after)| *after).collect();
+    let own = format!("{}/.piton", kind.folder);
+    sandbox.piton(["begin", kind.step]).run().expect_code(0);
+    let pending = format!("{own}/txn/pending");
+    sandbox.file(&pending, &format!("piton-transaction/1 {}\n{header}\n{contents}", digest(header.as_bytes())));
+    sandbox.mode(&pending, 0o600).mode(&format!("{own}/txn"), 0o700);
+    sandbox.root().join(pending)
+}
+
+/// The control: a record of this user is followed, so that those below are refused for what they are.
+#[test]
+fn a_sound_record_of_this_user_is_followed() {
+    let kind = &KINDS[1];
+    let sandbox = kind.project();
+    record(&sandbox, kind, &[("planted.txt", None, "planted\n")]);
+    sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!(sandbox.read("planted.txt"), "planted\n");
+}
+
+#[test]
+fn a_record_that_names_a_place_outside_is_not_followed() {
+    for path in ["../outside/new", "/tmp/piton-planted", ".git/hooks/post-checkout", "link/new", "a/../../outside/new"]
+    {
+        let kind = &KINDS[1];
+        let sandbox = kind.project();
+        sandbox.git_init();
+        let outside = Outside::of(&sandbox);
+        std::os::unix::fs::symlink(&outside.folder, sandbox.root().join("link")).expect("a link in the sandbox");
+        let pending = record(&sandbox, kind, &[(path, None, "#!/bin/sh\n")]);
+        let mut check = |line: &str, output: &Output| {
+            check_answer(line, output);
+            outside.is_untouched(&format!("{path}: {line}"));
+        };
+        check("plan", &within(sandbox.piton(["plan"])));
+        write_all(&sandbox, kind.step, &mut check);
+        assert!(!sandbox.exists(".git/hooks/post-checkout") && !Utf8Path::new("/tmp/piton-planted").exists(), "{path}");
+        assert!(!pending.exists(), "{path}: it is dropped");
+    }
+}
+
+#[test]
+fn a_record_that_anybody_could_have_written_is_not_followed() {
+    for mode in [0o644, 0o666, 0o660] {
+        let kind = &KINDS[1];
+        let sandbox = kind.project();
+        let pending = record(&sandbox, kind, &[("planted.txt", None, "planted\n")]);
+        std::fs::set_permissions(&pending, std::os::unix::fs::PermissionsExt::from_mode(mode))
+            .expect("a file of our own");
+        sandbox.piton(["plan"]).run().expect_code(0);
+        sandbox.piton(["begin", kind.step]).run().expect_code(0);
+        assert!(!sandbox.exists("planted.txt"), "{mode:o}");
+    }
+}
+
+#[test]
+fn a_record_of_another_user_is_not_followed_but_named() {
+    if !is_superuser() {
+        return;
+    }
+    let kind = &KINDS[1];
+    let sandbox = kind.project();
+    let pending = record(&sandbox, kind, &[("planted.txt", None, "planted\n")]);
+    give_away(&pending);
+    for words in [&["plan"][..], &["begin", kind.step], &["archive", "--yes"]] {
+        let output = within(sandbox.piton(words.iter().copied()));
+        check_answer(words[0], &output);
+        assert!(output.code != 0 && output.stdout.contains("another user"), "{output}");
+        assert!(!sandbox.exists("planted.txt") && pending.exists(), "{words:?}");
+    }
+}
+
+/// A folder that everybody may write, with somebody else's `.piton` in it: nothing of it is believed that could move a file, and the
+/// calls answer or say whose it is.
+#[test]
+fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
+    if !is_superuser() {
+        return;
+    }
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        sandbox.piton(["begin", kind.step]).run().expect_code(0);
+        let outside = Outside::of(&sandbox);
+        std::fs::set_permissions(&outside.folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .expect("a folder of our own");
+        let own = sandbox.root().join(kind.folder).join(".piton");
+        let history = own_folder(&own).join("history");
+        std::fs::remove_dir_all(&history).expect("a folder in the sandbox");
+        std::os::unix::fs::symlink(&outside.folder, &history).expect("a link in the sandbox");
+        let mut open = vec![own];
+        while let Some(path) = open.pop() {
+            give_away(&path);
+            if path.is_dir() && !path.is_symlink() {
+                open.extend(
+                    path.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path()),
+                );
+            }
+        }
+        sandbox.mode(kind.folder, 0o777).mode("", 0o777);
+        let mut check = |line: &str, output: &Output| {
+            check_answer(line, output);
+            check_silent(line, output);
+            outside.is_untouched(&format!("{}: {line}", kind.name));
+        };
+        check("plan", &within(sandbox.piton(["plan"])));
+        write_all(&sandbox, kind.step, &mut check);
+        // As a user who owns nothing here: refused or answered, never more.
+        for words in [&["plan"][..], &["begin", kind.step], &["history"]] {
+            check(words[0], &within(sandbox.piton(words.iter().copied()).unprivileged()));
+        }
+    }
+}
+
+/// Bits that lend somebody's rights are not handed on to a new content, and the other permissions are kept.
+#[test]
+fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
+    for (mode, kept) in [(0o4755, 0o755), (0o2664, 0o664), (0o1640, 0o640), (0o600, 0o600), (0o444, 0o444)] {
+        let kind = &KINDS[0];
+        let sandbox = kind.project();
+        sandbox.mode(kind.state, mode);
+        sandbox.piton(["begin", kind.step]).run().expect_code(0);
+        let now = sandbox.root().join(kind.state).metadata().expect("it is there").mode() & 0o7777;
+        assert_eq!(now, kept, "{mode:o} became {now:o}");
+    }
+}
+
+/// What Piton keeps for itself is closed to everybody else, whatever the umask says.
+#[test]
+fn what_piton_keeps_is_for_its_owner_only() {
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        let program = env!("CARGO_BIN_EXE_piton");
+        let script = format!(
+            "umask 0; for word in 'begin {step}' 'finish {step}' pause 'resume --yes'; do '{program}' --now {now} $word; done; exit 0",
+            step = kind.step,
+            now = crate::support::NOW
+        );
+        sandbox.tool("/bin/sh", ["-c", &script]).session("s").run().expect_code(0);
+        let mut open = vec![sandbox.root().join(kind.folder).join(".piton")];
+        while let Some(path) = open.pop() {
+            let metadata = path.symlink_metadata().expect("it is there");
+            // A version in the history is the state file itself, under one more name.
+            let is_version = path.parent().is_some_and(|parent| parent.ends_with("history")) && metadata.is_file();
+            assert!(metadata.mode() & 0o077 == 0 || is_version, "{path} is {:o}", metadata.mode());
+            if metadata.is_dir() {
+                open.extend(
+                    path.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path()),
+                );
+            }
+        }
+        let own = own_folder(&sandbox.root().join(kind.folder).join(".piton"));
+        assert!(read(&own.join(".gitignore")).starts_with('*'), "{}", kind.name);
+    }
+}

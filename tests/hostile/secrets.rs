@@ -1,0 +1,136 @@
+//! What is shaped like a secret, in the error texts that agents hand in and in those that state files hold.
+
+use super::KINDS;
+use super::check_answer;
+use super::read_all;
+use super::within;
+use crate::cli::projects;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// Is a text as a program prints it, and the part of it that nobody else may see.
+const LEAKS: [(&str, &str); 12] = [
+    ("denied for AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+    ("push with ghp_0123456789abcdefghijABCDEFGHIJ456789", "ghp_0123456789"),
+    ("push with github_pat_11ABCDEFG0aBcDeFgHiJkL_mnop", "11ABCDEFG0aBcDeFgHiJkL"),
+    ("key sk-ant-api03-Zm9vYmFyYmF6MDEyMzQ1Njc4OQ", "Zm9vYmFyYmF6"),
+    ("slack xoxb-123456789012-AbCdEfGhIjKl", "AbCdEfGhIjKl"),
+    ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJlMTIz", "c2lnbmF0dXJlMTIz"),
+    ("-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA7Zr\\n-----END RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA7Zr"),
+    ("connect postgres://app:pa55phrase@db:5432/app", "pa55phrase"),
+    ("curl -H 'Authorization: Bearer q1w2e3r4t5y6u7i8'", "q1w2e3r4t5y6u7i8"),
+    ("header Authorization: Basic YWxhZGRpbjpvcGVu", "YWxhZGRpbjpvcGVu"),
+    ("env DB_PASSWORD=correcthorse failed", "correcthorse"),
+    ("config says \\\"client_secret\\\": \\\"0f1e2d3c4b5a\\\"", "0f1e2d3c4b5a"),
+];
+
+fn all_texts() -> String {
+    LEAKS.map(|(text, _)| text.replace("\\n", "\n").replace("\\\"", "\"")).join("; ")
+}
+
+#[track_caller]
+fn check_masked(what: &str, text: &str) {
+    for (_, secret) in LEAKS {
+        assert!(!text.contains(secret), "{what} tells {secret}\n{text}");
+    }
+}
+
+/// What an agent hands in with a failure is masked before it becomes part of anything: state, history, logs, answers.
+#[test]
+fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        let error = all_texts();
+        within(sandbox.piton(["begin", kind.step]).session("s"));
+        for words in [
+            &["finish", kind.step, "--error", error.as_str()][..],
+            &["begin", kind.step],
+            &["finish", kind.step, "--status", "failed", "--summary", error.as_str()],
+            &["pause", "--reason", error.as_str()],
+            &["resume", "--yes"],
+            &["skip", kind.step, "--reason", error.as_str()],
+            &["abort", "--reason", error.as_str()],
+        ] {
+            let output = within(sandbox.piton(words.iter().copied()).session("s"));
+            check_answer(words[0], &output);
+            check_masked(&format!("{}: {}", kind.name, words[0]), &output.to_string());
+        }
+        read_all(&sandbox, &mut |line, output: &Output| {
+            check_masked(&format!("{}: {line}", kind.name), &output.to_string());
+        });
+        for file in files(&sandbox) {
+            let bytes = std::fs::read(&file).expect("a file in the sandbox");
+            check_masked(file.as_str(), &String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// What a state file holds already is masked in everything that is handed on.
+#[test]
+fn secrets_in_a_state_reach_no_answer() {
+    let errors = LEAKS.map(|(text, _)| text).join("; ");
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        poison(&sandbox, kind.name, &errors);
+        read_all(&sandbox, &mut |line, output: &Output| {
+            check_answer(line, output);
+            check_masked(&format!("{}: {line}", kind.name), &output.to_string());
+        });
+    }
+}
+
+/// Puts a text where each system keeps what went wrong.
+fn poison(sandbox: &Sandbox, name: &str, text: &str) {
+    let failed = format!("\"status\": \"failed\", \"last_error\": \"{text}\"");
+    let (path, from, to) = match name {
+        "nine-step" => (projects::NINE_STEP, "- the user name", format!("- {text} the user name")),
+        "ccw" => (
+            ".workflow/active/WFS-user-auth/.task/IMPL-002.json",
+            "\"status\": \"in_progress\"",
+            format!("\"status\": \"failed\", \"execution\": {{\"error\": \"{text}\"}}"),
+        ),
+        "aios" => {
+            (".aios/epic-7-state.yaml", "{ status: in_progress, ", format!("{{ status: failed, error: \"{text}\", "))
+        }
+        "dotagent" => ("memory/state/execution.json", "\"status\":\"running\"", failed),
+        _ => ("memory/state/execution.json", "\"status\": \"running\"", failed),
+    };
+    projects::replace(sandbox, path, from, &to);
+}
+
+fn files(sandbox: &Sandbox) -> Vec<camino::Utf8PathBuf> {
+    let mut open = vec![sandbox.root(), sandbox.home()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir_utf8().expect("a readable folder") {
+            let path = entry.expect("a readable folder").into_path();
+            if path.is_dir() && !path.ends_with(".git") {
+                open.push(path)
+            } else if path.is_file() {
+                found.push(path)
+            }
+        }
+    }
+    found
+}
+
+/// What the steps of a workflow file print is masked where it is kept.
+#[test]
+fn what_the_steps_of_a_workflow_print_is_masked_where_it_is_kept() {
+    let sandbox = Sandbox::with_git();
+    // The workflow file does not hold what its step prints.
+    let step = "echo denied for AKIA''IOSFODNN7EXAMPLE; echo denied for AKIA''IOSFODNN7EXAMPLE >&2; exit 3";
+    sandbox.file("w.yaml", &format!("name: w\ncommands:\n  - shell: \"{step}\"\n"));
+    sandbox.commit("workflow");
+    let run = within(
+        sandbox.piton(["run", "w.yaml"]).env("CANARY", "canary-of-the-environment").env("PATH", "/usr/bin:/bin"),
+    );
+    assert_eq!(run.code, 7, "{run}");
+    for words in [&["sessions"][..], &["list"], &["plan"]] {
+        check_masked(words[0], &within(sandbox.piton(words.iter().copied())).to_string());
+    }
+    for file in files(&sandbox) {
+        let text = std::fs::read(&file).expect("a file in the sandbox");
+        check_masked(file.as_str(), &String::from_utf8_lossy(&text));
+    }
+}

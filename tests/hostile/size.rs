@@ -1,0 +1,145 @@
+//! Files that are made to take time or memory. Every call gets a bounded address space and bounded processor time from the system, so
+//! that a test does not depend on how busy the machine is.
+
+use std::fs::File;
+
+use super::KINDS;
+use super::check_answer;
+use super::within;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// What one call may take: 1 GiB of addresses, 20 seconds of the processor.
+const LIMITS: &str = "ulimit -v 1048576; ulimit -t 20; exec \"$0\" \"$@\"";
+
+/// Runs piton within the limits: one that it exceeds ends it with a signal.
+fn bounded(sandbox: &Sandbox, words: &[&str]) -> Output {
+    let program = sandbox.tool("/bin/sh", ["-c", LIMITS, env!("CARGO_BIN_EXE_piton"), "--now", crate::support::NOW]);
+    within(program.arguments(words.iter().copied()))
+}
+
+fn check_all(sandbox: &Sandbox, step: &str, what: &str) {
+    for words in [
+        &["list"][..],
+        &["plan"],
+        &["context"],
+        &["validate"],
+        &["history"],
+        &["doctor"],
+        &["repair"],
+        &["begin", step],
+        &["finish", step],
+        &["restore"],
+    ] {
+        let output = bounded(sandbox, words);
+        check_answer(&words.join(" "), &output);
+        assert!(output.stdout.len() < 2_000_000, "{what}: {words:?}: {} bytes", output.stdout.len());
+    }
+}
+
+/// Makes a file of that size that takes no room on the disk.
+fn sparse(sandbox: &Sandbox, path: &str, bytes: u64) {
+    let path = sandbox.root().join(path);
+    std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+    File::create(&path).expect("a file in the sandbox").set_len(bytes).expect("a sparse file");
+}
+
+#[test]
+fn a_file_of_200_megabytes_is_refused_unread() {
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        sparse(&sandbox, kind.state, 200 << 20);
+        let before =
+            sandbox.root().join(kind.state).metadata().expect("it is there").modified().expect("it has a time");
+        check_all(&sandbox, kind.step, kind.name);
+        let after = sandbox.root().join(kind.state).metadata();
+        assert!(
+            after.is_ok_and(|after| after.len() == 200 << 20 && after.modified().expect("it has a time") == before),
+            "{}",
+            kind.name
+        );
+    }
+}
+
+#[test]
+fn huge_documents_beside_a_state_do_not_take_it_down() {
+    for (kind, path) in [
+        (&KINDS[0], ".plan/user-auth_plan.md"),
+        (&KINDS[1], ".workflow/active/WFS-user-auth/.summaries/IMPL-001-summary.md"),
+        (&KINDS[1], ".workflow/active/WFS-user-auth/TODO_LIST.md"),
+        (&KINDS[1], ".workflow/active/WFS-user-auth/.task/IMPL-003.json"),
+        (&KINDS[2], "docs/stories/epics/checkout/7.2.story.md"),
+        (&KINDS[2], "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml"),
+        (&KINDS[3], "memory/tasks/task-001/output.json"),
+        (&KINDS[3], "memory/state/phase.json"),
+        (&KINDS[4], ".claude/piton/release.yaml"),
+        (&KINDS[4], "out/note.md"),
+        (&KINDS[0], "piton.toml"),
+    ] {
+        let sandbox = kind.project();
+        sparse(&sandbox, path, 200 << 20);
+        check_all(&sandbox, kind.step, path);
+    }
+    let sandbox = Sandbox::new();
+    sparse(&sandbox, "w.yaml", 200 << 20);
+    for words in [&["run", "w.yaml", "--dry-run"][..], &["validate", "w.yaml"], &["start", "w.yaml", "--feature", "x"]]
+    {
+        let output = bounded(&sandbox, words);
+        assert!((1..=9).contains(&output.code), "{words:?}\n{output}");
+    }
+}
+
+/// Just below what is read: many values cost more than their bytes.
+#[test]
+fn many_small_values_take_bounded_memory() {
+    for kind in KINDS.iter().filter(|kind| kind.state.ends_with(".json")) {
+        let sandbox = kind.project();
+        let state = sandbox.read(kind.state);
+        let many = format!("{{\"many\": [{}0],", "0,".repeat(1_500_000));
+        sandbox.file(kind.state, &state.replacen('{', &many, 1));
+        for words in [&["list"][..], &["plan"]] {
+            check_answer(words[0], &bounded(&sandbox, words));
+        }
+    }
+}
+
+/// Aliases that stand for aliases, and anchors that hold themselves.
+#[test]
+fn aliases_do_not_multiply() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for at in 1..30 {
+        let before = at - 1;
+        bomb.push_str(&format!(
+            "a{at}: &a{at} [*a{before}, *a{before}, *a{before}, *a{before}, *a{before}, *a{before}]\n"
+        ));
+    }
+    let cycle = "a: &a\n  b: *a\n  <<: *a\n";
+    let deep = format!("a: {}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+    let indented: String = (0..3_000).map(|at| format!("{}a:\n", " ".repeat(at))).collect();
+    for (what, text) in [("a bomb", bomb.as_str()), ("a cycle", cycle), ("brackets", &deep), ("steps", &indented)] {
+        for (kind, path) in [
+            (&KINDS[2], KINDS[2].state),
+            (&KINDS[2], "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml"),
+            (&KINDS[4], ".claude/piton/release.yaml"),
+        ] {
+            let sandbox = kind.project();
+            let old = sandbox.read(path);
+            for text in [text.to_owned(), format!("{old}\n{text}")] {
+                sandbox.file(path, &text);
+                for words in [&["list"][..], &["plan"], &["validate"], &["begin", kind.step]] {
+                    let output = bounded(&sandbox, words);
+                    check_answer(&words.join(" "), &output);
+                    assert!(output.stdout.len() < 500_000, "{what} in {path}: {words:?}");
+                }
+            }
+        }
+        let sandbox = Sandbox::new();
+        sandbox.file("w.yaml", text);
+        for words in
+            [&["run", "w.yaml", "--dry-run"][..], &["validate", "w.yaml"], &["start", "w.yaml", "--feature", "x"]]
+        {
+            let output = bounded(&sandbox, words);
+            assert!((1..=9).contains(&output.code), "{what}: {words:?}\n{output}");
+        }
+    }
+}
