@@ -14,6 +14,7 @@ use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::by_id;
+use crate::model::Detail;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Step;
@@ -98,6 +99,8 @@ fn differences(before: &Run, after: &Run) -> Vec<String> {
 }
 
 fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
+    let (old, new) = (before.detail(), after.detail());
+    let parts = |detail: &Detail| detail.parts.iter().map(|part| part.status).collect::<Vec<_>>();
     [
         ("attempts", before.attempts != after.attempts),
         ("failures", before.failures != after.failures),
@@ -105,8 +108,8 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
         ("error", before.error != after.error),
         ("commit", before.commit != after.commit),
         ("times", (before.started_at, before.finished_at) != (after.started_at, after.finished_at)),
-        ("variables", before.variables != after.variables),
-        ("parts", before.parts.iter().map(|part| part.status).ne(after.parts.iter().map(|part| part.status))),
+        ("variables", old.variables != new.variables),
+        ("parts", parts(old) != parts(new)),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
