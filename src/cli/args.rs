@@ -475,6 +475,9 @@ pub(super) struct Run {
 pub(super) struct History {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// Also say what each change did to the steps, and who did them
+    #[arg(long)]
+    pub(super) changes: bool,
 }
 
 #[derive(Debug, Args)]
