@@ -98,6 +98,7 @@ fn differences(before: &Run, after: &Run) -> Vec<String> {
 }
 
 fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
+    let (old, new) = (before.detail(), after.detail());
     [
         ("attempts", before.attempts != after.attempts),
         ("failures", before.failures != after.failures),
@@ -105,8 +106,8 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
         ("error", before.error != after.error),
         ("commit", before.commit != after.commit),
         ("times", (before.started_at, before.finished_at) != (after.started_at, after.finished_at)),
-        ("variables", before.variables != after.variables),
-        ("parts", before.parts.iter().map(|part| part.status).ne(after.parts.iter().map(|part| part.status))),
+        ("variables", old.variables != new.variables),
+        ("parts", old.parts.iter().map(|part| part.status).ne(new.parts.iter().map(|part| part.status))),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
