@@ -14,7 +14,6 @@ use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::by_id;
-use crate::model::Detail;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Step;
@@ -100,7 +99,6 @@ fn differences(before: &Run, after: &Run) -> Vec<String> {
 
 fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
     let (old, new) = (before.detail(), after.detail());
-    let parts = |detail: &Detail| detail.parts.iter().map(|part| part.status).collect::<Vec<_>>();
     [
         ("attempts", before.attempts != after.attempts),
         ("failures", before.failures != after.failures),
@@ -109,7 +107,7 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
         ("commit", before.commit != after.commit),
         ("times", (before.started_at, before.finished_at) != (after.started_at, after.finished_at)),
         ("variables", old.variables != new.variables),
-        ("parts", parts(old) != parts(new)),
+        ("parts", old.parts.iter().map(|part| part.status).ne(new.parts.iter().map(|part| part.status))),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
