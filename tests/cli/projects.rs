@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::OnceLock;
 
+use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::support;
@@ -13,6 +14,8 @@ use crate::support::Tree;
 
 /// The state of the nine-step example: a review of phase 2 sent the work back.
 pub(crate) const NINE_STEP: &str = ".worktree/user-auth/.workflow-state.json";
+/// Where nine-step keeps what its rollbacks gave up.
+pub(crate) const NINE_STEP_BACKUPS: &str = ".workflow-backups";
 /// The session of the CCW example: the second of three tasks is in progress.
 pub(crate) const SESSION: &str = ".workflow/active/WFS-user-auth";
 
@@ -35,6 +38,12 @@ pub(crate) fn both() -> Sandbox {
 
 pub(crate) fn add_ccw(sandbox: &Sandbox) {
     Tree::of(&support::repository().join("examples/ccw")).write_to(&sandbox.root());
+}
+
+/// Tells whether a file of a project belongs to what a rollback gave up. The log beside it does not.
+pub(crate) fn is_kept(path: &Utf8Path) -> bool {
+    let lies_there = path.starts_with(NINE_STEP_BACKUPS) || path.as_str().contains(".piton/rollback/");
+    lies_there && path.file_name() != Some("ROLLBACK_LOG.md")
 }
 
 /// Puts one of the examples into a project of its own.

@@ -13,6 +13,11 @@ use crate::support::Strace;
 
 stories::each!(kill_everywhere);
 
+#[test]
+fn rollback_in_git() {
+    kill_everywhere(stories::rollback_in_git());
+}
+
 /// Kills the command at each of its writes, each time in the same project set back to its beginning.
 fn kill_everywhere(story: Story) {
     let Some(strace) = Strace::find() else { return };

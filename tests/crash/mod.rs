@@ -84,6 +84,8 @@ struct Sight {
     state: Tree,
     /// Copies of an earlier state beside it.
     backups: Tree,
+    /// What rollbacks kept of what they gave up.
+    kept: Tree,
     plan: (i32, Value),
     validate: i32,
     /// The exit code of the next command, and the state after it.
@@ -148,6 +150,10 @@ impl Scene {
         let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
         let is_copy = [&self.before, &self.after].iter().any(|side| side.backups == seen.backups);
         ensure(is_copy, || "the copy beside the state is neither of the two".to_owned())?;
+        // Before the state, all of it or nothing.
+        let is_before = differs[0].is_empty();
+        let is_kept = seen.kept == self.after.kept || (is_before && seen.kept == self.before.kept);
+        ensure(is_kept, || format!("what a rollback keeps: {:?}", self.after.kept.changes(&seen.kept)))?;
         ensure(seen.plan == side.plan, || format!("plan: {:?} and not {:?}", seen.plan, side.plan))?;
         ensure(seen.validate == side.validate, || format!("validate: {} and not {}", seen.validate, side.validate))?;
         let codes = (seen.then.0, side.then.0);
@@ -177,7 +183,8 @@ fn see(story: &Story, sandbox: &Sandbox) -> Sight {
         document["data"]["next"].as_array().into_iter().flatten().map(|next| &next["step"]).collect();
     let answer = serde_json::json!([document["data"]["verdict"], steps]);
     let validate = sandbox.piton(["validate"]).run().code;
-    let (state, backups) = (state_of(sandbox), sandbox.tree().only(is_backup));
+    let (state, backups, kept) =
+        (state_of(sandbox), sandbox.tree().only(is_backup), sandbox.tree().without_folders().only(projects::is_kept));
     let mut then = (3, state.clone());
     for command in &story.then {
         let output = command.on(sandbox).run();
@@ -186,7 +193,7 @@ fn see(story: &Story, sandbox: &Sandbox) -> Sight {
             break;
         }
     }
-    Sight { state, backups, plan: (plan.code, answer), validate, then }
+    Sight { state, backups, kept, plan: (plan.code, answer), validate, then }
 }
 
 /// Takes down the state: all files of the project but for temporary ones, copies and Piton's own; what it put away is state too.
@@ -194,12 +201,14 @@ fn state_of(sandbox: &Sandbox) -> Tree {
     sandbox.tree().without_folders().only(|path| {
         let own = path.as_str().rsplit_once(".piton/").map(|(_, own)| own);
         let is_own = own.is_some_and(|own| !own.starts_with("archive/"));
-        !is_own && !path.starts_with(".git") && !path.as_str().ends_with(".piton-tmp") && !is_backup(path)
+        let is_note = is_own || path.starts_with(projects::NINE_STEP_BACKUPS);
+        !is_note && !path.starts_with(".git") && !path.as_str().ends_with(".piton-tmp") && !is_backup(path)
     })
 }
 
 fn is_backup(path: &Utf8Path) -> bool {
-    matches!(path.extension(), Some("backup" | "bak"))
+    let is_kept = path.starts_with(projects::NINE_STEP_BACKUPS) || path.as_str().contains(".piton/");
+    matches!(path.extension(), Some("backup" | "bak")) && !is_kept
 }
 
 /// Lists what a command that was cut off leaves and the next one has to clear away. The folder of a session that never began is not
@@ -213,6 +222,7 @@ fn leftovers(sandbox: &Sandbox) -> Vec<String> {
         Some(".gitignore") => {
             has_begun(path) && sandbox.top().join(path).metadata().is_ok_and(|metadata| metadata.len() == 0)
         }
+        Some(_) if path.as_str().contains(".piton/backup") => true,
         Some(name) => has_begun(path) && (name.ends_with(".piton-tmp") || path.ends_with("txn/pending")),
         None => false,
     };

@@ -14,7 +14,7 @@ use crate::support::Tree;
 macro_rules! each {
     ($check:ident) => {
         crate::crash::stories::each!($check:
-            begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, repair,
+            begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, repair, rollback, rollback_ccw,
             start, start_own, own_workflow, dotagent, aios, run, hook_start, hook_failure,
         );
     };
@@ -40,18 +40,19 @@ fn nine_step() -> Sandbox {
     example("nine-step")
 }
 
+fn in_git() -> Sandbox {
+    let sandbox = nine_step();
+    sandbox.git_init();
+    sandbox
+}
+
 fn ccw() -> Sandbox {
     example("ccw")
 }
 
 /// Hides the state from git on the way.
 pub(super) fn begin_in_git() -> Story {
-    let project = || {
-        let sandbox = nine_step();
-        sandbox.git_init();
-        sandbox
-    };
-    Story::of("begin in a repository, nine-step", project, Command::new(&["begin", "2:3"]))
+    Story::of("begin in a repository, nine-step", in_git, Command::new(&["begin", "2:3"]))
 }
 
 pub(super) fn begin() -> Story {
@@ -142,6 +143,35 @@ pub(super) fn restore() -> Story {
 
 pub(super) fn repair() -> Story {
     Story::of("repair, nine-step", torn, Command::new(&["repair", "--yes"]))
+}
+
+/// The copy of what is given up comes first; the same command works afterwards.
+pub(super) fn rollback() -> Story {
+    let cut = Command::new(&["rollback", "--to", "1", "--yes"]);
+    Story { before: vec![Command::new(&["begin", "2:3"])], ..Story::of("rollback, nine-step", nine_step, cut) }
+}
+
+/// Asks git on the way what is given up, and hides the copy from it.
+pub(super) fn rollback_in_git() -> Story {
+    Story { name: "rollback in a repository, nine-step", project: with_work, ..rollback() }
+}
+
+/// Makes a run on a branch of its own, with a commit of phase 2.
+fn with_work() -> Sandbox {
+    let sandbox = in_git();
+    sandbox.git(["switch", "--quiet", "--create", "feature/user-auth"]);
+    sandbox.file("session.rs", "// sessions\n").commit("phase 2");
+    sandbox
+}
+
+/// Goes back in three files, and forward again.
+pub(super) fn rollback_ccw() -> Story {
+    let cut = Command::new(&["rollback", "--to", "IMPL-002", "--yes"]);
+    Story {
+        before: vec![Command::new(&["begin", "IMPL-002"]), Command::new(&["finish", "IMPL-002"])],
+        then: vec![Command::new(&["restore", "--to", "000002", "--yes"])],
+        ..Story::of("rollback, ccw, three files", ccw, cut)
+    }
 }
 
 /// Makes a run whose state somebody else cut off.

@@ -16,7 +16,9 @@ use self::disk::Disk;
 use self::disk::Picture;
 use self::disk::Shown;
 use self::trace::Call;
+use crate::cli::projects::NINE_STEP_BACKUPS;
 use crate::cli::projects::document;
+use crate::cli::projects::is_kept;
 use crate::support::Dice;
 use crate::support::Program;
 use crate::support::Sandbox;
@@ -247,6 +249,13 @@ fn check_state(story: &Story, case: &Case, [old, new]: [&Picture; 2], now: &Pict
         return if all.starts_with(&sound) { Ok(()) } else { Err("records are out of order".to_owned()) };
     }
     let [is_old, is_new] = [old, new].map(|state| differences(state, now).is_empty());
+    let is_kept = kept(now) == kept(new);
+    if !is_kept && (!is_old || kept(now) != kept(old)) {
+        return Err(format!(
+            "is without the whole of what a rollback gave up, or with a part of it: {:?}",
+            kept(now).keys()
+        ));
+    }
     let is_between = story.shape == Shape::Stages && !case.is_said;
     if is_new || is_between || (is_old && !case.is_said) {
         return Ok(());
@@ -276,6 +285,15 @@ fn check_history(root: &Utf8Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns what rollbacks kept of what they gave up.
+fn kept(picture: &Picture) -> BTreeMap<&Utf8Path, &[u8]> {
+    let files = picture.0.iter().filter_map(|(path, shown)| match shown {
+        Shown::File { bytes, .. } => Some((path.as_path(), bytes.as_slice())),
+        Shown::Folder { .. } | Shown::Link(_) => None,
+    });
+    files.filter(|(path, _)| is_kept(path)).collect()
+}
+
 fn is_unfinished(path: &Utf8PathBuf) -> bool {
     path.as_str().ends_with(".piton-tmp") || path.ends_with("txn/pending")
 }
@@ -289,7 +307,10 @@ fn differences(wanted: &Picture, now: &Picture) -> Vec<String> {
         });
         let is_own = |path: &Utf8Path| path.components().any(|part| part.as_str() == ".piton");
         let counts = |path: &Utf8PathBuf| {
-            (!is_own(path) || path.as_str().contains(".piton/archive/")) && !is_unfinished(path) && !is_backup(path)
+            (!is_own(path) || path.as_str().contains(".piton/archive/"))
+                && !is_unfinished(path)
+                && !is_backup(path)
+                && !path.starts_with(NINE_STEP_BACKUPS)
         };
         files.filter(|(path, _)| counts(path)).collect()
     };

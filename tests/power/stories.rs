@@ -157,6 +157,32 @@ fn a_restore() {
     });
 }
 
+const ROLLBACK: Story = Story {
+    name: "rollback (nine-step)",
+    project: || example("nine-step"),
+    before: &[&["begin", "2:3"]],
+    command: &["rollback", "--to", "1", "--yes"],
+    then: &["rollback", "--to", "1", "--yes"],
+    shape: Shape::Whole,
+};
+
+#[test]
+fn a_rollback_with_its_backup() {
+    survives(&ROLLBACK);
+}
+
+#[test]
+fn a_rollback_of_three_files() {
+    survives(&Story {
+        name: "rollback (CCW, three files)",
+        project: || example("ccw"),
+        before: &[&["begin", "IMPL-002"], &["finish", "IMPL-002"]],
+        command: &["rollback", "--to", "IMPL-002", "--yes"],
+        then: &["restore", "--to", "000002", "--yes"],
+        shape: Shape::Whole,
+    });
+}
+
 const START: Story = Story {
     name: "start (nine-step)",
     project: Sandbox::in_memory,
@@ -273,6 +299,17 @@ fn a_missing_flush_of_several_files_is_seen() {
     missed("the order of files and end of record", &|calls| {
         let is_end = |call: &Call| matches!(call, Call::Remove { path } if path.ends_with("txn/pending"));
         hurry(calls, is_end, |call| renames_to(call, "IMPL-002.json"));
+    });
+}
+
+#[test]
+fn a_missing_flush_of_a_backup_is_seen() {
+    let Some(recording) = record(&ROLLBACK) else { return };
+    let missed = |what: &str, change: &dyn Fn(&mut Vec<Call>)| is_missed(&ROLLBACK, &recording, what, change);
+    missed("the flush of a copy", &|calls| drop_sync(calls, "BACKUP_INFO.md"));
+    missed("the flush of the names in it", &|calls| calls.retain(|call| !syncs(call, ".piton/backup")));
+    missed("the flush of its name", &|calls| {
+        calls.retain(|call| !syncs(call, ".workflow-backups/user-auth") && !syncs(call, "user-auth/.piton"));
     });
 }
 
