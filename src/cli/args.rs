@@ -39,8 +39,9 @@ impl Cli {
     /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
     /// that hold for all of them into each of them, and that would be most of what it costs to start.
     fn of_one_verb(words: &[OsString]) -> Option<Self> {
+        let name = words.get(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"))?;
         let verbs = Verb::augment_subcommands(Command::new("piton"));
-        let verb = verbs.find_subcommand(words.get(1)?)?.clone();
+        let verb = verbs.find_subcommand(name)?.clone();
         let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
         let command = Global::augment_args(command).subcommand(verb);
         Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
@@ -474,6 +475,9 @@ pub(super) struct Run {
 pub(super) struct History {
     #[command(flatten)]
     pub(super) run: RunArg,
+    /// Also say what each change did to the steps, and who did them
+    #[arg(long)]
+    pub(super) changes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -130,7 +130,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Resume(resume) => return resume_run(&world(resume.run.run.as_ref())?, global, resume, format),
         Verb::Run(run) => return Ok(Outcome::Ran(script::run(global, run))),
         Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
-        Verb::History(history) => ops::history(&world(history.run.run.as_ref())?)?,
+        Verb::History(history) => ops::history(&world(history.run.run.as_ref())?, history.changes)?,
         Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Rollback(back) => {
             super::rollback::rollback(&world(back.run.run.as_ref().or(back.named.as_ref()))?, back, format)?

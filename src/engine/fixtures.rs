@@ -92,7 +92,6 @@ pub(crate) fn hear(step: &mut Step, done: usize) {
             done: at < done,
             file: Some(path("state.json")),
             line: None,
-            at: None,
         })
         .collect();
     step.witnesses_needed = 2;

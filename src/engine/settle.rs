@@ -359,7 +359,9 @@ impl Weighing<'_> {
 
     /// Tells whether a witness speaks of what a rollback gave up.
     fn is_withdrawn(&self, witness: &Witness) -> bool {
-        witness.at.is_some_and(|said| Some(said) <= self.withdrawn_at())
+        let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
+        let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
+        self.withdrawn_at().is_some_and(|withdrawn_at| *said <= withdrawn_at)
     }
 
     fn note_heard(&mut self, code: FindingCode, heard: &Heard, tail: &str) {

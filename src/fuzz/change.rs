@@ -14,6 +14,7 @@ use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
@@ -25,7 +26,7 @@ use crate::ops::OpError;
 use crate::ops::Opened;
 
 /// The first letter of a line; any other byte stands for one of them.
-const KINDS: &[u8] = b"bfxwarnojspqvcBF";
+const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
 
 /// Makes the changes of a project to a run, one after the other.
 pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
@@ -111,12 +112,16 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         ChangeKind::Pause { .. } | ChangeKind::Abort { .. } | ChangeKind::Resume { .. } => {
             return assert_ne!(run.status, RunStatus::Completed, "after {}", kind.as_str());
         }
+        ChangeKind::RollBack(back) => {
+            let done = |id: &&StepId| run.step(id).is_some_and(|step| step.status == Status::Completed);
+            let still = back.reopened.iter().find(done).filter(|_| has_every_word);
+            return assert_eq!(still, None, "after a rollback to {}", back.to);
+        }
         ChangeKind::Begin { .. }
         | ChangeKind::Finish(_)
         | ChangeKind::Skip { .. }
         | ChangeKind::Complete { .. }
         | ChangeKind::Repair(_)
-        | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => return,
     };
     // A state about one subject names the steps of the next one as soon as the last of this one is done.
@@ -171,6 +176,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         // Nobody resumes what is over.
         b'r' if run.status == RunStatus::Completed => return None,
         b'r' => resume(run, &text),
+        b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),
         _ => finish(Outcome { summary: some(&text), commit: some(&text), ..Outcome::completed(id) }),
     };
     Some((kind, *force == b'!'))

@@ -57,8 +57,8 @@ pub(crate) struct Undoing {
     pub(crate) is_merged: bool,
     /// Remote branches that have them.
     pub(crate) pushed: Vec<String>,
-    /// Files with uncommitted changes, state files left out.
-    pub(crate) dirty: Vec<String>,
+    /// Files with uncommitted changes, state files left out; `None` where git does not say.
+    pub(crate) dirty: Option<Vec<String>>,
 }
 
 /// Is one commit that a rollback gives up.

@@ -203,8 +203,6 @@ pub(crate) struct Witness {
     pub(crate) done: bool,
     pub(crate) file: Option<RelPath>,
     pub(crate) line: Option<u32>,
-    /// When it said so, where that is not the state itself.
-    pub(crate) at: Option<Timestamp>,
 }
 
 /// Is a piece inside a step that can be resumed on its own.

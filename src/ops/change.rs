@@ -263,19 +263,14 @@ impl<'a> Desk<'a> {
             Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        self.commit(&edits, &change)?;
+        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
         Ok(written)
-    }
-
-    /// Writes the edits of a change as one checkpoint.
-    pub(super) fn commit(&self, edits: &[Edit], change: &Change) -> Result<Option<String>, OpError> {
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
-        self.commit_as(change.kind.as_str(), change.kind.step(), edits)
     }
 
     /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The

@@ -1,4 +1,4 @@
-//! `history`: the checkpoints that can be gone back to.
+//! `history`: the checkpoints that can be gone back to, who wrote over them, and what that changed.
 
 use super::OpError;
 use super::past::Past;
@@ -6,31 +6,112 @@ use super::report::Body;
 use super::report::HistoryItem;
 use super::report::HistoryReport;
 use super::report::Report;
+use super::restore;
+use super::restore::Version;
 use super::select;
 use super::world::Spot;
 use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::by_id;
+use crate::model::Run;
 use crate::model::RunId;
+use crate::model::Step;
+use crate::store;
+use crate::store::history::HistoryEntry;
+use crate::store::journal::Logged;
 
-/// Lists the earlier checkpoints of a run, newest first.
-pub(crate) fn history(world: &World) -> Result<Report, OpError> {
+/// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
+pub(crate) fn history(world: &World, with_changes: bool) -> Result<Report, OpError> {
     let spot = select::spot(world)?;
     if let Some(checkpoints) = kept_by_itself(world, &spot)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })));
     }
     let entries = Past::of(&spot.root, &spot.candidate, &world.project.config).entries()?;
-    let checkpoints = entries.into_iter().map(|entry| HistoryItem {
+    let logged = store::journal::logged(&spot.root, &spot.candidate.own);
+    let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
+    if with_changes {
+        tell_changes(world, &spot, &mut checkpoints)?;
+    }
+    Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })))
+}
+
+fn item(entry: HistoryEntry, logged: &[Logged]) -> HistoryItem {
+    // The name of an entry keeps whole seconds.
+    let is_it = |line: &&Logged| {
+        line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
+    };
+    HistoryItem {
+        session: logged.iter().rev().find(is_it).and_then(|line| line.session.clone()),
         id: entry.id,
         at: Some(entry.at),
         replaced_by: entry.change,
         step: entry.step.map(|step| step.as_str().to_owned()),
+        agent: None,
+        changes: None,
         bytes: entry.files.iter().map(|file| file.bytes).sum(),
         files: entry.files.into_iter().map(|file| file.path).collect(),
-    });
-    let body = HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints: checkpoints.collect() };
-    Ok(Report::ok(Body::History(body)))
+    }
+}
+
+/// Compares each state with the one that came after it.
+fn tell_changes(world: &World, spot: &Spot, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
+    let opened = world.read(spot)?;
+    let past = Past::of(&spot.root, &spot.candidate, &world.project.config);
+    let mut after = opened.loaded.run.clone();
+    for checkpoint in checkpoints {
+        let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
+        let before = version.and_then(|version| restore::with_files(&opened, &version).loaded.run);
+        if let (Some(before), Some(after)) = (&before, &after) {
+            checkpoint.changes = Some(differences(before, after));
+        }
+        let step = checkpoint.step.as_deref().and_then(|step| after.as_ref()?.resolve(step));
+        checkpoint.agent = step.and_then(|step| step.agent.clone());
+        after = before;
+    }
+    Ok(())
+}
+
+/// Says what of the steps is not as it was: their status, else the names of what else changed.
+fn differences(before: &Run, after: &Run) -> Vec<String> {
+    let mut all = Vec::new();
+    for step in &after.steps {
+        match before.step(&step.id) {
+            None => all.push(format!("{}: new, {}", step.id, step.status)),
+            Some(old) if old.status != step.status => {
+                all.push(format!("{}: {} → {}", step.id, old.status, step.status))
+            }
+            Some(old) => {
+                let fields = fields(old, step);
+                if !fields.is_empty() {
+                    all.push(format!("{}: {}", step.id, fields.join(", ")));
+                }
+            }
+        }
+    }
+    let gone = before.steps.iter().filter(|step| after.step(&step.id).is_none());
+    all.extend(gone.map(|step| format!("{}: gone", step.id)));
+    if before.status != after.status {
+        all.push(format!("the run: {:?} → {:?}", before.status, after.status).to_lowercase());
+    }
+    all
+}
+
+fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
+    let (old, new) = (before.detail(), after.detail());
+    [
+        ("attempts", before.attempts != after.attempts),
+        ("failures", before.failures != after.failures),
+        ("verdict", before.review != after.review),
+        ("error", before.error != after.error),
+        ("commit", before.commit != after.commit),
+        ("times", (before.started_at, before.finished_at) != (after.started_at, after.finished_at)),
+        ("variables", old.variables != new.variables),
+        ("parts", old.parts.iter().map(|part| part.status).ne(new.parts.iter().map(|part| part.status))),
+    ]
+    .into_iter()
+    .filter_map(|(name, differs)| differs.then_some(name))
+    .collect()
 }
 
 /// Lists the checkpoints that the state of a run holds itself.
@@ -46,6 +127,9 @@ fn kept_by_itself(world: &World, spot: &Spot) -> Result<Option<Vec<HistoryItem>>
             at: one.at,
             replaced_by: one.change,
             step: one.step.map(|step| step.as_str().to_owned()),
+            session: None,
+            agent: None,
+            changes: None,
             bytes: opened.files.bytes(&one.file).map_or(0, |bytes| bytes.len() as u64),
             files: vec![one.file],
         };

@@ -11,6 +11,9 @@ use crate::model::ChangeKind;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::RollBack;
+use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::SessionEvent;
 use crate::model::Status;
@@ -118,6 +121,19 @@ impl Desk<'_> {
         };
         let limit = self.world().project.config.limits.log_bytes;
         unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
+    }
+
+    /// Notes since when what was done of steps proves nothing about them, and how often the run went back.
+    pub(super) fn record_rollback(&self, run: &Run, at: Timestamp, back: &RollBack) -> Option<Finding> {
+        let (to, reopened) = (back.to.clone(), back.reopened.clone());
+        let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
+        let limit = self.world().project.config.limits.log_bytes;
+        unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
+    }
+
+    /// Adds a block to the log of rollbacks for people.
+    pub(super) fn tell_rollback(&self, log: &RelPath, block: &str) -> Option<Finding> {
+        unwritten(log.as_str(), store::journal::append_block(&self.opened.files.root, log, block))
     }
 
     /// Notes a change in the log of the run.

@@ -205,6 +205,15 @@ pub(crate) struct HistoryItem {
     /// The change that replaced it.
     pub(crate) replaced_by: String,
     pub(crate) step: Option<String>,
+    /// The client's session that made that change; left out where none is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// Who did the step; only with `--changes`, and left out where nobody is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// What that change did to the steps; only with `--changes`, and left out where one of the two states cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<Vec<String>>,
     pub(crate) files: Vec<RelPath>,
     pub(crate) bytes: u64,
 }

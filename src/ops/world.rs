@@ -34,6 +34,7 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
+use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::sha256_hex_of;
 use crate::store;
@@ -295,6 +296,7 @@ impl World {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
+            look_at_witnesses(opened, &mut evidence);
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
@@ -302,6 +304,7 @@ impl World {
         let without = Wanted { outputs, drivers, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
+        look_at_witnesses(opened, &mut evidence);
         evidence
     }
 
@@ -323,6 +326,15 @@ impl World {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);
         }
     }
+}
+
+/// Finds out when the witnesses of steps that a rollback opened again were written: what they say of the work before counts no more.
+fn look_at_witnesses(opened: &Opened, evidence: &mut Evidence) {
+    let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
+    let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
+    let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
+    let files: Vec<RelPath> = steps.flat_map(|step| &step.witnesses).filter_map(|one| one.file.clone()).collect();
+    store::look_at(&opened.files.root, &files, evidence);
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
@@ -393,6 +405,8 @@ impl Opened {
     pub(crate) fn take_in(&mut self, edits: &[Edit]) {
         if !edits.is_empty() {
             store::take_in(&mut self.files, &self.candidate.reads, edits);
+            // A large run is never in memory twice.
+            self.loaded = Loaded::default();
             self.loaded = load(self.dialect, &self.candidate, &self.files);
         }
     }

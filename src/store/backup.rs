@@ -11,14 +11,13 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::archive;
+use super::calls;
 use super::error::StoreError;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
 use super::read;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
@@ -94,9 +93,11 @@ pub(crate) fn keep(
 ) -> Result<RelPath, StoreError> {
     drop_partial(lock.own_dir())?;
     let partial = lock.folder(PARTIAL)?;
-    let kept = fill(lock, backup, &partial, texts);
+    let filled = fill(lock, backup, &partial, texts);
+    let kept = filled.and_then(|folder| give_name(lock, &partial, &folder).map(|()| folder));
     if kept.is_err() {
-        let _ = fs::remove_dir_all(&partial);
+        // What cannot be removed goes with the next lock.
+        let _ = calls::remove_dir_all(&partial);
     }
     kept
 }
@@ -118,14 +119,24 @@ fn fill(
         put(partial, &name, text.as_bytes(), &mut folders)?;
     }
     check(partial, &copied)?;
-    stage::sync_dirs(folders.iter().rev().map(Utf8PathBuf::as_path))?;
-    let real = lock.root().target(&folder)?;
+    stage::sync_dirs(folders.iter().map(Utf8PathBuf::as_path))?;
+    Ok(folder)
+}
+
+/// Gives the backup its name, and takes it away again where it cannot be made durable.
+fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(), StoreError> {
+    let real = lock.root().target(folder)?;
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }
-    straight::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
-    stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]))?;
-    Ok(folder)
+    calls::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
+    let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]));
+    if synced.is_err() {
+        // In one step: a kill while a named folder is emptied would leave a part of a backup that looks like one. Where not even that
+        // is done, the whole of it stays.
+        let _ = calls::rename(&real, partial);
+    }
+    synced
 }
 
 fn read_file(root: &Root, path: &RelPath) -> Result<Vec<u8>, StoreError> {
@@ -145,12 +156,12 @@ fn put(
         folders.insert(folder.to_owned());
     }
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
     let write = || -> io::Result<()> {
-        let mut file = straight::open(path.as_std_path(), Use::Create, platform::OWN_FILE)?;
-        io::Write::write_all(&mut file, bytes)?;
-        file.sync_all()
+        let mut file = calls::create_new(&path, platform::OWN_FILE)?;
+        calls::write(&mut file, bytes)?;
+        calls::sync_all(&file)
     };
     write().map_err(|source| StoreError::io(&path, source))?;
     Ok(Copied { name: name.clone(), bytes: bytes.len() as u64, sha256: sha256_hex(bytes) })
@@ -173,9 +184,9 @@ pub(super) fn drop_partial(own_dir: &Utf8Path) -> Result<(), StoreError> {
     let partial = own_dir.join(PARTIAL);
     match fs::symlink_metadata(&partial) {
         Ok(metadata) if metadata.is_dir() => {
-            fs::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))
+            calls::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))
         }
-        Ok(_) => fs::remove_file(&partial).map_err(|source| StoreError::io(&partial, source)),
+        Ok(_) => calls::remove_file(&partial).map_err(|source| StoreError::io(&partial, source)),
         Err(_) => Ok(()),
     }
 }

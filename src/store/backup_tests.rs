@@ -6,6 +6,9 @@ use super::extent;
 use super::keep;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
+use crate::store::StoreError;
+use crate::store::calls::Fault;
+use crate::store::calls::with_fault;
 use crate::store::testing::Scratch;
 use crate::store::testing::own;
 use crate::store::testing::rel;
@@ -63,6 +66,49 @@ fn what_a_kill_left_is_removed_by_the_next_who_locks() {
     drop(scratch.lock());
     assert!(!partial.is_symlink());
     assert_eq!(scratch.text("kept/x").unwrap(), "1");
+}
+
+/// Tells whether a backup of the two files has its name, and checks that it is whole then.
+#[track_caller]
+fn is_whole(scratch: &Scratch, folder: &str, what: &str) -> bool {
+    let is_there = scratch.root.join(folder).exists();
+    if is_there {
+        assert_eq!(scratch.files(folder), ["INFO", "files/a", "files/deep/er/b"], "{what}");
+        let info = format!("{} 1 files/a\n{} 2 files/deep/er/b\n", sha256_hex(b"1"), sha256_hex(b"22"));
+        let texts = ["INFO", "files/a", "files/deep/er/b"].map(|name| scratch.text(&format!("{folder}/{name}")));
+        assert_eq!(texts.each_ref().map(Option::as_deref), [Some(&info[..]), Some("1"), Some("22")], "{what}");
+    }
+    is_there
+}
+
+#[test]
+fn a_fault_at_any_call_leaves_a_whole_backup_or_none() {
+    let partial = |scratch: &Scratch| own().under(&scratch.root).join("backup").exists();
+    for fault in [Fault::Kill, Fault::Once, Fault::FromThere] {
+        let (mut tried, mut left) = (0, [0, 0]);
+        for at in 1.. {
+            let scratch = Scratch::new();
+            scratch.write("a", "1");
+            scratch.write("deep/er/b", "22");
+            let lock = scratch.lock();
+            let wanted = backup(&["a", "deep/er/b"]);
+            let Some(kept) = with_fault(at, fault, || keep(&lock, &wanted, note)) else { break };
+            drop(lock);
+            let what = format!("{fault:?} at {at}");
+            assert!(matches!(kept, Err(StoreError::NoSpace { .. })), "{what}: {kept:?}");
+            let is_named = is_whole(&scratch, "backups/one", &what);
+            left[usize::from(is_named)] += 1;
+            assert!(fault != Fault::Once || !is_named && !partial(&scratch), "{what}: a refused one leaves nothing");
+            let lock = scratch.lock();
+            assert!(!partial(&scratch), "{what}");
+            let next = keep(&lock, &wanted, note).unwrap();
+            assert_eq!(next.as_str(), if is_named { "backups/one-2" } else { "backups/one" }, "{what}");
+            assert!(is_whole(&scratch, next.as_str(), &what));
+            tried += 1;
+        }
+        assert!(tried > 15, "{fault:?}: only {tried} calls");
+        assert_eq!(left[1] > 0, fault != Fault::Once, "{fault:?}: {left:?}");
+    }
 }
 
 #[test]

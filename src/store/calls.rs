@@ -73,6 +73,12 @@ pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// Removes a folder with all that is in it.
+pub(super) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
+    reach()?;
+    fs::remove_dir_all(path)
+}
+
 /// Comes before every call; outside of tests nothing does.
 #[cfg(not(test))]
 pub(super) const fn reach() -> io::Result<()> {

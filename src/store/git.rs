@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
-use std::ffi::OsStr;
 use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read as _;
@@ -150,13 +149,14 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
     text.lines().filter_map(commit).collect()
 }
 
-/// Is the question for [`changed`].
-pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
-
 /// Returns what git prints for a question; `None` where it has no answer.
-pub(super) fn answer<S: AsRef<OsStr>>(worktree: &Utf8Path, arguments: &[S]) -> Option<Vec<u8>> {
+pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
     command.args(arguments);
+    read(&mut command)
+}
+
+fn read(command: &mut Command) -> Option<Vec<u8>> {
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
@@ -181,16 +181,24 @@ pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<
     Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
 }
 
-/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree. `None` where
-/// git says nothing, or could not be asked without starting what the repository names.
+/// Is the question for [`changed`].
+pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
+
+/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree. `None` where git
+/// says nothing, or could not be asked without starting what the repository names.
 ///
 /// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
 /// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
 pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
-    let mut asked = drivers::disarm(worktree)?;
-    asked.push("status".to_owned());
-    asked.extend(STATUS.map(str::to_owned));
-    answer(worktree, &asked).map(|bytes| changed(&bytes))
+    let drivers = drivers::disarm(worktree)?;
+    let mut command = command(worktree);
+    command.args(drivers).arg("status").args(STATUS);
+    read(&mut command).map(|bytes| changed(&bytes))
+}
+
+/// Counts the same.
+pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
+    changes(worktree).map(|changes| changes.len())
 }
 
 pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
@@ -205,11 +213,6 @@ pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
         changes.extend(field.get(3..).map(str::to_owned));
     }
     changes
-}
-
-/// Counts the files with uncommitted changes, those git does not know included.
-pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
-    changes(worktree).map(|changes| changes.len())
 }
 
 /// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.

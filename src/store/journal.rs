@@ -8,6 +8,7 @@ use std::io::SeekFrom;
 use std::io::Write as _;
 
 use camino::Utf8Path;
+use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -20,6 +21,8 @@ use super::stage;
 use super::straight;
 use super::straight::Use;
 use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
 
 const LOG: &str = "log.jsonl";
 const READ_LIMIT: u64 = 64 << 20;
@@ -31,6 +34,23 @@ const READ_LIMIT: u64 = 64 << 20;
 /// When it cannot be written; callers go on all the same.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
     append(lock.own_dir(), LOG, line, limit)
+}
+
+/// Is what a line of the log of a run says.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Logged {
+    pub(crate) at: Timestamp,
+    pub(crate) change: String,
+    #[serde(default)]
+    pub(crate) step: Option<StepId>,
+    #[serde(default)]
+    pub(crate) session: Option<String>,
+}
+
+/// Reads the log of a run, oldest first. Torn and foreign lines are left out.
+pub(crate) fn logged(root: &Utf8Path, own: &RelPath) -> Vec<Logged> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    own_dir.map_or_else(Vec::new, |own_dir| read(&own_dir, LOG))
 }
 
 /// Does the same and returns when the line is on disk: the caller acts on it.

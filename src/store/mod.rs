@@ -64,6 +64,7 @@ pub(crate) use environment::variables;
 pub(crate) use error::StoreError;
 pub(crate) use evidence::describe;
 pub(crate) use evidence::gather;
+pub(crate) use evidence::look_at;
 pub(crate) use evidence::record;
 pub(crate) use evidence::records;
 pub(crate) use evidence::workspace;

@@ -37,12 +37,8 @@ pub(crate) fn undoing(undone: &Undone<'_>) -> Option<Undoing> {
     let head = repository::head_above(undone.folder)?;
     let has = |branch: &str| repository::branch_exists(&top_of(undone.folder), branch) == Some(true);
     let main = undone.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
-    let mut undoing = Undoing {
-        branch: head.branch,
-        main,
-        dirty: dirty(undone.folder, undone.ours).unwrap_or_default(),
-        ..Undoing::default()
-    };
+    let mut undoing =
+        Undoing { branch: head.branch, main, dirty: dirty(undone.folder, undone.ours), ..Undoing::default() };
     let Some(sha) = head.sha else { return Some(undoing) };
     match (undone.base, undone.since) {
         (Some(base), _) => (undoing.base, undoing.commits) = since_commit(undone.folder, base, &sha),

@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 27] = [
     "list",
     "plan",
     "context",
@@ -24,6 +24,7 @@ const VERBS: [&str; 26] = [
     "run",
     "sessions",
     "history",
+    "rollback",
     "restore",
     "repair",
     "archive",

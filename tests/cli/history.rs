@@ -39,6 +39,30 @@ fn every_change_leaves_the_version_before_it() {
 }
 
 #[test]
+fn each_change_says_who_made_it_and_what_it_did_to_the_steps() {
+    let sandbox = projects::ccw();
+    sandbox.piton(["begin", "IMPL-002"]).session("0123456789abcdef").run().expect_code(0);
+    sandbox.piton(["finish", "IMPL-002"]).now("2026-01-31T13:00:00Z").run().expect_code(0);
+    let plain = document(&sandbox.piton(["history"]).run().expect_code(0));
+    assert_eq!(plain["data"]["checkpoints"][1]["session"], "0123456789abcdef");
+    assert!(plain["data"]["checkpoints"][0].get("session").is_none(), "where nobody is known, nobody is named");
+    assert!(plain["data"]["checkpoints"][0].get("changes").is_none());
+    let told = document(&sandbox.piton(["history", "--changes"]).run().expect_code(0));
+    assert_eq!(told["data"]["checkpoints"][0]["changes"], serde_json::json!(["IMPL-002: in_progress → completed"]));
+    insta::assert_snapshot!(sandbox.piton(["history", "--changes", "--format", "text"]).run(), @"
+    code: 0
+    ----- stdout -----
+    000002  before finish IMPL-002, 2026-01-31T13:00:00Z  3 files, 1682 bytes
+            by code-developer
+            IMPL-002: in_progress → completed
+    000001  before begin IMPL-002, 2026-01-31T12:00:00Z  1 file, 1220 bytes
+            by code-developer, session 0123456…
+            IMPL-002: attempts
+    → piton restore WFS-user-auth --to CHECKPOINT
+    ");
+}
+
+#[test]
 fn a_checkpoint_comes_back_byte_for_byte() {
     let sandbox = projects::ccw();
     let start = foreign(&sandbox);

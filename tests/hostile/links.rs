@@ -123,11 +123,14 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
     }
 }
 
-/// Pipes, sockets, devices, and files without an end.
+/// Puts something that is no file where one is expected.
+type Put = Box<dyn Fn(&Utf8Path)>;
+
+/// Sockets, devices, and files without an end.
 #[test]
 fn what_has_no_end_is_not_read_to_it() {
     for kind in &KINDS {
-        let mut ways: Vec<(&str, Box<dyn Fn(&Utf8Path)>)> = vec![
+        let mut ways: Vec<(&str, Put)> = vec![
             ("a link to a device", Box::new(|path| symlink("/dev/zero", path).expect("a link in the sandbox"))),
             (
                 "a link to the kernel",
@@ -137,7 +140,7 @@ fn what_has_no_end_is_not_read_to_it() {
             ("a socket", Box::new(|path| drop(std::os::unix::net::UnixListener::bind(short(path))))),
         ];
         if rustix::process::geteuid().is_root() {
-            ways.push(("a device", Box::new(|path| make_device(path))));
+            ways.push(("a device", Box::new(make_device)));
         }
         for (what, put) in ways {
             let sandbox = kind.project();

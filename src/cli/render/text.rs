@@ -14,6 +14,7 @@ use crate::model::Mode;
 use crate::model::Reading;
 use crate::model::Severity;
 use crate::model::Verdict;
+use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::plural;
 use crate::model::sha256_hex;
@@ -180,6 +181,16 @@ impl Page {
             let step = checkpoint.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
             self.text.bold(&checkpoint.id).plain(format!("  before {}{step}, {at}", checkpoint.replaced_by));
             self.text.dim(format!("  {}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes)).end();
+            let session = checkpoint.session.as_deref().map(|session| clean_line(session, 8));
+            let agent = checkpoint.agent.as_deref().map(|agent| clean_line(agent, 60));
+            let who = [agent, session.map(|session| format!("session {session}"))];
+            let who: Vec<String> = who.into_iter().flatten().collect();
+            if !who.is_empty() {
+                self.text.line(format!("        by {}", who.join(", ")));
+            }
+            for change in checkpoint.changes.iter().flatten() {
+                self.text.line(format!("        {}", clean_line(change, 120)));
+            }
         }
         if !history.checkpoints.is_empty() && !self.quiet {
             self.text.line(format!("→ piton restore {} --to CHECKPOINT", history.run));

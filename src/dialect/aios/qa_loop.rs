@@ -262,7 +262,6 @@ impl<'a> Loop<'a> {
                 done: true,
                 file: Some(file),
                 line: None,
-                at: None,
             }];
         }
     }

@@ -242,7 +242,6 @@ impl Phases<'_> {
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),
-                at: None,
             }),
             Decision::Pass | Decision::Fail | Decision::Unknown => {}
         }

@@ -394,7 +394,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             done: mention.mark == Mark::Done,
             file: Some(book.layout.todo.clone()),
             line: Some(mention.number),
-            at: None,
         });
     }
     let record = task::record_of_success(book.tasks[at].value());
@@ -403,7 +402,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: true,
         file: book.tasks[at].place.path().cloned(),
         line: None,
-        at: None,
     }));
     let summary = book.summaries[at].first();
     witnesses.push(Witness {
@@ -411,7 +409,6 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
         done: summary.is_some(),
         file: summary.cloned(),
         line: None,
-        at: summary.and_then(|path| book.files.files.get(path)?.modified),
     });
     witnesses
 }

@@ -143,12 +143,18 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&Undoing>, times: usize, agai
             };
             note("main_branch", message, command);
         }
-        if !undoing.dirty.is_empty() && (has_own_branch || !undoing.commits.is_empty()) {
-            let shown: Vec<&str> = undoing.dirty.iter().take(SHOWN).map(String::as_str).collect();
-            let more = if undoing.dirty.len() > SHOWN { ", ..." } else { "" };
+        let is_touched = has_own_branch || !undoing.commits.is_empty();
+        // Where git says nothing at all, no command is printed that could take anything away.
+        if undoing.dirty.is_none() && !undoing.commits.is_empty() {
+            let message = format!("git does not say whether everything in {folder} is committed");
+            note("uncommitted", message, format!("git -C {folder} status --short"));
+        }
+        if let Some(dirty) = undoing.dirty.as_ref().filter(|dirty| is_touched && !dirty.is_empty()) {
+            let shown: Vec<&str> = dirty.iter().take(SHOWN).map(String::as_str).collect();
+            let more = if dirty.len() > SHOWN { ", ..." } else { "" };
             let message = format!(
                 "{} in {folder} with changes that are not committed: {}{more}",
-                count(undoing.dirty.len(), "file"),
+                count(dirty.len(), "file"),
                 shown.join(", ")
             );
             note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));

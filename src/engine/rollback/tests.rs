@@ -197,6 +197,7 @@ fn undoing() -> Undoing {
         branch: Some("work".to_owned()),
         main: Some("main".to_owned()),
         base: Some("0000000".to_owned()),
+        dirty: Some(Vec::new()),
         commits: vec![
             commit("4444444", false),
             commit("3333333", false),
@@ -239,13 +240,15 @@ fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch(
     };
     let mut own = phased();
     own.workspace.branch = Some("work".to_owned());
-    let dirty = Undoing { dirty: vec!["a".to_owned()], ..undoing() };
+    let dirty = Undoing { dirty: Some(vec!["a".to_owned()]), ..undoing() };
     let idle = Undoing { commits: Vec::new(), ..dirty.clone() };
+    let unknown = Undoing { dirty: None, ..undoing() };
     let on_main = Undoing { branch: Some("main".to_owned()), ..undoing() };
     assert_eq!(codes(&own, &undoing(), 2), [] as [&str; 0]);
     assert_eq!(codes(&own, &undoing(), 3), ["repeated"]);
     assert_eq!(codes(&own, &dirty, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &idle, 0), ["uncommitted"]);
+    assert_eq!(codes(&own, &unknown, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &on_main, 0), ["main_branch"]);
     // Without a branch of its own, what is not given up is in nobody's way.
     assert_eq!(codes(&phased(), &dirty, 0), ["uncommitted"]);

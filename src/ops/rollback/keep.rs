@@ -9,6 +9,7 @@ use crate::engine;
 use crate::engine::rollback::Obstacle;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Finding;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::StepId;
@@ -27,7 +28,7 @@ const LOG: &str = "ROLLBACK_LOG.md";
 /// Returns where copies go: the system's own place, else a folder beside the history.
 fn keepsake(ground: &Ground<'_>, back: &RollBack) -> Keepsake {
     let opened = &ground.desk.opened;
-    let at = ground.world.clock.now;
+    let at = ground.desk.clock().now;
     let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
     opened.dialect.keepsake(&opened.files, ground.run, back, at).unwrap_or_else(|| Keepsake {
         folder: own(&at.compact()).expect("a stamp is a name"),
@@ -170,8 +171,8 @@ fn lines(change: &Change) -> String {
 }
 
 /// Adds the rollback to the log for people, which only grows.
-pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport) {
-    let ChangeKind::RollBack(back) = &change.kind else { return };
+pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
+    let ChangeKind::RollBack(back) = &change.kind else { return None };
     let mut block = format!("## {}\n\n{}", change.at, lines(change));
     if let Some(backup) = &report.backup {
         let _ = writeln!(block, "- Backup: {backup}");
@@ -179,6 +180,5 @@ pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport)
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
-    let _ = store::journal::append_block(&ground.desk.opened.files.root, &keepsake(ground, back).log, &block);
+    ground.desk.tell_rollback(&keepsake(ground, back).log, &block)
 }

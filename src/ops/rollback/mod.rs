@@ -34,7 +34,6 @@ use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RollBack;
-use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::Undoing;
 use crate::store;
@@ -144,14 +143,14 @@ impl<'a> Ground<'a> {
         let undoing = self.undoing(report);
         if let Some(undoing) = &undoing {
             report.commits.clone_from(&undoing.commits);
-            report.git = Some(rollback::git_plan(self.run, undoing, self.world.clock.now));
+            report.git = Some(rollback::git_plan(self.run, undoing, self.desk.clock().now));
         }
         report.tracker = self.desk.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
         let backup = keep::plan(self, back, report);
-        let findings = undoing.iter().filter_map(|undoing| self.merged_long_ago(undoing)).collect();
+        let mut findings: Vec<Finding> = undoing.iter().filter_map(|undoing| self.merged_long_ago(undoing)).collect();
         if !request.yes {
             report.next = match report.obstacles.first() {
                 Some(obstacle) => Some(obstacle.command.clone()),
@@ -161,7 +160,7 @@ impl<'a> Ground<'a> {
         }
         refuse_over(&report.obstacles, &again)?;
         keep::keep(self, &change, backup, undoing.as_ref(), report)?;
-        self.write(&change, &edits, report)?;
+        findings.extend(self.write(&change, &edits, report)?);
         Ok(findings)
     }
 
@@ -179,10 +178,11 @@ impl<'a> Ground<'a> {
                 }));
             }
             let back = RollBack { from: self.run.position.clone(), ..back };
-            return Ok((Change { at, kind: ChangeKind::RollBack(Box::new(back)) }, edits.clone()));
+            let kind = ChangeKind::RollBack(Box::new(back)).without_secrets();
+            return Ok((Change { at, kind }, edits.clone()));
         }
         let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
-        let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)) };
+        let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
         match self.desk.opened.draft(&self.evidence, change, guard)? {
             Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
             Draft::Already(message) => {
@@ -229,7 +229,7 @@ impl<'a> Ground<'a> {
     }
 
     fn merged_long_ago(&self, undoing: &Undoing) -> Option<Finding> {
-        rollback::is_settled(undoing, self.world.clock.now).then(|| {
+        rollback::is_settled(undoing, self.desk.clock().now).then(|| {
             let main = undoing.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
             let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
@@ -237,28 +237,28 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// Writes the state and what is to be known of it later.
-    fn write(&self, change: &Change, edits: &[Edit], report: &mut RollbackReport) -> Result<(), OpError> {
-        let replaced = self.desk.commit(edits, change)?;
+    /// Writes the state and what is to be known of it later. Reports what could not be written beside the checkpoint.
+    fn write(
+        &self,
+        change: &Change,
+        edits: &[Edit],
+        report: &mut RollbackReport,
+    ) -> Result<impl Iterator<Item = Finding>, OpError> {
+        super::start::hide_from_git(self.world, self.desk.opened.dialect)?;
+        let replaced = self.desk.commit_as(change.kind.as_str(), None, edits)?;
+        self.desk.log(change);
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
-        let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-        let record = RollBackRecord {
-            at: change.at,
-            run: self.run.id.as_str().to_owned(),
-            to: back.to.clone(),
-            reopened: back.reopened.clone(),
-        };
-        let limit = self.world.project.config.limits.log_bytes;
-        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
-        let _ = store::record_rollback(self.desk.lock(), &record, limit);
-        let _ = self.desk.record(self.run, change);
         let run = engine::quoted(&self.desk.opened.candidate.name);
         let id = replaced.or_else(|| self.newest_of_its_own(edits));
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
-        keep::log(self, change, report);
         report.next = Some(format!("piton plan {run}"));
-        Ok(())
+        let mut findings = Vec::new();
+        if let ChangeKind::RollBack(back) = &change.kind {
+            findings.extend(self.desk.record_rollback(self.run, change.at, back));
+            findings.extend(keep::log(self, change, report));
+        }
+        Ok(findings.into_iter())
     }
 
     /// Returns the checkpoint before this one, of a run that keeps its history itself.

@@ -1,5 +1,7 @@
 //! `rollback`: what a target means, what going back gives up, what is refused, and that all of it can be taken back.
 
+mod aios;
+mod dialects;
 mod git;
 mod nine_step;
 mod target;

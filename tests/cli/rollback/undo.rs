@@ -9,13 +9,13 @@ use crate::support::Sandbox;
 use crate::support::Tree;
 
 /// Returns what is in the project but for Piton's own data and the copies of the state.
-fn states(sandbox: &Sandbox) -> Tree {
+pub(super) fn states(sandbox: &Sandbox) -> Tree {
     projects::foreign(sandbox).without(".workflow-backups").without(".workflow-state.json.backup")
 }
 
 /// Runs the command that an answer names.
 #[track_caller]
-fn take_back(sandbox: &Sandbox, answer: &Value) {
+pub(super) fn take_back(sandbox: &Sandbox, answer: &Value) {
     let undo = answer["data"]["undo"].as_str().unwrap_or_else(|| panic!("no way back: {answer}"));
     sandbox.piton(undo.split(' ').skip(1)).run().expect_code(0);
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -22,6 +21,7 @@ use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Outcome;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
@@ -52,7 +52,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.complete()?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a development cycle is begun by its own runner".to_owned());
         }
@@ -134,6 +134,16 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Drops the results of the phases that are open again: the cycle stands at the last that has one.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        let Some(first) = back.reopened.first() else { return Ok(()) };
+        let at = phase(first)?;
+        self.forget(at)?;
+        let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
+        self.sheet.set("/currentPhase", &current)?;
+        if self.sheet.has("/attemptCount") { self.sheet.set_number("/attemptCount", 0) } else { Ok(()) }
     }
 
     fn rest(&mut self, word: &str) -> Result<(), EditError> {

@@ -6,7 +6,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -23,6 +22,7 @@ use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::mask_secrets;
@@ -50,7 +50,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { .. } => writer.status("active")?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("an epic is begun by its own workflow".to_owned());
         }
@@ -210,6 +210,42 @@ impl<'a> Writer<'a> {
             Target::Merge(wave) => self.close(&wave),
             Target::Gate(_) | Target::Final => no_word(format!("{step} is a gate: it is passed, never skipped")),
         }
+    }
+
+    /// Opens stories again, with the verdicts and the merges of their waves; the epic stands at the first such wave.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.status("active")?;
+        let mut first = None;
+        for step in &back.reopened {
+            let (wave, word) = match self.target(step)? {
+                Target::Story(id, wave) => {
+                    let story = self.story_at(&wave, &id);
+                    self.story_status(&story, "pending")?;
+                    if self.sheet.text(&format!("{story}/completed_at")).is_some() {
+                        self.sheet.set(&format!("{story}/completed_at"), &Value::Null)?;
+                    }
+                    (wave, "in_progress")
+                }
+                Target::Gate(wave) => {
+                    self.judge_anew(&wave)?;
+                    (wave, "in_progress")
+                }
+                Target::Merge(wave) => (wave, "gate_review"),
+                Target::Final => continue,
+            };
+            let word = if self.is_given_up(back, &wave) { "pending" } else { word };
+            if self.wave(&wave).is_some_and(|status| status != word) {
+                self.wave_status(&wave, word)?;
+            }
+            first.get_or_insert(wave);
+        }
+        first.map_or(Ok(()), |wave| self.move_to(&wave))
+    }
+
+    /// Tells whether every story of a wave is open again.
+    fn is_given_up(&self, back: &RollBack, wave: &str) -> bool {
+        let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
+        stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {

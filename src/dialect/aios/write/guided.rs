@@ -4,7 +4,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -18,8 +17,10 @@ use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Outcome;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::mask_secrets;
 use crate::model::quoted;
@@ -44,7 +45,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { .. } => writer.status("aborted")?,
         ChangeKind::Resume { settled, .. } => writer.resume(settled)?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("a guided workflow is begun by its own command".to_owned());
         }
@@ -109,6 +110,24 @@ impl Writer<'_> {
             self.end(at, "completed")?;
         }
         Ok(())
+    }
+
+    /// Opens steps again, and moves to the first that is open.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        for step in &back.reopened {
+            let at = self.at(step)?;
+            self.sheet.set_text(&format!("/steps/{at}/status"), "pending")?;
+            let ended = format!("/steps/{at}/completed_at");
+            if self.sheet.text(&ended).is_some() {
+                self.sheet.set(&ended, &Value::Null)?;
+            }
+            self.run.steps[at].status = Status::Pending;
+        }
+        let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped);
+        if let Some(first) = self.run.steps.iter().position(is_open) {
+            self.move_to(first)?;
+        }
+        self.status("active")
     }
 
     /// Ends a step and moves on to the first that is open, from the beginning on.

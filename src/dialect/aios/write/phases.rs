@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
@@ -15,6 +14,7 @@ use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Outcome;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::mask_secrets;
@@ -48,7 +48,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                 files.state
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
             return no_word("these phases are begun by their own command".to_owned());
         }
@@ -93,6 +93,23 @@ impl Writer<'_> {
         self.sheet.set(&format!("{phase}/result"), result)?;
         self.sheet.stamp(&format!("{phase}/completedAt"), None)?;
         self.sheet.set_number("/currentPhase", number)?;
+        self.status("in_progress")
+    }
+
+    /// Takes the results of phases out; the last that has one is the current one.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        for step in &back.reopened {
+            let phase = format!("/phases/{}", number(step)?);
+            if self.sheet.has(&phase) {
+                self.sheet.remove(&phase)?;
+            }
+        }
+        self.sheet.set_number("/currentPhase", back.keeps.as_ref().map_or(Ok(0), number)?)?;
+        for stale in ["/failedPhase", "/failedAt", "/error"] {
+            if self.sheet.has(stale) {
+                self.sheet.remove(stale)?;
+            }
+        }
         self.status("in_progress")
     }
 
