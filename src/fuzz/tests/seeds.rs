@@ -8,7 +8,7 @@ use super::repository;
 use crate::dialect::BUILT_IN;
 
 /// Every kind of change, at the step that the plan names and by force at the first one, alone and one after the other.
-const CHANGES: [&str; 18] = [
+const CHANGES: [&str; 20] = [
     "",
     "b! agent",
     "f! sum\nf! \nf! ",
@@ -26,6 +26,8 @@ const CHANGES: [&str; 18] = [
     "B! \nF! out\nf! ",
     "b0!first\nf0!first\ns1!second",
     "b2!third\nr! crash",
+    "f! 1\nf! 2\nk0 back\nb! again\nf! done",
+    "b! a\nk!!crash\nk2 further",
     "f! 1\nf! 2\nf! 3\nf! 4\nf! 5\nc! end",
 ];
 
