@@ -29,7 +29,6 @@ use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EditKind;
 use crate::model::Evidence;
-use crate::model::FindingCode;
 use crate::model::FinishedTrace;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
@@ -92,7 +91,7 @@ pub(crate) fn to_ask(report: &Report) -> Option<(String, String)> {
 /// Says what cannot be read; a run in which everything can is not repaired.
 fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
-        let unreadable = opened.loaded.findings.iter().filter(|finding| says_unreadable(finding.code));
+        let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
         return Ok(unreadable.map(located).collect());
     }
     let name = run_word(&opened.candidate);
@@ -101,10 +100,6 @@ fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
         message: format!("{} can be read: there is nothing to repair", opened.candidate.state),
         hints: vec![format!("piton plan {name}"), format!("piton history {name}")],
     }))
-}
-
-const fn says_unreadable(code: FindingCode) -> bool {
-    matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
 }
 
 /// Lists what could be brought back, newest first.

@@ -12,7 +12,6 @@ use super::report::RestoreReport;
 use super::select;
 use super::world::Opened;
 use super::world::World;
-use crate::dialect;
 use crate::engine;
 use crate::engine::Standing;
 use crate::model::Content;
@@ -21,6 +20,7 @@ use crate::model::EditKind;
 use crate::model::FileEntry;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -29,7 +29,7 @@ use crate::store;
 /// Is one version that could come back.
 pub(super) struct Version {
     pub(super) name: String,
-    pub(super) files: Vec<(crate::model::RelPath, Vec<u8>)>,
+    pub(super) files: Vec<(RelPath, Vec<u8>)>,
 }
 
 /// Is one version that is known of.
@@ -126,13 +126,20 @@ fn go_back(world: &World, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report
     })))
 }
 
-/// Sets what does not parse aside before it is replaced.
+/// Tells whether a finding says that a file of the state cannot be read.
+pub(super) const fn says_unreadable(code: FindingCode) -> bool {
+    matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
+}
+
+/// Sets what cannot be read aside before it is replaced.
 fn keep_unreadable(desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
+    let findings = &desk.opened.loaded.findings;
+    let is_unreadable = |path: &RelPath| {
+        findings.iter().any(|finding| says_unreadable(finding.code) && finding.file.as_ref() == Some(path))
+    };
     for (path, _) in &version.files {
-        if let Some(bytes) = desk.opened.files.bytes(path)
-            && dialect::Document::parse(bytes).is_err()
-        {
+        if let Some(bytes) = desk.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
             kept.push(store::history::keep_corrupt(desk.lock(), path, desk.clock().now, bytes)?.into_string());
         }
     }

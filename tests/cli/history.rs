@@ -110,6 +110,16 @@ fn an_unreadable_state_is_kept_aside_when_an_older_one_comes_back() {
 }
 
 #[test]
+fn a_check_list_that_comes_back_was_not_unreadable() {
+    let sandbox = projects::ccw();
+    sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
+    sandbox.piton(["finish", "IMPL-002", "--summary", "tokens"]).run().expect_code(0);
+    let restored = document(&sandbox.piton(["restore", "--to", "000002", "--yes"]).run().expect_code(0));
+    assert!(restored["data"]["files"].to_string().contains("TODO_LIST.md"), "{restored}");
+    assert_eq!(restored["data"]["kept"], serde_json::json!([]));
+}
+
+#[test]
 fn without_an_earlier_checkpoint_nothing_comes_back() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "{\"feature_name\": ");
