@@ -104,6 +104,7 @@ finding_codes! {
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress and its valid output is there: it finished before the interruption.";
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
     RollbackLate "rollback-late" Warning true "The work that a rollback gives up was merged more than 7 days ago.";
+    GitSilent "git-silent" Warning true "Git does not answer, so that a rollback cannot name commits and uncommitted changes.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
     // Rule 4: failure.
     VerdictUnknown "verdict-unknown" Warning true "A reviewer's word is not in the vocabulary; it is never read as approval.";

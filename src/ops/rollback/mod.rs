@@ -150,7 +150,8 @@ impl<'a> Ground<'a> {
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
         let backup = keep::plan(self, back, report);
-        let mut findings: Vec<Finding> = undoing.iter().filter_map(|undoing| self.merged_long_ago(undoing)).collect();
+        let doubts = undoing.iter().flat_map(|undoing| [self.merged_long_ago(undoing), self.unanswered(undoing)]);
+        let mut findings: Vec<Finding> = doubts.flatten().collect();
         if !request.yes {
             report.next = match report.obstacles.first() {
                 Some(obstacle) => Some(obstacle.command.clone()),
@@ -234,6 +235,16 @@ impl<'a> Ground<'a> {
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
             let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
             Finding::new(FindingCode::RollbackLate, message).fix(log)
+        })
+    }
+
+    /// Says that nothing is known of commits, for the state goes back without them.
+    fn unanswered(&self, undoing: &Undoing) -> Option<Finding> {
+        undoing.dirty.is_none().then(|| {
+            let folder = engine::quoted(&undoing.folder);
+            let message =
+                format!("git does not answer in {folder}: what was committed is not shown and no git command is");
+            Finding::new(FindingCode::GitSilent, message).fix(format!("git -C {folder} status --short"))
         })
     }
 

@@ -202,3 +202,13 @@ fn without_git_only_the_state_goes_back() {
     let output = sandbox.piton(["rollback", "--to", "1", "--yes"]).without_git().run().expect_code(0);
     assert_eq!(output.at("/data/git/method"), "none");
 }
+
+#[test]
+fn a_git_that_does_not_answer_is_named() {
+    let sandbox = project();
+    let output = sandbox.piton(["rollback", "--to", "1"]).without_git().run().expect_code(9);
+    let found = output.findings();
+    assert!(found.iter().any(|code| code == "git-silent"), "{output}");
+    assert!(output.stdout.contains("git -C .worktree/auth status --short"), "{output}");
+    assert_eq!(texts(&rollback(&sandbox, 9, &["--to", "1"]), "/findings"), [] as [&str; 0]);
+}
