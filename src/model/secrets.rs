@@ -65,15 +65,24 @@ const NAMES: [&str; 14] = [
 /// Replaces what is shaped like a secret by `[masked]`, so that an error text can be handed on. Doing it twice changes nothing more.
 pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     let mut masked = String::new();
+    let mut found: Option<Range<usize>> = None;
     let mut done = 0;
     let mut before = ' ';
     for (at, c) in text.char_indices() {
-        if at >= done
-            && let Some(secret) = secret_at(&text[at..], c, before)
-        {
-            masked.push_str(&text[done..at + secret.start]);
-            masked.push_str(MASK);
-            done = at + secret.end;
+        if at >= done {
+            let rest = &text[at..];
+            // What leads to a secret, such as its name, can hold a token itself.
+            let secret = if found.is_none() { secret_at(rest, c, before) } else { token_at(rest, c, before) };
+            if let Some(secret) = secret.map(|secret| at + secret.start..at + secret.end) {
+                found = Some(
+                    found.map_or(secret.clone(), |found| found.start.min(secret.start)..found.end.max(secret.end)),
+                );
+            }
+            if let Some(secret) = found.take_if(|secret| secret.start == at) {
+                masked.push_str(&text[done..secret.start]);
+                masked.push_str(MASK);
+                done = secret.end;
+            }
         }
         before = c;
     }
@@ -93,6 +102,11 @@ fn secret_at(rest: &str, first: char, before: char) -> Option<Range<usize>> {
         _ if is_of_name(before) => token(rest),
         _ => token(rest).or_else(|| bearer(rest)).or_else(|| value_of_name(rest)),
     }
+}
+
+fn token_at(rest: &str, first: char, before: char) -> Option<Range<usize>> {
+    let begins = first.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric();
+    begins.then(|| token(rest)).flatten()
 }
 
 /// `-----BEGIN RSA PRIVATE KEY----- ... -----END RSA PRIVATE KEY-----`, to the end of the text where it was cut off.

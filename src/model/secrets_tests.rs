@@ -66,3 +66,14 @@ fn long_texts_cost_what_they_are_long() {
         assert!(mask_secrets(&text).len() <= text.len(), "{piece}");
     }
 }
+
+#[test]
+fn a_token_in_the_name_of_a_secret_is_masked_too() {
+    for (text, expected) in [
+        ("x-ghp_0123456789abcdef_token=hunter22 failed", "x-[masked] failed"),
+        ("x.ghp_0123456789abcdef.token: hunter22 failed", "x.[masked] failed"),
+    ] {
+        assert_eq!(mask_secrets(text), expected);
+        assert_eq!(mask_secrets(expected), expected);
+    }
+}
