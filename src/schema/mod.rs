@@ -9,6 +9,8 @@ mod generate;
 mod message;
 mod published;
 
+use std::collections::BTreeMap;
+
 use jsonschema::ErrorIterator;
 use serde_json::Value;
 
@@ -133,14 +135,31 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
 }
 
 /// Checks what a file is about to become and returns only what its schema did not object to before: a foreign file that was
-/// never quite right can still be written, and no write makes it worse.
+/// never quite right can still be written, and no write makes it worse. An entry of a list may have moved up or down.
 pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> Vec<Finding> {
     let mut objections = validate(subject, after);
     if !objections.is_empty() {
-        let known = validate(subject, before);
-        objections.retain(|objection| !known.contains(objection));
+        let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for objection in validate(subject, before) {
+            *known.entry(wherever(&objection)).or_default() += 1;
+        }
+        objections.retain(|objection| match known.get_mut(&wherever(objection)) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            Some(_) | None => true,
+        });
     }
     objections
+}
+
+/// Returns the fields that lead to what is objected to, and the objection, whichever entries of lists they are in.
+fn wherever(objection: &Finding) -> (String, String) {
+    let pointer = objection.pointer.as_deref().unwrap_or_default();
+    let is_place = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let fields: Vec<&str> = pointer.split('/').map(|part| if is_place(part) { "*" } else { part }).collect();
+    (fields.join("/"), objection.message.replace(pointer, ""))
 }
 
 /// Returns the published schema of that name.

@@ -209,3 +209,19 @@ fn an_edit_answers_only_for_what_it_broke() {
     let messages: Vec<&str> = broken.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages, ["/status is a number, text is needed"]);
 }
+
+#[test]
+fn an_entry_that_moved_is_no_worse_than_it_was() {
+    let mut before = state();
+    before["completed_steps"] = json!([{"phase": 1, "step": 1, "status": "completed"}, {"step": 2}, {"step": 3}]);
+    let mut after = before.clone();
+    after["completed_steps"] = json!([{"step": 2}]);
+    assert_eq!(validate_edit(Subject::NineStepState, &before, &after), []);
+    after["completed_steps"] = json!([{"step": 2}, {"step": 3}, {"step": 4}]);
+    let one_more = validate(Subject::NineStepState, &after).len() / 3;
+    assert_eq!(
+        validate_edit(Subject::NineStepState, &before, &after).len(),
+        one_more,
+        "one entry more is without a phase"
+    );
+}
