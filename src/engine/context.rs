@@ -156,6 +156,7 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
     let mut reading = first;
     for item in &mut reading {
         item.what = safe(&item.what);
+        item.path = item.path.as_deref().map(safe);
     }
     if let Some(step) = step {
         for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
