@@ -103,7 +103,7 @@ pub(super) fn meaning(core: &str) -> Meaning {
     Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_announced: false }
 }
 
-/// Tells whether a value says no status: it is empty, a placeholder of a template, or a word that only gates use.
+/// Tells whether a value says no status: it is empty, as a template has it, or a word that only gates use.
 pub(super) fn is_no_status(value: &str) -> bool {
     let value = value.trim();
     let is_choice = value.split('|').nth(1).is_some_and(|next| meaning(core(next)).status != StoryStatus::Unknown);
