@@ -375,6 +375,11 @@ impl Edit {
             EditKind::Remove { .. } | EditKind::Append { .. } => None,
         }
     }
+
+    /// Tells whether it does more than write the same bytes again.
+    pub(crate) fn changes_something(&self) -> bool {
+        !matches!(&self.kind, EditKind::Replace { before, after } if before[..] == after[..])
+    }
 }
 
 #[cfg(test)]

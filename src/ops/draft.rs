@@ -46,7 +46,7 @@ impl Opened {
             };
         check_change(&change)?;
         let mut edits = self.dialect.edit(&self.files, &change)?;
-        edits.retain(|edit| !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..]));
+        edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;
             self.check_schema(edit)?;

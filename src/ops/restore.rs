@@ -16,7 +16,6 @@ use crate::engine;
 use crate::engine::Standing;
 use crate::model::Content;
 use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::FileEntry;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -85,7 +84,7 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(&desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
-    let edits: Vec<Edit> = edits.into_iter().filter(changes_something).collect();
+    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     desk.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: spot.candidate.name.clone(),
@@ -144,10 +143,6 @@ fn keep_unreadable(desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, Op
         }
     }
     Ok(kept)
-}
-
-pub(super) fn changes_something(edit: &Edit) -> bool {
-    !matches!(&edit.kind, EditKind::Replace { before, after } if before[..] == after[..])
 }
 
 pub(super) fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {

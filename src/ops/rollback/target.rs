@@ -170,5 +170,5 @@ fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), Op
         return Err(StoreError::HistoryCorrupt { path }.into());
     }
     let edits = version.files.iter().map(|(path, bytes)| ground.desk.put_back(path, bytes.clone()));
-    Ok((edits.filter(restore::changes_something).collect(), after))
+    Ok((edits.filter(Edit::changes_something).collect(), after))
 }
