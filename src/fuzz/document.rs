@@ -173,6 +173,6 @@ pub(super) fn journal(data: &[u8]) {
         let snapshot = state.snapshot("s");
         let loaded = State::load("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
         assert_eq!(loaded.snapshot("s"), snapshot, "a snapshot says something else");
-        assert_eq!(State::newest(&read, Some(loaded)).snapshot("s"), snapshot);
+        assert_eq!(State::newest(state, Some(loaded)).snapshot("s"), snapshot);
     }
 }

@@ -96,8 +96,7 @@ impl Place {
 impl Ledger {
     pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
-        let Session { header, state, journal, .. } = session;
-        let tail = journal.tail;
+        let Session { header, state, tail, .. } = session;
         Self { place, header, ticker, caller, snapshot_seq: tail.seq, tail, state, run, positions }
     }
 

@@ -101,8 +101,8 @@ impl Dialect for Script {
 
     fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
-        let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
-        is_torn.then_some((session.journal_file, session.journal.tail.length))
+        let is_torn = matches!(session.rest, Rest::Torn { .. });
+        is_torn.then_some((session.journal_file, session.tail.length))
     }
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

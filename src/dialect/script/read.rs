@@ -97,8 +97,8 @@ impl Reader<'_> {
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
-            writable: header.is_writable() && !matches!(session.journal.rest, Rest::Newer { .. }),
-            degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),
+            writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
+            degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
         let said = native::said(state, &run.steps);
@@ -110,10 +110,10 @@ impl Reader<'_> {
         let session = self.session;
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.journal.tail.seq;
+        let seen = session.state.seq > session.tail.seq;
         let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.journal.rest {
+        match &session.rest {
             Rest::Nothing => {}
             Rest::Torn { bytes } => {
                 let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
@@ -139,7 +139,7 @@ impl Reader<'_> {
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
             // Where the journal is sound, nothing that the snapshot could say is missing.
-            if session.journal.rest == Rest::Nothing {
+            if session.rest == Rest::Nothing {
                 finding.code = FindingCode::FieldIgnored;
                 finding.severity = FindingCode::FieldIgnored.severity();
             }

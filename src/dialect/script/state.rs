@@ -11,7 +11,6 @@ use super::record::Child;
 use super::record::Event;
 use super::record::FORMAT;
 use super::record::Facts;
-use super::record::Journal;
 use super::record::Outline;
 use super::record::Record;
 use super::record::RetryState;
@@ -161,8 +160,8 @@ impl State {
     }
 
     /// Returns the newest that is known: what the sound part of a journal says, or a snapshot that has seen more of it.
-    pub(crate) fn newest(journal: &Journal, snapshot: Option<Self>) -> Self {
-        snapshot.filter(|snapshot| snapshot.seq > journal.tail.seq).unwrap_or_else(|| Self::of(&journal.records))
+    pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
+        snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
     /// Takes one more record into account.

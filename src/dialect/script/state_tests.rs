@@ -6,11 +6,7 @@ use super::Phase;
 use super::State;
 use super::part_names;
 use crate::dialect::script::record::Captured;
-use crate::dialect::script::record::Event;
-use crate::dialect::script::record::Journal;
 use crate::dialect::script::record::Record;
-use crate::dialect::script::record::Rest;
-use crate::dialect::script::record::Tail;
 use crate::model::Status;
 use crate::model::StepId;
 
@@ -127,12 +123,9 @@ fn a_snapshot_reads_back_and_shows_every_damage() {
 fn the_newer_of_journal_and_snapshot_counts() {
     let lines = [start(), begin("1", 1), done("1")];
     let (older, newer) = (play(&lines[..2]), play(&lines));
-    let base = Record { seq: 2, event: Event::Base(Box::new(older.clone())), facts: Default::default() };
-    let tail = Tail { seq: 2, ..Tail::of(b"") };
-    let journal = Journal { records: vec![base], tail, rest: Rest::Broken { line: 3, reason: String::new() } };
-    assert_eq!(State::newest(&journal, Some(newer.clone())), newer);
-    assert_eq!(State::newest(&journal, None), older);
-    assert_eq!(State::newest(&journal, Some(play(&lines[..1]))), older);
+    assert_eq!(State::newest(older.clone(), Some(newer.clone())), newer);
+    assert_eq!(State::newest(older.clone(), None), older);
+    assert_eq!(State::newest(older.clone(), Some(play(&lines[..1]))), older);
 }
 
 #[test]
