@@ -8,6 +8,7 @@ pub(crate) mod prodigy;
 mod read;
 pub(crate) mod record;
 mod session;
+pub(crate) mod snapshot;
 pub(crate) mod spec;
 pub(crate) mod state;
 mod write;

@@ -10,6 +10,7 @@ use super::record::Outline;
 use super::record::Record;
 use super::record::Rest;
 use super::record::Tail;
+use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
 use crate::model::Change;
@@ -46,14 +47,19 @@ impl Session {
     /// When nothing can be said about it: the header or the journal cannot be read.
     pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
-        let snapshot = snapshot.map(|bytes| State::load(&header.session, bytes));
+        let snapshot = snapshot.map(|bytes| Snapshot::read(&header.session, bytes));
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
-        let mut state = State::default();
-        let (tail, rest) = record::each(Tail::of(header_bytes), journal, |record| state.apply(&record));
+        let end = snapshot.as_ref().and_then(|snapshot| snapshot.end_in(header_bytes, journal));
+        let (from, mut state, snapshot) = match (end, snapshot) {
+            // The records up to there are those that it adds up.
+            (Some(end), Some(snapshot)) => (end, snapshot.state, None),
+            (_, snapshot) => (Tail::of(header_bytes), State::default(), snapshot.map(|snapshot| snapshot.state)),
+        };
+        let (tail, rest) = record::each(from, journal, |record| state.apply(&record));
         let state = State::newest(state, snapshot);
         Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem })
     }
