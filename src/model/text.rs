@@ -81,8 +81,12 @@ impl Digest {
 
     /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
     pub(crate) fn hex(&self) -> String {
-        let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("half a byte");
-        self.0.clone().finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = Vec::with_capacity(64);
+        for byte in self.0.clone().finalize() {
+            text.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        String::from_utf8(text).expect("digits are text")
     }
 }
 
