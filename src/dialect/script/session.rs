@@ -1,5 +1,7 @@
 //! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
 
+use std::collections::BTreeMap;
+
 use super::place;
 use super::record;
 use super::record::Event;
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) state: State,
     /// Why the snapshot that is there says nothing.
     pub(crate) snapshot_problem: Option<String>,
+    /// Digests that tell every byte of the file they are of.
+    pub(crate) proofs: BTreeMap<RelPath, String>,
 }
 
 impl Session {
@@ -46,13 +50,15 @@ impl Session {
     ///
     /// When nothing can be said about it: the header or the journal cannot be read.
     pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
+        let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
         let snapshot = snapshot.map(|bytes| Snapshot::read(&header.session, bytes));
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
+        let mut proofs = BTreeMap::new();
+        proofs.extend(snapshot.as_ref().and_then(|snapshot| Some((snapshot_file, snapshot.proof.clone()?))));
         let end = snapshot.as_ref().and_then(|snapshot| snapshot.end_in(header_bytes, journal));
         let (from, mut state, snapshot) = match (end, snapshot) {
             // The records up to there are those that it adds up.
@@ -61,7 +67,10 @@ impl Session {
         };
         let (tail, rest) = record::each(from, journal, |record| state.apply(&record));
         let state = State::newest(state, snapshot);
-        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem })
+        if rest == Rest::Nothing {
+            proofs.insert(files.state.clone(), tail.digest.hex());
+        }
+        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem, proofs })
     }
 
     /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
@@ -108,6 +117,7 @@ struct Parts<'a> {
     header: Header,
     header_bytes: &'a [u8],
     journal: &'a [u8],
+    snapshot_file: RelPath,
     snapshot: Option<&'a [u8]>,
 }
 
@@ -126,7 +136,8 @@ impl<'a> Parts<'a> {
             Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
             Err(finding) => return Err(finding),
         };
-        Ok(Self { header, header_bytes, journal, snapshot: files.bytes(&snapshot_file) })
+        let snapshot = files.bytes(&snapshot_file);
+        Ok(Self { header, header_bytes, journal, snapshot_file, snapshot })
     }
 }
 

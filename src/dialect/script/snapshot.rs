@@ -27,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) state: State,
     /// `None` in one that says nothing of its journal.
     pub(crate) position: Option<Position>,
+    /// Its digest, where that tells every byte of the file.
+    pub(crate) proof: Option<String>,
 }
 
 /// Is how far a journal had come: who finds the same bytes there need not add its records up again.
@@ -80,13 +82,23 @@ impl Snapshot {
             return Err("it is not what was written there".to_owned());
         }
         match serde_json::from_str::<Read>(text) {
-            Ok(read) => check(session, read.format, &read.session).map(|()| read.into()),
+            Ok(read) => {
+                check(session, read.format, &read.session)?;
+                let is_as_written = bytes.strip_suffix(b"\n") == Some(text.as_bytes());
+                Ok(Self::of(read, is_as_written.then(|| digest.to_owned())))
+            }
             // Another format need not say the same beyond its head.
             Err(error) => match serde_json::from_str::<Head>(text) {
                 Ok(head) => check(session, head.format, &head.session).and(Err(error.to_string())),
                 Err(_) => Err(error.to_string()),
             },
         }
+    }
+
+    fn of(read: Read, proof: Option<String>) -> Self {
+        let Read { journal, seq, run, workflow, steps, variables, last, .. } = read;
+        let state = State { seq, run, workflow, steps, variables, last };
+        Self { state, position: serde_json::from_value(journal).ok(), proof }
     }
 
     /// Returns the end of what the snapshot has seen of a journal, if that still begins with it.
@@ -143,14 +155,6 @@ struct Read {
     variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     last: Last,
-}
-
-impl From<Read> for Snapshot {
-    fn from(read: Read) -> Self {
-        let Read { journal, seq, run, workflow, steps, variables, last, .. } = read;
-        let state = State { seq, run, workflow, steps, variables, last };
-        Self { state, position: serde_json::from_value(journal).ok() }
-    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::dialect::script::testing::session;
 use crate::dialect::script::testing::stopped;
 use crate::dialect::script::testing::take_snapshot;
 use crate::model::FileSet;
+use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::sha256_hex;
 
@@ -157,6 +158,29 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
         assert_eq!((session.state.steps["1"].status, session.snapshot_problem), (expected, None), "{name}");
         assert_eq!(session.rest, Rest::Nothing, "{name}");
     }
+}
+
+#[test]
+fn what_proves_a_file_tells_every_byte_of_it() {
+    let files = interrupted();
+    let state = files.state.as_str();
+    let whole = Session::of(&files).unwrap().proofs;
+    assert_eq!(whole.keys().map(RelPath::as_str).collect::<Vec<_>>(), [CHECKPOINT, state]);
+    let (bytes, snapshot) = (journal(&files), checkpoint(&files));
+    let proofs = |name: &str, bytes: &[u8]| {
+        let mut files = files.clone();
+        put(&mut files, name, bytes);
+        Session::of(&files).unwrap().proofs
+    };
+    assert_eq!(proofs(CHECKPOINT, &without_position(&snapshot))[&files.state], whole[&files.state]);
+    for bytes in [&snapshot[..snapshot.len() - 1], &[&snapshot[..], b"\n"].concat(), b"{}"] {
+        assert_eq!(proofs(CHECKPOINT, bytes).get(&path(CHECKPOINT)), None);
+    }
+    for bytes in [&bytes[..bytes.len() - 1], &[&bytes[..], b"\n"].concat(), b"{}"] {
+        assert_eq!(proofs(state, bytes).get(&files.state), None);
+    }
+    let shorter = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    assert_ne!(proofs(state, &bytes[..shorter])[&files.state], whole[&files.state]);
 }
 
 #[test]
