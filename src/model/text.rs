@@ -82,11 +82,11 @@ impl Digest {
     /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
     pub(crate) fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = Vec::with_capacity(64);
-        for byte in self.0.clone().finalize() {
-            text.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0.clone().finalize()) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
         }
-        String::from_utf8(text).expect("digits are text")
+        str::from_utf8(&text).expect("digits are text").to_owned()
     }
 }
 
