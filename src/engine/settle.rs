@@ -243,8 +243,7 @@ impl Weighing<'_> {
         }
         // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
-        let doubters: Vec<&str> =
-            self.step.witnesses.iter().filter(doubting).map(|witness| witness.source.as_str()).collect();
+        let doubters: Vec<&str> = self.step.witnesses.iter().filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
@@ -338,7 +337,7 @@ impl Weighing<'_> {
             self.step.witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
-            let names: Vec<&str> = witnesses.iter().map(|witness| witness.source.as_str()).collect();
+            let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
             names.join(" and ")
         };
         let sources = names(&speaking);
