@@ -102,7 +102,7 @@ impl Reader<'_> {
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
         let said = native::said(state, &run.steps);
-        Loaded { run: Some(run), findings: self.findings, wanted, said }
+        Loaded { run: Some(run), findings: self.findings, wanted, said, ..Loaded::default() }
     }
 
     /// Says what is wrong with the files themselves.
