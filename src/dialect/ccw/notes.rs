@@ -1,7 +1,6 @@
 //! What reading a session leaves for writing it, so that no task has to be read again: where each is recorded, and its box.
 
 use super::book::Book;
-use super::ids::Index;
 use super::task::Place;
 use super::todo::Mention;
 use super::write;
@@ -16,7 +15,6 @@ use crate::model::StepId;
 #[derive(Debug)]
 pub(super) struct Notes {
     tasks: Vec<(StepId, Place)>,
-    index: Index,
     mentions: Vec<Option<Mention>>,
     /// The word for a running task.
     pub(super) running: &'static str,
@@ -25,12 +23,12 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn of(book: Book<'_>) -> Self {
         let tasks = book.tasks.into_iter().map(|task| (task.id, task.place)).collect();
-        Self { tasks, index: book.index, mentions: book.mentions, running: book.running }
+        Self { tasks, mentions: book.mentions, running: book.running }
     }
 
-    /// Finds a task by the id a step has.
     fn find(&self, id: &StepId) -> Option<usize> {
-        self.tasks.iter().position(|(known, _)| known == id).or_else(|| self.index.find(id.as_str()))
+        let exact = self.tasks.iter().position(|(known, _)| known == id);
+        exact.or_else(|| self.tasks.iter().position(|(known, _)| known.matches(id.as_str())))
     }
 
     /// Returns where a task is recorded.
