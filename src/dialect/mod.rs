@@ -35,6 +35,8 @@ pub(crate) use yaml::Node as YamlNode;
 #[cfg(any(test, fuzzing))]
 pub(crate) use yaml::parse_state as yaml_state;
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -351,6 +353,9 @@ pub(crate) struct Loaded {
     pub(crate) wanted: Wanted,
     /// What the state says in its system's own words and no field of the run holds, for [`Dialect::native`].
     pub(crate) said: Value,
+    /// What stands for a state file in the revision, where reading it proved every byte of it by a digest; for all others their content
+    /// does. No edit of the dialect replaces one of these files.
+    pub(crate) proofs: BTreeMap<RelPath, String>,
     /// What the dialect knows from reading and needs to write; `None` where that is little.
     pub(crate) editor: Option<Box<dyn Editor>>,
 }

@@ -70,8 +70,8 @@ impl Standing {
 #[derive(Debug)]
 pub(super) struct Settled {
     pub(super) standings: Vec<Standing>,
-    /// What the standing goes by, by position: short statements for people.
-    pub(super) evidence: Vec<Vec<String>>,
+    /// What the standing goes by beside the state's own word, by position: short statements for people.
+    pub(super) beside: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -105,13 +105,13 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
         .map(StepId::as_str)
         .collect();
     let records = Records::of(run, evidence);
-    let mut settled = Settled { standings: Vec::new(), evidence: Vec::new(), findings: Vec::new() };
+    let mut settled = Settled { standings: Vec::new(), beside: Vec::new(), findings: Vec::new() };
     for step in &run.steps {
         let mut weighing =
             Weighing { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
         let standing = if held.contains(step.id.as_str()) { Standing::Held } else { weighing.standing() };
         settled.standings.push(standing);
-        settled.evidence.push(weighing.because);
+        settled.beside.push(weighing.because);
         settled.findings.append(&mut weighing.findings);
     }
     propagate(run, graph, &mut settled);
@@ -196,7 +196,6 @@ enum Outputs {
 
 impl Weighing<'_> {
     fn standing(&mut self) -> Standing {
-        self.because.push(format!("the state says {}", self.step.status));
         if self.step.kind == StepKind::Container {
             return Standing::OpenContainer;
         }

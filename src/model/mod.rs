@@ -57,5 +57,5 @@ pub(crate) use run::{
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{Digest, clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -237,7 +237,10 @@ impl Step {
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         let definition = self.definition.value();
-        (!definition.is_null()).then(|| super::sha256_hex(definition.to_string().as_bytes()))
+        (!definition.is_null()).then(|| {
+            let text = serde_json::to_vec(&definition).expect("a value is JSON");
+            super::sha256_hex(&text)
+        })
     }
 
     /// Returns a pending step of work with nothing else known about it.

@@ -1,7 +1,6 @@
 //! What may be done with text that came from a stranger's file before anybody sees it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use sha2::Digest as _;
 use sha2::Sha256;
@@ -66,13 +65,38 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
 
 /// Returns the same of pieces, as if they were one after the other.
 pub(crate) fn sha256_hex_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let mut digest = Sha256::new();
-    pieces.into_iter().for_each(|piece| digest.update(piece));
-    digest.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let mut digest = Digest::default();
+    pieces.into_iter().for_each(|piece| digest.add(piece));
+    digest.hex()
 }
+
+/// Is the SHA-256 of all that was added to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digest(Sha256);
+
+impl Digest {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
+    pub(crate) fn hex(&self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0.clone().finalize()) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        str::from_utf8(&text).expect("digits are text").to_owned()
+    }
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.hex() == other.hex()
+    }
+}
+
+impl Eq for Digest {}
 
 /// Makes a text safe as one word of a POSIX shell. Ids come from strangers' files and end up in commands that agents run.
 pub(crate) fn quoted(text: &str) -> String {

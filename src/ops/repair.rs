@@ -184,9 +184,7 @@ fn from_evidence(
 fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
     let guard = Guard { force: false, attempt_limit: world.project.config.limits.attempts };
     let change = Change { at: world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
-    let evidence = Evidence::default();
-    let standings = engine::standings(run, &evidence, &[]);
-    let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
+    let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,
         Admitted::Already(_) => return Ok(Vec::new()),
     };

@@ -359,7 +359,7 @@ pub(crate) fn usual_prodigy_home() -> Option<String> {
 
 /// Returns the format that the environment asks for.
 pub(crate) fn wanted_format() -> Option<String> {
-    Environment::read().format
+    store::variable("PITON_FORMAT").filter(|format| !format.is_empty())
 }
 
 /// Returns the dialects whose runs are there.
@@ -430,7 +430,8 @@ impl Opened {
         let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
         let pieces = state_files.iter().flat_map(|path| {
             let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            let content = after.or_else(|| self.files.bytes(path)).unwrap_or_default();
+            let proof = self.loaded.proofs.get(path).map(String::as_bytes);
+            let content = after.or(proof).or_else(|| self.files.bytes(path)).unwrap_or_default();
             [path.as_str().as_bytes(), &[0], content, &[0]]
         });
         let mut digest = sha256_hex_of(pieces);

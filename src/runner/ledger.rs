@@ -18,6 +18,7 @@ use crate::dialect::script::record::JOURNAL;
 use crate::dialect::script::record::Record;
 use crate::dialect::script::record::SNAPSHOT;
 use crate::dialect::script::record::Tail;
+use crate::dialect::script::snapshot;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
 use crate::dialect::script::state::StepState;
@@ -96,8 +97,7 @@ impl Place {
 impl Ledger {
     pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
-        let Session { header, state, journal, .. } = session;
-        let tail = journal.tail;
+        let Session { header, state, tail, .. } = session;
         Self { place, header, ticker, caller, snapshot_seq: tail.seq, tail, state, run, positions }
     }
 
@@ -124,9 +124,7 @@ impl Ledger {
         // How often a step may fail is for its own `retry`, and for the person who resumes.
         let guard = Guard { force, attempt_limit: u32::MAX };
         let run = self.around(&kind);
-        let evidence = Evidence::default();
-        let standings = engine::standings(&run, &evidence, &[]);
-        match engine::admit(&run, &standings, &evidence, Change { at, kind }, guard)? {
+        match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
             Admitted::Already(_) => Ok(()),
         }
@@ -248,7 +246,7 @@ impl Ledger {
     /// Writes where the run stands, all at once.
     pub(super) fn snapshot(&mut self) -> Result<(), RunError> {
         let path = self.place.file(SNAPSHOT);
-        let after = self.state.snapshot(&self.header.session);
+        let after = snapshot::write(&self.header.session, &self.state, &self.tail);
         let lock = self.place.lock()?;
         let kind = match store::read_file(&self.place.home, &path) {
             Content::Bytes(before) => EditKind::Replace { before, after },

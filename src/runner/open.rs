@@ -291,11 +291,11 @@ fn sound(
         Ok((files, session))
     };
     let (files, session) = read()?;
-    let what = match &session.journal.rest {
+    let what = match &session.rest {
         Rest::Nothing | Rest::Newer { .. } => None,
         Rest::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
         Rest::Broken { line, reason } => {
-            let again = if session.state.seq > session.journal.tail.seq {
+            let again = if session.state.seq > session.tail.seq {
                 "the last checkpoint has seen more of it and counts"
             } else {
                 "what was recorded after it will be done again"
@@ -315,7 +315,7 @@ fn sound(
     };
     let lock = place.lock()?;
     let at = site.ticker.now().now;
-    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal.tail.length, at)?;
+    let kept = store::set_tail_aside(&lock, &session.journal_file, session.tail.length, at)?;
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;

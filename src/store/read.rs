@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Read as _;
+use std::iter;
 use std::sync::Arc;
 use std::thread;
 
@@ -393,11 +394,42 @@ fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
         Err(found) => return problem(found),
     };
     let modified = metadata.modified().ok().and_then(clock::from_system);
-    let content = match bounded(file, metadata.len(), limit) {
-        Ok(bytes) => Content::Bytes(bytes.into()),
+    let content = match in_place(file, metadata.len(), limit) {
+        Ok(bytes) => Content::Bytes(bytes),
         Err(found) => Content::Problem(found),
     };
     FileEntry { content, modified }
+}
+
+/// Does the same as [`bounded`] in the place where the bytes stay: a copy of a large file costs as much as reading it.
+fn in_place(mut file: fs::File, size: u64, limit: u64) -> Result<Arc<[u8]>, ReadProblem> {
+    let too_large = |bytes| ReadProblem::TooLarge { bytes, limit };
+    let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or_else(|| too_large(size))?;
+    let mut bytes: Arc<[u8]> = iter::repeat_n(0, length).collect();
+    let place = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
+    let filled = fill(&mut file, place).map_err(|error| problem_of(&error))?;
+    let mut rest = Vec::new();
+    file.take(limit - filled as u64 + 1).read_to_end(&mut rest).map_err(|error| problem_of(&error))?;
+    let total = filled as u64 + rest.len() as u64;
+    if total > limit {
+        return Err(too_large(total));
+    }
+    // The file became shorter or longer since it was asked for its size.
+    Ok(if filled < length || !rest.is_empty() { [&bytes[..filled], &rest].concat().into() } else { bytes })
+}
+
+/// Reads until a place is full or the file ends; returns how much of it is full.
+fn fill(file: &mut fs::File, place: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < place.len() {
+        match file.read(&mut place[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// Reads an open file to its end, but not more than `limit` bytes.

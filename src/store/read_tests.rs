@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::file_set;
+use super::in_place;
 use super::read_all;
 use super::read_file;
 use super::text_input;
@@ -242,4 +243,20 @@ fn a_tree_is_read_one_folder_deep() {
     assert_eq!(names, ["tasks/1/output.json", "tasks/1/output.json.tmp"]);
     assert_eq!(files.bytes(&rel("tasks/1/output.json")), Some(&b"1"[..]));
     assert_eq!(files.files[&rel("tasks/1/output.json.tmp")].content, Content::NameOnly);
+}
+
+#[test]
+fn a_file_that_changed_its_size_while_it_was_read_is_read_whole_or_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.root.join("file");
+    fs::write(&path, b"twelve bytes").unwrap();
+    let read = |size: u64, limit: u64| in_place(fs::File::open(&path).unwrap(), size, limit);
+    for size in [0, 5, 12, 13, 100] {
+        assert_eq!(read(size, 100).as_deref(), Ok(&b"twelve bytes"[..]), "{size}");
+    }
+    assert_eq!(read(12, 12).as_deref(), Ok(&b"twelve bytes"[..]));
+    // One byte more than is allowed is enough to know.
+    for (size, bytes) in [(0, 12), (11, 12), (12, 12)] {
+        assert_eq!(read(size, 11).err(), Some(ReadProblem::TooLarge { bytes, limit: 11 }), "{size}");
+    }
 }

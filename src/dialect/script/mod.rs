@@ -8,6 +8,7 @@ pub(crate) mod prodigy;
 mod read;
 pub(crate) mod record;
 mod session;
+pub(crate) mod snapshot;
 pub(crate) mod spec;
 pub(crate) mod state;
 mod write;
@@ -101,8 +102,8 @@ impl Dialect for Script {
 
     fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
-        let is_torn = matches!(session.journal.rest, Rest::Torn { .. });
-        is_torn.then_some((session.journal_file, session.journal.tail.length))
+        let is_torn = matches!(session.rest, Rest::Torn { .. });
+        is_torn.then_some((session.journal_file, session.tail.length))
     }
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

@@ -1,6 +1,5 @@
 //! The plan of a session in the words of Spec 186, and the hand-over to whoever looks after a step by hand.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Map;
@@ -26,8 +25,8 @@ use crate::model::mask_secrets;
 /// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
 /// `said` is the state as [`said`] told it.
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
-    let places = places(&run.steps);
-    let index = |id: &StepId| places.get(id).copied();
+    let places = Places::of(&run.steps);
+    let index = |id: &StepId| places.get(id);
     let first = plan.next.first().filter(|next| next.action != Action::Merge);
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
@@ -52,9 +51,20 @@ fn masked(value: Value) -> Value {
     }
 }
 
-fn places(steps: &[Step]) -> BTreeMap<&StepId, usize> {
-    // The first of those with the same id counts.
-    steps.iter().enumerate().rev().map(|(at, step)| (&step.id, at)).collect()
+/// Finds the positions of steps by their ids; the first of those with the same id counts.
+struct Places<'a>(Vec<(&'a str, usize)>);
+
+impl<'a> Places<'a> {
+    fn of(steps: &'a [Step]) -> Self {
+        let mut places: Vec<(&str, usize)> = steps.iter().zip(0..).map(|(step, at)| (step.id.as_str(), at)).collect();
+        places.sort_unstable();
+        Self(places)
+    }
+
+    fn get(&self, id: &StepId) -> Option<usize> {
+        let at = self.0.partition_point(|(known, _)| *known < id.as_str());
+        self.0.get(at).filter(|(known, _)| *known == id.as_str()).map(|(_, place)| *place)
+    }
 }
 
 /// Says in the words of Spec 186 which of its states a session is in.

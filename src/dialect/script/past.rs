@@ -3,16 +3,18 @@
 use super::record::Event;
 use super::record::Facts;
 use super::session::Session;
+use super::session::records;
 use super::state::State;
 use crate::dialect::EditError;
 use crate::dialect::PastCheckpoint;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 
 /// Lists how the session stood before each record; the first began it.
 pub(super) fn past(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
-    let session = Session::of(files).ok()?;
-    let records = session.journal.records.iter().skip(1).map(|record| {
+    let records = records(files).ok()?;
+    let checkpoints = records.iter().skip(1).map(|record| {
         let (at, change, step) = match &record.event {
             Event::Change(change) => (Some(change.at), change.kind.as_str(), change.kind.step().cloned()),
             Event::Base(state) => (state.run.changed_at, "restore", None),
@@ -22,22 +24,26 @@ pub(super) fn past(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
             at,
             change: change.to_owned(),
             step,
-            file: session.journal_file.clone(),
+            file: files.state.clone(),
         }
     });
-    Some(records.collect())
+    Some(checkpoints.collect())
 }
 
 /// Records the state before a record as the one that counts from here on.
 pub(super) fn go_back(files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
-    let session = Session::of(files)
-        .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
+    let unreadable = |finding: Box<Finding>| {
+        let file = files.state.as_str().to_owned();
+        EditError::Unreadable { file, problem: finding.message }
+    };
+    let session = Session::of(files).map_err(unreadable)?;
+    let records = records(files).map_err(unreadable)?;
     let wanted = checkpoint.parse::<u64>().ok().filter(|seq| *seq > 1);
-    let at = wanted.and_then(|seq| session.journal.records.iter().position(|record| record.seq == seq));
+    let at = wanted.and_then(|seq| records.iter().position(|record| record.seq == seq));
     let Some(at) = at else {
         return Err(EditError::Unsupported(format!("{} has no checkpoint `{checkpoint}`", files.name)));
     };
-    let state = State::of(&session.journal.records[..at]);
+    let state = State::of(&records[..at]);
     // What the session is called and where its workflow stands is not undone.
     let state = State { workflow: session.state.workflow.clone(), ..state };
     let (edit, _) = session.append(Event::Base(Box::new(state)), Facts::default())?;

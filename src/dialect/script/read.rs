@@ -1,5 +1,7 @@
 //! From the files of a session to a run.
 
+use std::collections::BTreeSet;
+
 use serde_json::Map;
 use serde_json::Value;
 
@@ -45,7 +47,7 @@ const SHOWN: usize = 1_000;
 /// Reads the run of a session.
 pub(super) fn load(files: &FileSet) -> Loaded {
     match Session::of(files) {
-        Ok(session) => Reader { files, session: &session, findings: Vec::new() }.load(),
+        Ok(session) => Reader { files, session, findings: Vec::new() }.load(),
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
             Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
@@ -55,7 +57,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 
 struct Reader<'a> {
     files: &'a FileSet,
-    session: &'a Session,
+    session: Session,
     findings: Vec<Finding>,
 }
 
@@ -63,8 +65,8 @@ impl Reader<'_> {
     fn load(mut self) -> Loaded {
         self.damage();
         let outline = self.outline();
-        let steps = self.steps(&outline);
-        let session = self.session;
+        let steps = self.steps(outline.steps);
+        let session = &self.session;
         let (header, state) = (&session.header, &session.state);
         let worktree = header.worktree.as_ref().and_then(|path| below(self.files, path.as_str()));
         let status = match state.run.status {
@@ -97,23 +99,24 @@ impl Reader<'_> {
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
-            writable: header.is_writable() && !matches!(session.journal.rest, Rest::Newer { .. }),
-            degraded: matches!(session.journal.rest, Rest::Broken { .. } | Rest::Newer { .. }),
+            writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
+            degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
         let said = native::said(state, &run.steps);
-        Loaded { run: Some(run), findings: self.findings, wanted, said, ..Loaded::default() }
+        let proofs = self.session.proofs;
+        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs, ..Loaded::default() }
     }
 
     /// Says what is wrong with the files themselves.
     fn damage(&mut self) {
-        let session = self.session;
+        let session = &self.session;
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.journal.tail.seq;
+        let seen = session.state.seq > session.tail.seq;
         let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.journal.rest {
+        match &session.rest {
             Rest::Nothing => {}
             Rest::Torn { bytes } => {
                 let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
@@ -139,7 +142,7 @@ impl Reader<'_> {
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
             // Where the journal is sound, nothing that the snapshot could say is missing.
-            if session.journal.rest == Rest::Nothing {
+            if session.rest == Rest::Nothing {
                 finding.code = FindingCode::FieldIgnored;
                 finding.severity = FindingCode::FieldIgnored.severity();
             }
@@ -147,9 +150,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the workflow as it is now, else as the session keeps it.
+    /// Returns the workflow as it is now, else as the session keeps it. Takes it out of the session.
     fn outline(&mut self) -> Outline {
-        let kept = &self.session.state.workflow;
+        let kept = std::mem::take(&mut self.session.state.workflow);
         let source = &self.session.header.workflow;
         let shown = place::folder_of(&self.files.state).and_then(|folder| place::workflow(&folder));
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
@@ -163,20 +166,20 @@ impl Reader<'_> {
             let problem = shown.and_then(|shown| self.files.problem(&shown).map(|problem| problem.to_string()));
             let problem = problem.unwrap_or_else(|| "the file does not exist".to_owned());
             self.findings.push(unreadable(format!("cannot be read ({problem})")));
-            return kept.clone();
+            return kept;
         };
         let sha256 = sha256_hex(bytes);
         if sha256 == kept.sha256 {
-            return kept.clone();
+            return kept;
         }
         match spec::parse(&source.file, bytes).workflow {
             None => {
                 self.findings.push(unreadable("was changed and has mistakes now".to_owned()));
-                kept.clone()
+                kept
             }
             Some(workflow) => {
                 let now = workflow.outline(sha256);
-                self.drift(kept, &now);
+                self.drift(&kept, &now);
                 now
             }
         }
@@ -185,7 +188,8 @@ impl Reader<'_> {
     /// Says what was added to the workflow and taken out of it; what was changed is for the planner to see.
     fn drift(&mut self, kept: &Outline, now: &Outline) {
         let missing = |of: &Outline, from: &Outline| {
-            let gone = of.steps.iter().filter(|step| !from.steps.iter().any(|other| other.id == step.id));
+            let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
+            let gone = of.steps.iter().filter(|step| !known.contains(step.id.as_str()));
             gone.map(|step| step.id.as_str().to_owned()).collect::<Vec<_>>().join(", ")
         };
         let (removed, added) = (missing(kept, now), missing(now, kept));
@@ -205,10 +209,16 @@ impl Reader<'_> {
         }
     }
 
-    fn steps(&self, outline: &Outline) -> Vec<Step> {
+    fn steps(&self, outline: Vec<OutlineStep>) -> Vec<Step> {
         let unknown = StepState::default();
-        let state = |step: &OutlineStep| self.session.state.steps.get(step.id.as_str()).unwrap_or(&unknown);
-        let mut steps: Vec<Step> = outline.steps.iter().map(|step| self.step(step, state(step))).collect();
+        let states = &self.session.state.steps;
+        let mut steps: Vec<Step> = outline
+            .into_iter()
+            .map(|step| {
+                let state = states.get(step.id.as_str()).unwrap_or(&unknown);
+                self::step(step, state)
+            })
+            .collect();
         for at in 1..steps.len() {
             steps[at].depends_on = vec![steps[at - 1].id.clone()];
         }
@@ -216,33 +226,6 @@ impl Reader<'_> {
             open.detail_mut().variables = self.variables();
         }
         steps
-    }
-
-    fn step(&self, outline: &OutlineStep, state: &StepState) -> Step {
-        let mut step = Step::new(outline.id.clone(), clean_line(&mask_secrets(&outline.title), 200));
-        step.status = state.status;
-        step.attempts = state.attempts;
-        step.error = state.errors.last().cloned();
-        step.past_errors.clone_from(&state.errors);
-        step.started_at = state.started_at;
-        step.finished_at = state.finished_at;
-        step.commit.clone_from(&state.commit);
-        step.idempotent = outline.idempotent;
-        step.probe.clone_from(&outline.probe);
-        step.definition = outline.definition.clone().into();
-        step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
-        step.detail_mut().parts = part_names(state.items.as_deref().unwrap_or_default())
-            .into_iter()
-            .map(|name| Part {
-                title: name.clone(),
-                kind: PartKind::Work,
-                status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
-                output: None,
-                commands: Vec::new(),
-                name,
-            })
-            .collect();
-        step
     }
 
     fn variables(&self) -> Map<String, Value> {
@@ -300,6 +283,36 @@ impl Reader<'_> {
         let kind = if in_progress { InterruptionKind::AgentInterruption } else { InterruptionKind::Paused };
         Some(Interruption { kind, step, at: state.run.changed_at, reason })
     }
+}
+
+fn step(outline: OutlineStep, state: &StepState) -> Step {
+    let title = clean_line(&mask_secrets(&outline.title), 200);
+    let mut step = Step::new(outline.id, title);
+    step.status = state.status;
+    step.attempts = state.attempts;
+    step.error = state.errors.last().cloned();
+    step.past_errors.clone_from(&state.errors);
+    step.started_at = state.started_at;
+    step.finished_at = state.finished_at;
+    step.commit.clone_from(&state.commit);
+    step.idempotent = outline.idempotent;
+    step.probe = outline.probe;
+    step.definition = outline.definition.into();
+    step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+    if let Some(items) = &state.items {
+        step.detail_mut().parts = part_names(items)
+            .into_iter()
+            .map(|name| Part {
+                title: name.clone(),
+                kind: PartKind::Work,
+                status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
+                output: None,
+                commands: Vec::new(),
+                name,
+            })
+            .collect();
+    }
+    step
 }
 
 fn bytes_of(bytes: u64) -> Value {

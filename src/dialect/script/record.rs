@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::state::State;
 use crate::model::Change;
+use crate::model::Digest;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -188,9 +189,12 @@ pub(crate) struct Tail {
     pub(crate) chain: String,
     /// Bytes up to and with the last good line.
     pub(crate) length: u64,
+    /// Of the header and of these bytes behind it.
+    pub(crate) digest: Digest,
 }
 
 /// Is what could be read of a journal.
+#[cfg(any(test, fuzzing))]
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) records: Vec<Record>,
@@ -220,17 +224,25 @@ pub(crate) enum Rest {
 impl Tail {
     /// Returns the end of the journal that holds nothing yet.
     pub(crate) fn of(header: &[u8]) -> Self {
-        Self { seq: 0, chain: crate::model::sha256_hex(header), length: 0 }
+        let mut digest = Digest::default();
+        digest.add(header);
+        Self { seq: 0, chain: digest.hex(), length: 0, digest }
     }
 
     /// Returns the line that records an event after this, and where the journal ends with it.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
-        let record = Record { seq: self.seq + 1, event, facts };
+        let record = Record { seq: self.seq.saturating_add(1), event, facts };
         let body = serde_json::to_string(&record).expect("a record is JSON");
         let chain = chained(&self.chain, &body);
         let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
-        let length = self.length + line.len() as u64;
-        (line, Self { seq: record.seq, chain, length })
+        let after = self.clone().with(&line, record.seq, chain);
+        (line, after)
+    }
+
+    /// Goes on by a line.
+    fn with(mut self, line: &[u8], seq: u64, chain: String) -> Self {
+        self.digest.add(line);
+        Self { seq, chain, length: self.length + line.len() as u64, digest: self.digest }
     }
 }
 
@@ -253,34 +265,33 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a journal up to the first line that is not sound.
+#[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
-    let mut journal = Journal { records: Vec::new(), tail: Tail::of(header), rest: Rest::Nothing };
-    let mut rest = bytes;
-    for number in 1.. {
-        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
-            if !rest.is_empty() {
-                journal.rest = Rest::Torn { bytes: rest.len() as u64 };
-            }
-            break;
-        };
-        match line(&journal.tail, &rest[..end]) {
+    let mut records = Vec::new();
+    let (tail, rest) = each(Tail::of(header), bytes, |record| records.push(record));
+    Journal { records, tail, rest }
+}
+
+/// Hands over the records behind a place in a journal, up to the first line that is not sound. Returns where they end, and what
+/// comes after.
+pub(crate) fn each(from: Tail, bytes: &[u8], mut take: impl FnMut(Record)) -> (Tail, Rest) {
+    let mut tail = from;
+    let mut bytes = usize::try_from(tail.length).ok().and_then(|length| bytes.get(length..)).unwrap_or_default();
+    while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        // Every line has one record, and their numbers have no gaps.
+        let number = u32::try_from(tail.seq.saturating_add(1)).unwrap_or(u32::MAX);
+        match line(&tail, &bytes[..end]) {
             Ok((record, chain)) => {
-                let length = journal.tail.length + end as u64 + 1;
-                journal.tail = Tail { seq: record.seq, chain, length };
-                journal.records.push(record);
+                tail = tail.with(&bytes[..=end], record.seq, chain);
+                take(record);
             }
-            Err(Unsound::Broken(reason)) => {
-                journal.rest = Rest::Broken { line: number, reason: reason.to_owned() };
-                break;
-            }
-            Err(Unsound::Newer) => {
-                journal.rest = Rest::Newer { line: number };
-                break;
-            }
+            Err(Unsound::Broken(reason)) => return (tail, Rest::Broken { line: number, reason: reason.to_owned() }),
+            Err(Unsound::Newer) => return (tail, Rest::Newer { line: number }),
         }
-        rest = &rest[end + 1..];
+        bytes = &bytes[end + 1..];
     }
-    journal
+    let rest = if bytes.is_empty() { Rest::Nothing } else { Rest::Torn { bytes: bytes.len() as u64 } };
+    (tail, rest)
 }
 
 enum Unsound {
@@ -300,7 +311,7 @@ fn line(before: &Tail, bytes: &[u8]) -> Result<(Record, String), Unsound> {
         return Err(Unsound::Broken("it is not what was written there"));
     }
     let record: Record = serde_json::from_str(&body).map_err(|_| Unsound::Newer)?;
-    if record.seq == before.seq + 1 {
+    if Some(record.seq) == before.seq.checked_add(1) {
         Ok((record, chain.to_owned()))
     } else {
         Err(Unsound::Broken("its number does not follow the one before"))

@@ -1,15 +1,18 @@
 //! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
 
+use std::collections::BTreeMap;
+
 use super::place;
 use super::record;
 use super::record::Event;
 use super::record::FORMAT;
 use super::record::Facts;
 use super::record::Header;
-use super::record::Journal;
 use super::record::Outline;
+use super::record::Record;
 use super::record::Rest;
 use super::record::Tail;
+use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
 use crate::model::Change;
@@ -28,11 +31,16 @@ pub(crate) struct Session {
     /// The file that records go into.
     pub(crate) journal_file: RelPath,
     pub(crate) header: Header,
-    pub(crate) journal: Journal,
+    /// Where its sound records end.
+    pub(crate) tail: Tail,
+    /// What comes after them.
+    pub(crate) rest: Rest,
     /// The newest that journal and snapshot say.
     pub(crate) state: State,
     /// Why the snapshot that is there says nothing.
     pub(crate) snapshot_problem: Option<String>,
+    /// Digests that tell every byte of the file they are of.
+    pub(crate) proofs: BTreeMap<RelPath, String>,
 }
 
 impl Session {
@@ -42,28 +50,27 @@ impl Session {
     ///
     /// When nothing can be said about it: the header or the journal cannot be read.
     pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let folder = place::folder_of(&files.state);
-        let paths = folder.as_ref().and_then(|folder| Some((place::header(folder)?, place::snapshot(folder)?)));
-        let Some((header_file, snapshot_file)) = paths else {
-            return Err(unreadable(&files.state, "is in no folder of a session"));
-        };
-        let header_bytes = bytes(files, &header_file)?;
-        let header = header(&header_file, header_bytes)?;
-        let journal_bytes = match bytes(files, &files.state) {
-            Ok(journal) => journal,
-            // Killed between the two files of a new session: nothing was done yet.
-            Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
-            Err(finding) => return Err(finding),
-        };
-        let journal = record::read(header_bytes, journal_bytes);
-        let snapshot = files.bytes(&snapshot_file).map(|bytes| State::load(&header.session, bytes));
+        let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
+        let snapshot = snapshot.map(|bytes| Snapshot::read(&header.session, bytes));
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
-        let state = State::newest(&journal, snapshot);
-        Ok(Self { journal_file: files.state.clone(), header, journal, state, snapshot_problem })
+        let mut proofs = BTreeMap::new();
+        proofs.extend(snapshot.as_ref().and_then(|snapshot| Some((snapshot_file, snapshot.proof.clone()?))));
+        let end = snapshot.as_ref().and_then(|snapshot| snapshot.end_in(header_bytes, journal));
+        let (from, mut state, snapshot) = match (end, snapshot) {
+            // The records up to there are those that it adds up.
+            (Some(end), Some(snapshot)) => (end, snapshot.state, None),
+            (_, snapshot) => (Tail::of(header_bytes), State::default(), snapshot.map(|snapshot| snapshot.state)),
+        };
+        let (tail, rest) = record::each(from, journal, |record| state.apply(&record));
+        let state = State::newest(state, snapshot);
+        if rest == Rest::Nothing {
+            proofs.insert(files.state.clone(), tail.digest.hex());
+        }
+        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem, proofs })
     }
 
     /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
@@ -72,8 +79,8 @@ impl Session {
     ///
     /// When something stands behind the last sound record; it is set aside first.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, Tail), EditError> {
-        let tail = &self.journal.tail;
-        let problem = match &self.journal.rest {
+        let tail = &self.tail;
+        let problem = match &self.rest {
             Rest::Nothing => None,
             Rest::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
             Rest::Broken { line, reason } => Some(format!("line {line}: {reason}")),
@@ -90,6 +97,47 @@ impl Session {
         bytes.extend(line);
         let kind = EditKind::Append { before_len: tail.length, bytes };
         Ok((Edit { path: self.journal_file.clone(), kind }, after))
+    }
+}
+
+/// Returns every sound record of the session that a set of files is.
+///
+/// # Errors
+///
+/// When nothing can be said about it, as with [`Session::of`].
+pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
+    let Parts { header_bytes, journal, .. } = Parts::of(files)?;
+    let mut records = Vec::new();
+    record::each(Tail::of(header_bytes), journal, |record| records.push(record));
+    Ok(records)
+}
+
+/// Is what the files of a session hold.
+struct Parts<'a> {
+    header: Header,
+    header_bytes: &'a [u8],
+    journal: &'a [u8],
+    snapshot_file: RelPath,
+    snapshot: Option<&'a [u8]>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(files: &'a FileSet) -> Result<Self, Box<Finding>> {
+        let folder = place::folder_of(&files.state);
+        let paths = folder.as_ref().and_then(|folder| Some((place::header(folder)?, place::snapshot(folder)?)));
+        let Some((header_file, snapshot_file)) = paths else {
+            return Err(unreadable(&files.state, "is in no folder of a session"));
+        };
+        let header_bytes = bytes(files, &header_file)?;
+        let header = header(&header_file, header_bytes)?;
+        let journal = match bytes(files, &files.state) {
+            Ok(journal) => journal,
+            // Killed between the two files of a new session: nothing was done yet.
+            Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
+            Err(finding) => return Err(finding),
+        };
+        let snapshot = files.bytes(&snapshot_file);
+        Ok(Self { header, header_bytes, journal, snapshot_file, snapshot })
     }
 }
 

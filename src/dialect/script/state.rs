@@ -1,4 +1,4 @@
-//! Where a session stands: what its records add up to, and what `checkpoint.json` keeps of them. Pure.
+//! Where a session stands: what its records add up to. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,7 @@ use serde_json::Value;
 use super::record::Captured;
 use super::record::Child;
 use super::record::Event;
-use super::record::FORMAT;
 use super::record::Facts;
-use super::record::Journal;
 use super::record::Outline;
 use super::record::Record;
 use super::record::RetryState;
@@ -161,8 +159,8 @@ impl State {
     }
 
     /// Returns the newest that is known: what the sound part of a journal says, or a snapshot that has seen more of it.
-    pub(crate) fn newest(journal: &Journal, snapshot: Option<Self>) -> Self {
-        snapshot.filter(|snapshot| snapshot.seq > journal.tail.seq).unwrap_or_else(|| Self::of(&journal.records))
+    pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
+        snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
     /// Takes one more record into account.
@@ -359,61 +357,6 @@ impl State {
             (None, Last::Interrupted { step: None, .. }) => Last::Interrupted { step: None, in_progress: false },
         }
     }
-
-    /// Returns what `checkpoint.json` says: `{"digest":"<64 hex digits>",<rest>}`, with the SHA-256 of `{<rest>}`.
-    pub(crate) fn snapshot(&self, session: &str) -> Vec<u8> {
-        let done = |id: &&StepId| self.steps.get(id.as_str()).is_some_and(|step| step.status == Status::Completed);
-        let snapshot = Snapshot {
-            format: FORMAT,
-            session: session.to_owned(),
-            total_steps: self.workflow.steps.len(),
-            completed_steps: self.workflow.steps.iter().map(|step| &step.id).filter(done).cloned().collect(),
-            rest: self.clone(),
-        };
-        let body = serde_json::to_string(&snapshot).expect("a state is JSON");
-        format!("{{\"digest\":\"{}\",{}\n", sha256_hex(body.as_bytes()), &body[1..]).into_bytes()
-    }
-
-    /// Reads what [`State::snapshot`] wrote for this session.
-    ///
-    /// # Errors
-    ///
-    /// In one sentence: it is damaged, of another session, or of a newer format.
-    pub(crate) fn load(session: &str, bytes: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|_| "it is not text")?;
-        let (digest, rest) = text
-            .strip_prefix("{\"digest\":\"")
-            .and_then(|rest| rest.trim_end().split_once("\","))
-            .ok_or("it does not begin with a digest")?;
-        let body = format!("{{{rest}");
-        if sha256_hex(body.as_bytes()) != digest {
-            return Err("it is not what was written there".to_owned());
-        }
-        let head: Head = serde_json::from_str(&body).map_err(|error| error.to_string())?;
-        if head.format > FORMAT {
-            return Err(format!("it has format {}, and this version reads up to {FORMAT}", head.format));
-        }
-        if head.session != session {
-            return Err("it belongs to another session".to_owned());
-        }
-        serde_json::from_str(&body).map_err(|error| error.to_string())
-    }
-}
-
-#[derive(Serialize)]
-struct Snapshot {
-    format: u32,
-    session: String,
-    total_steps: usize,
-    completed_steps: Vec<StepId>,
-    #[serde(flatten)]
-    rest: State,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    format: u32,
-    session: String,
 }
 
 /// Names the parts of a `foreach`: by their items, so that a part keeps its name when the list around it changes.

@@ -13,8 +13,8 @@ use super::record::Facts;
 use super::record::Header;
 use super::record::Source;
 use super::session::start;
+use super::snapshot;
 use super::spec;
-use super::state::State;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Clock;
@@ -29,6 +29,7 @@ use crate::model::Timestamp;
 use crate::model::sha256_hex;
 
 pub(super) const ID: &str = "session-1";
+pub(super) const CHECKPOINT: &str = "sessions/session-1/checkpoint.json";
 /// Three shell steps.
 pub(super) const THREE: &str = "commands: [{shell: one}, {shell: two}, {shell: three}]";
 
@@ -119,8 +120,8 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
 
 /// Puts a snapshot of the state as it is now beside the journal.
 pub(super) fn take_snapshot(files: &mut FileSet) {
-    let state: State = Session::of(files).unwrap().state;
-    put(files, "sessions/session-1/checkpoint.json", &state.snapshot(ID));
+    let Session { state, tail, .. } = Session::of(files).unwrap();
+    put(files, CHECKPOINT, &snapshot::write(ID, &state, &tail));
 }
 
 pub(super) fn journal(files: &FileSet) -> Vec<u8> {

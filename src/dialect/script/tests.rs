@@ -2,6 +2,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Script;
+use super::testing::CHECKPOINT;
 use super::testing::THREE;
 use super::testing::add;
 use super::testing::at;
@@ -158,7 +159,7 @@ fn damage_is_named_and_what_is_sound_counts() {
     assert_eq!((run.steps[1].status, found), (Status::Failed, vec![FindingCode::StateCorrupt]));
 
     let mut no_snapshot = whole.clone();
-    put(&mut no_snapshot, "sessions/session-1/checkpoint.json", b"{}");
+    put(&mut no_snapshot, CHECKPOINT, b"{}");
     let (run, found) = load(&no_snapshot);
     assert_eq!((run.steps[1].status, found), (Status::Failed, vec![FindingCode::FieldIgnored]));
 }
@@ -241,7 +242,7 @@ fn what_only_the_snapshot_knows_is_recorded_before_the_next_change() {
     put(&mut files, "sessions/session-1/journal.jsonl", &bytes[..two]);
     add(&mut files, &json!({"change": {"change": "skip", "step": "2", "reason": "r"}}), 40);
     assert_eq!(journal(&files).iter().filter(|byte| **byte == b'\n').count(), 4);
-    files.files.remove(&path("sessions/session-1/checkpoint.json"));
+    files.files.remove(&path(CHECKPOINT));
     assert_eq!(statuses(&load(&files).0), [Status::Completed, Status::Skipped, Status::Pending]);
 }
 

@@ -168,6 +168,33 @@ fn a_torn_record_is_set_aside_by_the_next_write() {
 }
 
 #[test]
+fn a_revision_changes_with_every_change_of_journal_and_checkpoint() {
+    let (stage, id) = failed();
+    let revision = || json(&stage, &["plan", &id]).at("/data/run/revision");
+    let first = revision();
+    assert_eq!(revision(), first, "nothing changed");
+    for name in ["journal.jsonl", "checkpoint.json"] {
+        let path = stage.folder(&id).join(name);
+        let whole = std::fs::read(&path).unwrap();
+        let blank = [&whole[..], b" "].concat();
+        let flipped = [b"[", &whole[1..]].concat();
+        for (what, bytes) in [("longer", &blank[..]), ("changed", &flipped), ("empty", b"")] {
+            std::fs::write(&path, bytes).unwrap();
+            assert_ne!(revision(), first, "{name}, {what}");
+        }
+        std::fs::write(&path, whole).unwrap();
+        assert_eq!(revision(), first, "{name}");
+    }
+    let skip = |revision: &Value| {
+        let revision = revision.as_str().unwrap();
+        json(&stage, &["skip", "check", "--run", &id, "--reason", "r", "--if-revision", revision])
+    };
+    let skipped = skip(&first).expect_code(0);
+    assert_eq!(skipped.at("/data/revision"), revision());
+    skip(&first).expect_code(6);
+}
+
+#[test]
 fn every_record_is_a_checkpoint_that_can_be_gone_back_to() {
     let (stage, id) = completed();
     let history = json(&stage, &["history", &id]).expect_code(0).at("/data/checkpoints");
