@@ -44,7 +44,7 @@ impl Opened {
             Admitted::Already(message) => return Ok(Draft::Already(message)),
         };
         check_change(&change)?;
-        let mut edits = self.dialect.edit(&self.files, &change)?;
+        let mut edits = self.loaded.edit(self.dialect, &self.files, &change)?;
         edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;

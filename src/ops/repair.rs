@@ -189,7 +189,7 @@ fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<
         Admitted::Already(_) => return Ok(Vec::new()),
     };
     check_change(&change)?;
-    let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
+    let edits = desk.opened.loaded.edit(desk.opened.dialect, &desk.opened.files, &change)?;
     edits.iter().try_for_each(|edit| desk.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {

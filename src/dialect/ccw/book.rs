@@ -32,6 +32,8 @@ pub(super) struct Book<'a> {
     /// In natural order of their ids.
     pub(super) tasks: Vec<Task<'a>>,
     pub(super) index: Index,
+    /// The word for a running task.
+    pub(super) running: &'static str,
     pub(super) has_todo: bool,
     /// What the checklist says about each task.
     pub(super) mentions: Vec<Option<Mention>>,
@@ -49,6 +51,7 @@ impl<'a> Book<'a> {
         let mut findings = session.findings.clone();
         findings.extend(read.findings);
         let mut tasks = read.list;
+        let running = task::running_word(&tasks);
         let todo = read_todo(files, &layout, &mut findings);
         let mut index = index_of(&tasks);
         let mut mentions = vec![None; tasks.len()];
@@ -68,6 +71,7 @@ impl<'a> Book<'a> {
             session,
             tasks,
             index,
+            running,
             has_todo: todo.is_some(),
             mentions,
             summaries,
@@ -76,11 +80,6 @@ impl<'a> Book<'a> {
         };
         book.compare_checklist();
         book
-    }
-
-    /// Finds a task by the id a step has.
-    pub(super) fn task(&self, id: &StepId) -> Option<usize> {
-        self.tasks.iter().position(|task| &task.id == id).or_else(|| self.index.find(id.as_str()))
     }
 
     /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).

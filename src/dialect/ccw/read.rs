@@ -12,6 +12,7 @@ use super::book::some_of;
 use super::history;
 use super::history::History;
 use super::ids;
+use super::notes::Notes;
 use super::parts;
 use super::raw;
 use super::rules;
@@ -100,7 +101,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(book))), ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).

@@ -224,6 +224,27 @@ impl Place {
     }
 }
 
+/// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
+pub(super) fn running_word(tasks: &[Task<'_>]) -> &'static str {
+    let (mut is_active, mut is_in_progress) = (false, false);
+    let mut hear = |value: Option<Json<'_>>| {
+        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
+        match said.map(|said| rules::fold(&said)).as_deref() {
+            Some("active") => is_active = true,
+            Some(_) => is_in_progress = true,
+            None => {}
+        }
+    };
+    for task in tasks {
+        hear(task.value().get("status"));
+        for entry in raw::items(task.value().get("status_history")) {
+            hear(entry.get("to"));
+            hear(entry.get("from"));
+        }
+    }
+    if is_active && !is_in_progress { "active" } else { "in_progress" }
+}
+
 fn own_id(value: Json<'_>) -> Option<String> {
     match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))?.kind() {
         Kind::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),

@@ -1,5 +1,6 @@
 //! The checklist `TODO_LIST.md`, in every shape seen (ccw.md B5). Works on bytes, so that a tick changes one of them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::ids;
@@ -64,10 +65,10 @@ impl Todo {
         let mut todo = Self::default();
         let mut fence: Option<&str> = None;
         let mut start = 0;
-        for (index, raw_line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let texts = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+        for (index, (raw_line, text)) in bytes.split(|byte| *byte == b'\n').zip(texts.split('\n')).enumerate() {
             let (line_start, number) = (start, u32::try_from(index + 1).unwrap_or(u32::MAX));
             start += raw_line.len() + 1;
-            let text = String::from_utf8_lossy(raw_line);
             let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t']);
             if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
                 fence = if fence == Some(mark) { None } else { fence.or(Some(mark)) };
@@ -80,8 +81,9 @@ impl Todo {
                     mark,
                     at: line_start + offset,
                     is_indented: raw_line.starts_with(b" ") || raw_line.starts_with(b"\t"),
-                    text: String::from_utf8_lossy(&raw_line[offset + 2..]).trim().to_owned(),
-                    link: link(&text),
+                    // Up to the end of its box a line is the same as bytes and as text.
+                    text: text[offset + 2..].trim().to_owned(),
+                    link: link(text),
                     heading: todo.headings.len().checked_sub(1),
                 });
             }
