@@ -83,8 +83,9 @@ impl Digest {
     pub(crate) fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0.clone().finalize()) {
-            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        for (at, byte) in self.0.clone().finalize().iter().enumerate() {
+            text[2 * at] = DIGITS[usize::from(byte >> 4)];
+            text[2 * at + 1] = DIGITS[usize::from(byte & 15)];
         }
         str::from_utf8(&text).expect("digits are text").to_owned()
     }

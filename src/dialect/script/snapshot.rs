@@ -3,9 +3,15 @@
 //! It is `{"digest":"<64 hex digits>",<rest>}`, with the SHA-256 of `{<rest>}`.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::iter;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde::de::MapAccess;
+use serde::de::Visitor;
 use serde_json::Value;
 
 use super::record::Captured;
@@ -151,10 +157,34 @@ struct Read {
     seq: u64,
     run: RunState,
     workflow: Outline,
+    #[serde(deserialize_with = "all_at_once")]
     steps: BTreeMap<String, StepState>,
     variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     last: Last,
+}
+
+/// Reads a map whose keys are in order already, without looking for the place of each.
+fn all_at_once<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    deserializer.deserialize_map(Entries(PhantomData))
+}
+
+struct Entries<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
+    type Value = BTreeMap<String, V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        iter::from_fn(|| map.next_entry().transpose()).collect()
+    }
 }
 
 #[cfg(test)]
