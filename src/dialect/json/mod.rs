@@ -11,6 +11,7 @@ mod tape;
 pub(crate) use document::Document;
 pub(crate) use tape::Json;
 pub(crate) use tape::Kind;
+pub(crate) use tape::Places;
 pub(crate) use tape::Tape;
 
 use serde_json::Value;

@@ -6,6 +6,7 @@
 mod brief;
 mod ledger;
 mod native;
+mod notes;
 mod probe;
 mod raw;
 mod read;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ledger::Ledger;
+use super::notes::Notes;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
@@ -14,6 +15,7 @@ use super::rules::StepNumber;
 use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
+use crate::dialect::Editor;
 use crate::dialect::Loaded;
 use crate::dialect::json::Tape;
 use crate::model::Action;
@@ -82,7 +84,7 @@ pub(super) fn backup_of(state: &RelPath) -> Option<RelPath> {
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut findings = Vec::new();
     let problem = match open(files, &files.state) {
-        Ok(opened) => return interpret(files, &opened, false, findings),
+        Ok(opened) => return interpret(files, opened, false, findings),
         Err(problem) => *problem,
     };
     let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
@@ -98,7 +100,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file);
     findings.push(problem.fix(fix));
-    interpret(files, &opened, true, findings)
+    interpret(files, opened, true, findings)
 }
 
 fn restore_command(files: &FileSet) -> String {
@@ -115,7 +117,7 @@ pub(super) fn shell_word(text: &str) -> String {
     }
 }
 
-fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
+fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
     let source = Source { files, file: &opened.file, tape: &opened.tape };
     let state = State::read(&source, &mut findings);
     if let Some(version) = state.newer {
@@ -160,7 +162,9 @@ fn interpret(files: &FileSet, opened: &Opened<'_>, degraded: bool, mut findings:
         writable: state.newer.is_none(),
         degraded,
     };
-    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+    let (bytes, places) = (Arc::clone(opened.bytes), opened.tape.into_places());
+    let editor = (!degraded).then(|| Box::new(Notes { bytes, places, state, ledger }) as Box<dyn Editor>);
+    Loaded { run: Some(run), findings, wanted, editor, ..Loaded::default() }
 }
 
 fn first_stamp(state: &State) -> Option<Timestamp> {

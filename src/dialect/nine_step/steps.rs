@@ -81,9 +81,10 @@ impl<'a> Layout<'a> {
         // A step is large, and there are many: they are not moved while the list grows.
         let mut steps: Vec<Step> = Vec::with_capacity((first..=last).count() * StepNumber::ALL.len());
         for phase in first..=last {
-            let entry = self.entry(phase);
+            let (entry, group) = (self.entry(phase), format!("Phase {phase}"));
             for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {
                 let mut step = self.step(Place::new(phase, number));
+                step.group = Some(group.clone());
                 step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
                 steps.push(step);
             }
@@ -153,7 +154,6 @@ impl<'a> Layout<'a> {
         step.short = Some(place.step.as_str().to_owned());
         step.kind = place.step.kind();
         step.status = self.status_of(place);
-        step.group = Some(format!("Phase {}", place.phase));
         step.agent = self.agent(place, tally);
         if step.agent.is_none() {
             step.agent_candidates.clone_from(&self.names.developers);

@@ -101,8 +101,12 @@ fn finding(loaded: &Loaded, code: FindingCode) -> &Finding {
     found.unwrap_or_else(|| panic!("no {code} in {:?}", loaded.findings))
 }
 
+/// Computes the edits of a change, by reading the state anew and by what reading it has left.
 fn edit(files: &FileSet, kind: ChangeKind) -> Vec<Edit> {
-    NineStep.edit(files, &change(kind)).unwrap()
+    let change = change(kind);
+    let edits = NineStep.edit(files, &change).unwrap();
+    assert_eq!(NineStep.load(files).edit(&NineStep, files, &change).unwrap(), edits);
+    edits
 }
 
 /// Applies the one edit of a change and returns the text of the state afterwards.

@@ -83,12 +83,32 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Repair(traces) = &change.kind {
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
-    let opened = open(files)?;
-    let before = Arc::clone(opened.bytes);
-    let mut writer = Writer::new(files, opened, change)?;
+    let Opened { file, bytes, tape } = open(files)?;
+    let state = State::read(&Source { files, file: &file, tape: &tape }, &mut Vec::new());
+    let ledger = Ledger::of(&state);
+    on(files, Before { bytes, tape: &tape, state: &state, ledger: &ledger }, change)
+}
+
+/// Is the state file before a change.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'a> {
+    pub(super) bytes: &'a Arc<[u8]>,
+    pub(super) tape: &'a Tape<'a>,
+    pub(super) state: &'a State,
+    pub(super) ledger: &'a Ledger,
+}
+
+/// Computes the edits of one change to a state that was read.
+///
+/// # Errors
+///
+/// As [`edit`].
+pub(super) fn on(files: &FileSet, read: Before<'_>, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let before = Arc::clone(read.bytes);
+    let mut writer = Writer::new(files, read, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
-    let destination = destination(files, &writer.state);
+    let destination = destination(files, writer.state);
     if let Some(worktree) = &destination {
         writer.set("/worktree_path", &json!(worktree))?;
     }
@@ -136,24 +156,22 @@ struct Writer<'a> {
     files: &'a FileSet,
     document: Document,
     /// The file as it was.
-    tape: Tape<'a>,
-    state: State,
-    ledger: Ledger,
+    tape: &'a Tape<'a>,
+    state: &'a State,
+    ledger: &'a Ledger,
     at: Value,
     is_imported: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(files: &'a FileSet, opened: Opened<'a>, change: &Change) -> Result<Self, EditError> {
-        let source = Source { files, file: &opened.file, tape: &opened.tape };
-        let state = State::read(&source, &mut Vec::new());
+    fn new(files: &'a FileSet, before: Before<'a>, change: &Change) -> Result<Self, EditError> {
+        let Before { bytes, tape, state, ledger } = before;
         if let Some(version) = state.newer {
-            let message = format!("{} has version {version}, newer than this piton; it is left as it is", opened.file);
+            let message = format!("{} has version {version}, newer than this piton; it is left as it is", files.state);
             return Err(EditError::Unsupported(message));
         }
-        let ledger = Ledger::of(&state);
-        let document = Document::of(&opened.tape, opened.bytes.starts_with("\u{feff}".as_bytes()));
-        Ok(Self { files, document, tape: opened.tape, state, ledger, at: json!(change.at), is_imported: false })
+        let document = Document::of(tape, bytes.starts_with("\u{feff}".as_bytes()));
+        Ok(Self { files, document, tape, state, ledger, at: json!(change.at), is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -410,7 +428,7 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let Some(last) = self.state.last.get() else { return Ok(()) };
-        let Some(place) = last.place().filter(|_| !is_recorded(&self.state, last)) else { return Ok(()) };
+        let Some(place) = last.place().filter(|_| !is_recorded(self.state, last)) else { return Ok(()) };
         if last.status.get().and_then(|status| Word::parse(status)).is_none_or(|word| word == Word::Pending) {
             return Ok(());
         }
