@@ -28,7 +28,7 @@ pub(super) struct Root {
 impl Root {
     pub(super) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
         #[cfg(target_os = "linux")]
-        if let Some(opened) = Self::open_at_once(path) {
+        if let Some(opened) = Self::open_at_once(path)? {
             return Ok(opened);
         }
         let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
@@ -41,13 +41,17 @@ impl Root {
 
     /// Lets the kernel say what the path of the opened folder is, instead of asking about every part of it.
     #[cfg(target_os = "linux")]
-    fn open_at_once(path: &Utf8Path) -> Option<Self> {
+    fn open_at_once(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
         use std::os::fd::AsRawFd as _;
-        let handle = File::open(path).ok()?;
-        let real = Utf8Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string()).read_link_utf8().ok()?;
+        let handle = match File::open(path) {
+            Ok(handle) => handle,
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Err(StoreError::io(path, source)),
+            Err(_) => return Ok(None),
+        };
+        let real = Utf8Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string()).read_link_utf8();
         // A folder that was removed, or that lies out of sight, has no path.
-        let is_it = real == path && real.is_absolute();
-        is_it.then_some(Self { path: real, handle: Some(handle) })
+        let is_it = |real: &Utf8PathBuf| real == path && real.is_absolute();
+        Ok(real.ok().filter(is_it).map(|path| Self { path, handle: Some(handle) }))
     }
 
     pub(super) fn path(&self) -> &Utf8Path {

@@ -43,9 +43,11 @@ pub(crate) struct SessionHome {
 impl SessionHome {
     /// Returns it; `None` where the environment names no place for state.
     pub(crate) fn of(project: &Project, environment: &Environment) -> Option<Self> {
-        let identity = project.git.as_ref().map_or(&project.root, |git| &git.common_dir);
-        let identity = identity.canonicalize_utf8().unwrap_or_else(|_| identity.clone());
-        Some(Self { root: without_links(environment.state_home.as_ref()?).join(key(&project.root, &identity)) })
+        let common_dir = project.git.as_ref().map(|git| &git.common_dir);
+        let common_dir = common_dir.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
+        // A root has no links in it.
+        let identity = common_dir.as_ref().unwrap_or(&project.root);
+        Some(Self { root: without_links(environment.state_home.as_ref()?).join(key(&project.root, identity)) })
     }
 
     pub(crate) fn root(&self) -> &Utf8Path {
