@@ -21,8 +21,7 @@ use super::Timestamp;
 const LENGTH_LIMIT: usize = 4096;
 
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
-///
-/// A run names each of its files many times, so that copies share the text.
+// A run names each of its files many times: copies share the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct RelPath(Arc<str>);
