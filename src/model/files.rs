@@ -21,8 +21,7 @@ use super::Timestamp;
 const LENGTH_LIMIT: usize = 4096;
 
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
-///
-/// A run names each of its files many times, so that copies share the text.
+// A run names each of its files many times: copies share the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct RelPath(Arc<str>);
@@ -88,17 +87,12 @@ impl RelPath {
 
     /// Returns the last part.
     pub(crate) fn name(&self) -> &str {
-        &self.0[self.last_slash().map_or(0, |slash| slash + 1)..]
+        name_of(&self.0)
     }
 
     /// Returns the folder it is in; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Self> {
-        self.last_slash().map(|slash| Self(self.0[..slash].into()))
-    }
-
-    /// Names are short: looking at byte after byte finds their beginning soonest.
-    fn last_slash(&self) -> Option<usize> {
-        self.0.bytes().rposition(|byte| byte == b'/')
+        last_slash(&self.0).map(|slash| Self(self.0[..slash].into()))
     }
 
     /// Puts it below an absolute root.
@@ -109,6 +103,16 @@ impl RelPath {
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
         self.0 == folder.0 || self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
+}
+
+/// Returns the last part of a path.
+pub(crate) fn name_of(path: &str) -> &str {
+    &path[last_slash(path).map_or(0, |slash| slash + 1)..]
+}
+
+/// Names are short: looking at byte after byte finds their beginning soonest.
+fn last_slash(path: &str) -> Option<usize> {
+    path.bytes().rposition(|byte| byte == b'/')
 }
 
 /// Tells in one pass what nearly every path is: short, of letters that need no second look, and without anything to leave out.
@@ -349,7 +353,7 @@ impl FileSet {
         let (above, depth) = (format!("{dir}/"), dir.as_str().len());
         let first = RelPath(above.as_str().into());
         let below = self.files.range(first..).take_while(move |(path, _)| path.as_str().starts_with(&above));
-        below.filter(move |(path, _)| path.last_slash() == Some(depth))
+        below.filter(move |(path, _)| last_slash(path.as_str()) == Some(depth))
     }
 
     /// Reads a stamp with the local offset of this machine for those without a zone.
@@ -398,6 +402,22 @@ impl Edit {
 mod tests {
     use super::RelPath;
     use super::RelPathError;
+
+    #[test]
+    fn paths_are_taken_apart_and_put_together() {
+        for (text, name, parent) in [("a", "a", None), ("a/b.c", "b.c", Some("a")), ("é/b-1/ü", "ü", Some("é/b-1"))]
+        {
+            let path = RelPath::parse(text).unwrap();
+            assert_eq!((path.name(), path.parent().as_ref().map(RelPath::as_str)), (name, parent), "{text}");
+        }
+        let path = RelPath::parse("a/b").unwrap();
+        for (tail, joined) in [("c", "a/b/c"), ("c/d", "a/b/c/d"), ("./c//d", "a/b/c/d"), ("é", "a/b/é")] {
+            assert_eq!(path.join(tail).unwrap().as_str(), joined);
+        }
+        for tail in ["..", "c/../..", "/c", "", "."] {
+            assert!(path.join(tail).is_err(), "{tail}");
+        }
+    }
 
     #[test]
     fn paths_stay_below_their_root() {

@@ -39,7 +39,7 @@ pub(crate) use evidence::{
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
-    RelPath, RelPathError,
+    RelPath, RelPathError, name_of,
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};

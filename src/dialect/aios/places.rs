@@ -3,6 +3,7 @@
 
 use super::leftovers;
 use crate::model::RelPath;
+use crate::model::name_of;
 
 /// Says which part of a project a path lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
 
 /// Tells whether a file deserves a first look: it may be a state, a story, or a setting that says where stories lie.
 pub(super) fn is_marked(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     let is_data = is_data(name);
     let Some(place) = place(path) else { return is_setting(path) };
     if leftovers::is_put_aside(name) {

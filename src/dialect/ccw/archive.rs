@@ -26,7 +26,7 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
         return Some(Archival { to: from.clone(), moved: Moved::Folder(from), edits: Vec::new(), register: None });
     }
     let above = from.parent()?;
-    let workflow = if layout.is_legacy() { above } else { above.parent()? };
+    let workflow = if layout.is_legacy { above } else { above.parent()? };
     let archives = below(&workflow, ARCHIVES);
     let to = archives.join(from.name()).ok()?;
     let register = Some(manifest::register(files, &layout, &archives, run, at));

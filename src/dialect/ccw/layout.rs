@@ -20,6 +20,8 @@ pub(super) struct Layout {
     pub(super) tasks: RelPath,
     /// Both spellings occur (ccw.md B8.8).
     pub(super) summaries: [RelPath; 2],
+    /// Whether the session lies where the first formats (A to E) put it: right below `.workflow`.
+    pub(super) is_legacy: bool,
 }
 
 impl Layout {
@@ -31,6 +33,7 @@ impl Layout {
             machine_plan: below(dir, "plan.json"),
             tasks: below(dir, TASK_DIR),
             summaries: [below(dir, ".summaries"), below(dir, "summaries")],
+            is_legacy: parent_name(dir) == Some(WORKFLOW),
             dir: dir.clone(),
         }
     }
@@ -42,17 +45,12 @@ impl Layout {
 
     /// Tells whether the session lies in the archive, which says nothing about what is done (ccw.md B6).
     pub(super) fn is_archived(&self) -> bool {
-        self.parent_name() == Some(ARCHIVES)
+        parent_name(&self.dir) == Some(ARCHIVES)
     }
+}
 
-    /// Tells whether the session lies where the first formats (A to E) put it: right below `.workflow`.
-    pub(super) fn is_legacy(&self) -> bool {
-        self.parent_name() == Some(WORKFLOW)
-    }
-
-    fn parent_name(&self) -> Option<&str> {
-        self.dir.as_str().rsplit('/').nth(1)
-    }
+fn parent_name(dir: &RelPath) -> Option<&str> {
+    dir.as_str().rsplit('/').nth(1)
 }
 
 /// Appends a name that is a literal of ours.

@@ -24,6 +24,7 @@ use crate::model::ListingEntry;
 use crate::model::Rank;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::name_of;
 
 /// Look-alikes that are reported; more of them tell nothing new.
 const LOOK_ALIKES: usize = 20;
@@ -153,7 +154,7 @@ impl<'a> Survey<'a> {
         let is_file = place.rest == SESSION_FILE && !entry.is_dir;
         let is_task = (place.rest == TASK_DIR && entry.is_dir)
             || place.rest.strip_prefix(".task/").is_some_and(|name| name.ends_with(".json") && !name.contains('/'));
-        let name = place.dir.rsplit('/').next().unwrap_or_default();
+        let name = name_of(place.dir);
         if area == Area::Sessions && !has_session_name(name) {
             // The folder also holds the sessions of Maestro Flow.
             if name.starts_with("maestro-") {
@@ -174,7 +175,7 @@ impl<'a> Survey<'a> {
 
     fn visit_other(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
         let path = entry.path.as_str();
-        let name = place.dir.rsplit('/').next().unwrap_or_default();
+        let name = name_of(place.dir);
         if name.starts_with(MARKER) && place.rest.is_empty() {
             self.markers.push((place.workflow, &entry.path));
         } else if (name == "state.json" && !entry.is_dir && place.rest.is_empty())
@@ -191,7 +192,7 @@ impl<'a> Survey<'a> {
         let mut ranked: Vec<(&str, Area, RelPath)> = Vec::new();
         let mut look_alikes: Vec<&str> = self.look_alikes.into_iter().collect();
         for ((workflow, area, dir), seen) in &self.sessions {
-            let name = dir.rsplit('/').next().unwrap_or_default();
+            let name = name_of(dir);
             let is_named = has_session_name(name) || seen.session_id.as_deref().is_some_and(has_session_name);
             let Ok(path) = RelPath::parse(dir) else { continue };
             if seen.has_tasks || (seen.has_session_file && is_named) {
@@ -203,7 +204,7 @@ impl<'a> Survey<'a> {
         }
         for (workflow, marker) in &self.markers {
             let mut sessions = self.sessions.iter().filter(|((root, _, _), _)| root == workflow);
-            if !sessions.any(|((_, _, dir), seen)| marks(marker, dir.rsplit('/').next().unwrap_or_default(), seen)) {
+            if !sessions.any(|((_, _, dir), seen)| marks(marker, name_of(dir), seen)) {
                 let message = "the marker names a session that is not there; Piton leaves it alone";
                 probed.findings.push(Finding::new(FindingCode::MarkerOrphan, message).at(marker));
             }

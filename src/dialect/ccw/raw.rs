@@ -81,5 +81,8 @@ pub(super) fn line(text: &str) -> String {
 fn bounded(text: &str) -> String {
     let text = clean(text);
     let text = text.trim();
+    if text.len() <= TEXT_LIMIT {
+        return text.to_owned();
+    }
     text.char_indices().nth(TEXT_LIMIT).map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }

@@ -263,7 +263,7 @@ fn step(
 ) -> Step {
     let task = &book.tasks[at];
     let value = task.value();
-    let legacy = book.layout.is_legacy();
+    let legacy = book.layout.is_legacy;
     let agent = rules::agent(value, legacy);
     let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(task.word, Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(book, at, kinship, findings);

@@ -42,6 +42,13 @@ fn dependencies_come_from_all_places() {
 }
 
 #[test]
+fn only_what_lies_directly_in_the_folder_of_the_tasks_is_one() {
+    let tasks = [".task.old/IMPL-1.json", ".task/IMPL-2.json", ".task/old/IMPL-3.json", ".task0/IMPL-4.json"];
+    let run = load(&files(&tasks.map(|name| (name, "{}")))).run.unwrap();
+    assert_eq!(ids(&run), ["IMPL-2"]);
+}
+
+#[test]
 fn paths_are_read_in_the_forms_of_all_formats() {
     for (task, expected) in [
         (json!({"context": {"focus_paths": ["src/a", "src/b"]}}), vec!["src/a", "src/b"]),

@@ -20,10 +20,11 @@ use crate::model::NineStepConfig;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::name_of;
 
 /// Tells whether a file may be a state: the names seen in the wild (nine-step.md A3). Backups and temporary files are none.
 pub(super) fn is_marked(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
 }
 
