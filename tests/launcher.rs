@@ -96,7 +96,7 @@ fn candidates_are_tried_in_their_order() {
     installed.program(cached("home/.cache/piton"), "cached");
     assert_eq!(installed.run(&arguments, &[]), said("cached"));
     let triples =
-        ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "aarch64-apple-darwin", "x86_64-apple-darwin"];
+        ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-apple-darwin"];
     for triple in triples {
         installed.program(format!("a plugin's home/bin/prebuilt/{triple}/piton"), "prebuilt");
     }
@@ -171,12 +171,13 @@ fn a_hook_without_a_program_is_silent() {
     assert_eq!(installed.run(&["statusline"], &[]), ran(""));
 }
 
-/// Puts a cargo there that says how it was called and builds a program which says its name, its arguments and its version.
+/// Puts a cargo there that says how it was called and builds a program which says its name, its arguments and its version, and a
+/// compiler that knows where the C library is.
 fn cargo(installed: &Installed, version: &str) -> String {
     let script = format!(
         r#"#!/bin/sh
-printf 'cargo' >&2; printf ' <%s>' "$@" >&2; printf '\n' >&2
-while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2; shift; done
+printf 'cargo in %s' "$PWD" >&2; printf ' <%s>' "$@" >&2; printf '\n' >&2
+while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2/this-system; shift; done
 mkdir -p "$target/release"
 cat >"$target/release/piton" <<'END'
 #!/bin/sh
@@ -188,6 +189,10 @@ chmod +x "$target/release/piton"
     );
     let path = installed.program("tools/cargo", "cargo");
     std::fs::write(&path, script).expect("a file of ours");
+    let compiler = installed.program("tools/cc", "cc");
+    let library = installed.top.join("tools/libc.a");
+    std::fs::write(&library, "").expect("a file of ours");
+    std::fs::write(compiler, format!("#!/bin/sh\necho '{library}'\n")).expect("a file of ours");
     format!("{}:/usr/bin:/bin", installed.top.join("tools"))
 }
 
@@ -202,8 +207,7 @@ fn setup_builds_into_the_cache_and_says_so() {
         answer.stderr,
         format!(
             "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
-             cargo <build> <--release> <--locked> <--bin> <piton> <--manifest-path> <$TOP/a plugin's home/Cargo.toml> \
-             <--target-dir> <$TOP/home/.cache/piton/build>\n"
+             cargo in $TOP/a plugin's home <ship> <--target-dir> <$TOP/home/.cache/piton/build>\n"
         )
     );
     assert_eq!(installed.run(&["plan"], &[]), ran("fresh <plan>"), "it is found without cargo from now on");
@@ -214,7 +218,20 @@ fn setup_builds_into_the_cache_and_says_so() {
     assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
     let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
     assert_eq!(again.stdout, "fresh <setup> <--yes>");
-    assert!(again.stderr.contains("cargo <build>"), "{again:?}");
+    assert!(again.stderr.contains("<ship>"), "{again:?}");
+}
+
+#[test]
+fn where_the_c_library_is_no_archive_the_program_is_linked_with_it_as_usual() {
+    let installed = Installed::new();
+    let path = cargo(&installed, env!("CARGO_PKG_VERSION"));
+    std::fs::remove_file(installed.top.join("tools/libc.a")).expect("it was just made");
+    let answer = installed.run(&["setup"], &[("PATH", &path)]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
+    assert!(
+        answer.stderr.contains(" <build> <--release> <--locked> <--bin> <piton> <--target> <host-tuple> "),
+        "{answer:?}"
+    );
 }
 
 #[test]
@@ -249,9 +266,16 @@ fn without_cargo_it_says_what_to_install() {
 #[test]
 fn the_launcher_for_windows_looks_in_the_same_places() {
     let text = support::read(&support::repository().join("bin/piton.cmd"));
-    for part in
-        ["PITON_BIN", "bin\\prebuilt", "PITON_CACHE", ".cache\\piton", "target\\release", "--locked", "exit /b 127"]
-    {
+    for part in [
+        "PITON_BIN",
+        "bin\\prebuilt",
+        "PITON_CACHE",
+        ".cache\\piton",
+        "target\\release",
+        "cargo ship",
+        "pushd",
+        "exit /b 127",
+    ] {
         assert!(text.contains(part), "{part}");
     }
     let attributes = support::read(&support::repository().join(".gitattributes"));

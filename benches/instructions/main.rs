@@ -11,9 +11,10 @@ mod calls;
 #[expect(dead_code, reason = "the other benchmark uses more of it")]
 mod fixture;
 mod record;
+#[path = "../shipped.rs"]
+mod shipped;
 
 use std::path::Path;
-use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
@@ -24,6 +25,7 @@ use fixture::Scratch;
 use record::Record;
 use record::TOLERANCE;
 use record::Verdict;
+use shipped::PROGRAM;
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt");
 const USAGE: &str = "\
@@ -193,13 +195,13 @@ fn count_one(scratch: &Scratch, call: &Call, tried: usize) -> u64 {
     let at = CALLS.iter().position(|other| other.name == call.name).unwrap();
     let project = (call.project)(scratch, &format!("call-{at:02}-{tried}"));
     for arguments in call.before {
-        run(piton(scratch, &project, Command::new(program())).args(*arguments).stdout(Stdio::null()));
+        run(piton(scratch, &project, Command::new(&*PROGRAM)).args(*arguments).stdout(Stdio::null()));
     }
     let figures = scratch.top().join(format!("figures-{at:02}-{tried}"));
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--quiet"]).arg(format!("--callgrind-out-file={}", figures.display()));
     let mut command = piton(scratch, &project, valgrind);
-    command.arg(program()).args(call.arguments);
+    command.arg(&*PROGRAM).args(call.arguments);
     if call.is_hook {
         let event = scratch.event(&project, "known", "startup");
         command.stdin(std::fs::File::open(event).unwrap());
@@ -211,10 +213,6 @@ fn count_one(scratch: &Scratch, call: &Call, tried: usize) -> u64 {
     let text = std::fs::read_to_string(&figures).unwrap();
     let totals = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
     totals.parse().unwrap()
-}
-
-fn program() -> PathBuf {
-    std::env::var_os("PITON_BIN").map_or_else(|| env!("CARGO_BIN_EXE_piton").into(), PathBuf::from)
 }
 
 /// Gives a command the same surroundings everywhere.

@@ -17,6 +17,8 @@ mod plans;
 mod report;
 mod runs;
 mod sessions;
+#[path = "../shipped.rs"]
+mod shipped;
 mod tools;
 mod writes;
 

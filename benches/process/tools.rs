@@ -45,8 +45,7 @@ impl Tools {
         for (program, source) in [(&floor, floor_c), (&steps, steps_c)] {
             super::run(Command::new("cc").args(["-O2", "-o"]).arg(program).arg(source));
         }
-        let piton = std::env::var_os("PITON_BIN").map_or_else(|| env!("CARGO_BIN_EXE_piton").into(), PathBuf::from);
-        Self { piton, empty, floor, rust_floor, steps, peers: peers() }
+        Self { piton: super::shipped::PROGRAM.clone(), empty, floor, rust_floor, steps, peers: peers() }
     }
 
     pub(crate) fn piton(&self, project: &Path, arguments: &[&str]) -> Command {

@@ -67,8 +67,6 @@ pub(super) struct Chosen {
 
 pub(super) struct Chooser<'a> {
     pub(super) ground: Ground<'a>,
-    /// What each standing goes by, by position.
-    pub(super) because: &'a [Vec<String>],
     pub(super) options: &'a Options,
 }
 
@@ -147,11 +145,10 @@ impl Chooser<'_> {
         if step.kind == StepKind::Gate {
             return self.gate(at, findings);
         }
-        let because = || self.because[at].join("; ");
         match standing {
             Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => None,
             Standing::Verify => {
-                let reason = format!("{}: look before anything is run again", because());
+                let reason = format!("{}: look before anything is run again", self.ground.because(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             Standing::Conditions => {
@@ -175,8 +172,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             Standing::Invalid => {
-                let why: Vec<&str> = self.because[at].iter().skip(1).map(String::as_str).collect();
-                let reason = format!("recorded as done, and not believed: {}", why.join("; "));
+                let reason = format!("recorded as done, and not believed: {}", self.ground.beside[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             Standing::Open | Standing::Blocked => Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at))),

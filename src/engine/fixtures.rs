@@ -88,7 +88,7 @@ pub(crate) fn hear(step: &mut Step, done: usize) {
         .into_iter()
         .enumerate()
         .map(|(at, source)| Witness {
-            source: source.to_owned(),
+            source: source.to_owned().into(),
             done: at < done,
             file: Some(path("state.json")),
             line: None,

@@ -2,6 +2,7 @@
 //! agree because they ask here.
 
 use super::graph::Graph;
+use super::settle::Settled;
 use super::settle::Standing;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -15,6 +16,8 @@ pub(super) struct Ground<'a> {
     pub(super) run: &'a Run,
     pub(super) graph: &'a Graph<'a>,
     pub(super) standings: &'a [Standing],
+    /// What the standings go by beside the state's own word, by position.
+    pub(super) beside: &'a [Vec<String>],
 }
 
 /// Says why a person has to decide before a step is tried again (rule 4).
@@ -24,9 +27,22 @@ pub(super) enum Limit {
     Failed { times: u32 },
 }
 
+impl<'a> Ground<'a> {
+    pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, settled: &'a Settled) -> Self {
+        Self { run, graph, standings: &settled.standings, beside: &settled.beside }
+    }
+}
+
 impl Ground<'_> {
     pub(super) fn standing(&self, at: usize) -> Standing {
         self.standings.get(at).copied().unwrap_or(Standing::Open)
+    }
+
+    /// Returns what the standing of a step goes by: short statements for people.
+    pub(super) fn because(&self, at: usize) -> Vec<String> {
+        let is_understood = self.standing(at) != Standing::Held;
+        let said = is_understood.then(|| format!("the state says {}", self.run.steps[at].status));
+        said.into_iter().chain(self.beside.get(at).into_iter().flatten().cloned()).collect()
     }
 
     /// Returns the first dependency that keeps a step from starting.

@@ -40,8 +40,6 @@ const REASON_CHARS: usize = 400;
 
 pub(super) struct Planner<'a> {
     ground: Ground<'a>,
-    /// What each standing goes by, by position.
-    because: &'a [Vec<String>],
     options: &'a Options,
     /// Steps that are done by all other places in the state, and not by their own.
     drifted: BTreeSet<usize>,
@@ -51,19 +49,13 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(
-        ground: Ground<'a>,
-        because: &'a [Vec<String>],
-        options: &'a Options,
-        findings: &[Finding],
-    ) -> Self {
+    pub(super) fn new(ground: Ground<'a>, options: &'a Options, findings: &[Finding]) -> Self {
         let steps_with = |code: FindingCode| {
             let steps = findings.iter().filter(|finding| finding.code == code).filter_map(|it| it.step.as_ref());
             steps.filter_map(|id| ground.graph.position(id)).collect()
         };
         Self {
             ground,
-            because,
             options,
             drifted: steps_with(FindingCode::StatusDrift),
             without_summary: steps_with(FindingCode::SummaryMissing),
@@ -107,7 +99,7 @@ impl<'a> Planner<'a> {
     fn verify_drift(&self) -> Vec<Next> {
         let drifted = self.ground.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
-            let reason = format!("{}: look, then record it; nothing has to be run", self.because[at].join("; "));
+            let reason = format!("{}: look, then record it; nothing has to be run", self.ground.because(at).join("; "));
             Choice::new(at, Action::Verify, "3.drift", reason)
         };
         drifted.map(|at| self.next_of(&choice(at))).collect()
@@ -131,7 +123,7 @@ impl<'a> Planner<'a> {
             attempt,
             reason: choice.reason.clone(),
             rule: choice.rule.to_owned(),
-            evidence: causes.chain(self.because[choice.at].iter().cloned()).collect(),
+            evidence: causes.chain(self.ground.because(choice.at)).collect(),
             strategy: strategy.map(|(strategy, _)| strategy),
             alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
             parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },

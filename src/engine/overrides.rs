@@ -155,7 +155,7 @@ impl Chooser<'_> {
             let doubted = standing == Standing::Verify;
             let again = standing.is_over() && self.ground.sent_back(at).is_empty();
             let forced = !unmet.is_empty() || again || doubted;
-            let reason = format!("chosen with {option}; {}", self.because[at].join("; "));
+            let reason = format!("chosen with {option}; {}", self.ground.because(at).join("; "));
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
         });
     }

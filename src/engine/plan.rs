@@ -10,7 +10,6 @@ use super::next::Planner;
 use super::overrides;
 use super::question::Circumstances;
 use super::question::question;
-use super::settle::Settled;
 use super::settle::settle;
 use super::surroundings;
 use crate::model::Action;
@@ -61,8 +60,8 @@ pub(crate) fn plan(
         return World { run, evidence, options }.plan(header, load_findings, Vec::new());
     }
     let graph = Graph::of(run);
-    let standings = settle(run, &graph, evidence, &load_findings).standings;
-    let (run, skips) = overrides::skip(&Ground { run, graph: &graph, standings: &standings }, options);
+    let settled = settle(run, &graph, evidence, &load_findings);
+    let (run, skips) = overrides::skip(&Ground::of(run, &graph, &settled), options);
     World { run: &run, evidence, options }.plan(header, load_findings, skips)
 }
 
@@ -76,10 +75,10 @@ impl World<'_> {
     fn plan(&self, header: RunHeader, load_findings: Vec<Finding>, mut skips: Vec<Finding>) -> Planned {
         let Self { run, evidence, options } = *self;
         let graph = Graph::of(run);
-        let Settled { standings, evidence: because, findings: mut doubts } =
-            settle(run, &graph, evidence, &load_findings);
-        let ground = Ground { run, graph: &graph, standings: &standings };
-        let mut chosen = Chooser { ground, because: &because, options }.choose();
+        let mut settled = settle(run, &graph, evidence, &load_findings);
+        let mut doubts = std::mem::take(&mut settled.findings);
+        let ground = Ground::of(run, &graph, &settled);
+        let mut chosen = Chooser { ground, options }.choose();
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = load_findings;
         findings.append(&mut doubts);
@@ -88,8 +87,8 @@ impl World<'_> {
         findings.append(&mut age_findings);
         findings.extend(surroundings::findings(run, evidence, options));
 
-        let planner = Planner::new(ground, &because, options, &findings);
-        let done = standings.iter().filter(|standing| standing.is_over()).count();
+        let planner = Planner::new(ground, options, &findings);
+        let done = ground.standings.iter().filter(|standing| standing.is_over()).count();
         let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.answered_no;
         let next = planner.next(&chosen, all_over);
         if all_over && next.is_empty() {

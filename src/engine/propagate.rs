@@ -58,7 +58,7 @@ impl Wave<'_> {
         let step = &self.run.steps[at];
         let (id, on) = (&step.id, &self.run.steps[on].id);
         self.reopened[at] = true;
-        self.settled.evidence[at].push(format!("{on}, which it depends on, is open again"));
+        self.settled.beside[at].push(format!("{on}, which it depends on, is open again"));
         let message = format!("{id} was done on top of {on}, which is open again");
         let finding = Finding::new(FindingCode::StaleDependent, message).on(id);
         // What must not run twice is looked at, not planned again.
@@ -115,7 +115,7 @@ impl Wave<'_> {
             if step.kind == StepKind::Container && self.settled.standings[at] != Standing::Held {
                 let children = self.children(at);
                 let done = children.iter().filter(|child| child.is_over()).count();
-                self.settled.evidence[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
+                self.settled.beside[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
             }
         }
     }

@@ -70,8 +70,8 @@ impl Standing {
 #[derive(Debug)]
 pub(super) struct Settled {
     pub(super) standings: Vec<Standing>,
-    /// What the standing goes by, by position: short statements for people.
-    pub(super) evidence: Vec<Vec<String>>,
+    /// What the standing goes by beside the state's own word, by position: short statements for people.
+    pub(super) beside: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -105,13 +105,13 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
         .map(StepId::as_str)
         .collect();
     let records = Records::of(run, evidence);
-    let mut settled = Settled { standings: Vec::new(), evidence: Vec::new(), findings: Vec::new() };
+    let mut settled = Settled { standings: Vec::new(), beside: Vec::new(), findings: Vec::new() };
     for step in &run.steps {
         let mut weighing =
             Weighing { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
         let standing = if held.contains(step.id.as_str()) { Standing::Held } else { weighing.standing() };
         settled.standings.push(standing);
-        settled.evidence.push(weighing.because);
+        settled.beside.push(weighing.because);
         settled.findings.append(&mut weighing.findings);
     }
     propagate(run, graph, &mut settled);
@@ -196,7 +196,6 @@ enum Outputs {
 
 impl Weighing<'_> {
     fn standing(&mut self) -> Standing {
-        self.because.push(format!("the state says {}", self.step.status));
         if self.step.kind == StepKind::Container {
             return Standing::OpenContainer;
         }
@@ -244,8 +243,7 @@ impl Weighing<'_> {
         }
         // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
-        let doubters: Vec<&str> =
-            self.step.witnesses.iter().filter(doubting).map(|witness| witness.source.as_str()).collect();
+        let doubters: Vec<&str> = self.step.witnesses.iter().filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
@@ -339,7 +337,7 @@ impl Weighing<'_> {
             self.step.witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
-            let names: Vec<&str> = witnesses.iter().map(|witness| witness.source.as_str()).collect();
+            let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
             names.join(" and ")
         };
         let sources = names(&speaking);

@@ -107,7 +107,7 @@ fn what_witnesses_say_is_said_on() {
     run.steps[0].witnesses[0].file = Some(path("TODO_LIST.md"));
     run.steps[0].witnesses[0].line = Some(7);
     let settled = settle(&run, &Graph::of(&run), &Evidence::default(), &[]);
-    assert_eq!(settled.evidence[0], ["the state says pending", "the checklist says done", "the summary does not"]);
+    assert_eq!(settled.beside[0], ["the checklist says done", "the summary does not"]);
     let finding = &settled.findings[0];
     assert_eq!((finding.file.as_ref(), finding.line), (Some(&path("TODO_LIST.md")), Some(7)));
     assert_eq!(finding.message, "A is pending by its state and done by the checklist: somebody has to look");

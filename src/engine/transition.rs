@@ -9,6 +9,7 @@ use super::ground::Limit;
 use super::rollback;
 use super::settle::Standing;
 use super::settle::count;
+use super::settle::settle;
 use super::settle::unproved;
 use super::surroundings::wrong_place;
 use crate::model::Change;
@@ -70,26 +71,28 @@ pub(crate) enum Admitted {
     Already(String),
 }
 
-/// Admits or refuses a change.
-///
-/// `standings` is what `settle` found in the evidence, by position.
+/// Admits or refuses a change. `load_findings` is what reading the run said.
 pub(crate) fn admit(
     run: &Run,
-    standings: &[Standing],
     evidence: &Evidence,
+    load_findings: &[Finding],
     change: Change,
     guard: Guard,
 ) -> Result<Admitted, Refusal> {
-    if !run.writable {
+    let graph = Graph::of(run);
+    let settled = settle(run, &graph, evidence, load_findings);
+    decide(&Judge { ground: Ground::of(run, &graph, &settled), evidence, guard }, change)
+}
+
+fn decide(judge: &Judge<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
+    if !judge.ground.run.writable {
+        let id = &judge.ground.run.id;
         return Err(refuse(
             RefusalKind::Newer,
-            format!("run {} was written by a newer version of its format; it is read, never written", run.id),
+            format!("run {id} was written by a newer version of its format; it is read, never written"),
             ["update piton, then try again".to_owned()],
         ));
     }
-    let graph = Graph::of(run);
-    let judge = Judge { ground: Ground { run, graph: &graph, standings }, evidence, guard };
-    let Change { at, kind } = change;
     let verdict = match kind {
         // Its dialect says what to do instead.
         ref kind if judge.is_unrecorded(kind) => Ok(Verdict::Admit(kind.clone())),
@@ -110,8 +113,7 @@ pub(crate) fn admit(
     };
     Ok(match verdict? {
         Verdict::Admit(kind) => {
-            let findings = judge.forced(&kind).into_iter().collect();
-            Admitted::Change { change: Change { at, kind }, findings }
+            Admitted::Change { findings: judge.forced(&kind).into_iter().collect(), change: Change { at, kind } }
         }
         Verdict::Already(message) => Admitted::Already(message),
     })

@@ -1,10 +1,14 @@
 //! The whole table: every standing, every kind of step, every change.
 
 use super::Admitted;
+use super::Graph;
+use super::Ground;
 use super::Guard;
+use super::Judge;
 use super::Refusal;
 use super::RefusalKind;
 use super::admit;
+use super::decide;
 use crate::engine::Standing;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::path;
@@ -64,7 +68,8 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
 }
 
 pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Result<Admitted, Refusal> {
-    admit(run, standings, &Evidence::default(), Change { at: at(0), kind }, guard)
+    let ground = Ground { run, graph: &Graph::of(run), standings, beside: &[] };
+    decide(&Judge { ground, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {
@@ -528,5 +533,5 @@ fn a_new_run_is_never_refused_for_what_is_in_it() {
     let spec =
         serde_json::json!({"at": "2026-01-01T00:00:00Z", "change": "start", "workflow": "nine-step", "feature": "x"});
     let change: Change = serde_json::from_value(spec).unwrap();
-    assert_eq!(word(&admit(&run_of(&[]), &[], &Evidence::default(), change, FREE)), YES);
+    assert_eq!(word(&admit(&run_of(&[]), &Evidence::default(), &[], change, FREE)), YES);
 }

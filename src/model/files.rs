@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde::Serializer;
 
 use super::Clock;
 use super::Config;
@@ -20,9 +21,11 @@ use super::Timestamp;
 const LENGTH_LIMIT: usize = 4096;
 
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+///
+/// A run names each of its files many times, so that copies share the text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct RelPath(String);
+pub(crate) struct RelPath(Arc<str>);
 
 /// Says why a text may not be used as a path.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl RelPath {
     /// Checks and normalises: backslashes and absolute paths are refused, `.` and doubled slashes vanish.
     pub(crate) fn parse(text: &str) -> Result<Self, RelPathError> {
         if is_normal(text.as_bytes()) {
-            return Ok(Self(text.to_owned()));
+            return Ok(Self(text.into()));
         }
         let shown = || text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
         if text.len() > LENGTH_LIMIT {
@@ -69,14 +72,14 @@ impl RelPath {
             [] => Err(RelPathError::Empty),
             // What `./` hid is as absolute as without it.
             [b'~', ..] | [_, b':', ..] => Err(RelPathError::Absolute(shown())),
-            _ => Ok(Self(path)),
+            _ => Ok(Self(path.into())),
         }
     }
 
     /// Appends one checked path.
     pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
-        let tail = Self::parse(tail)?;
-        Ok(Self(format!("{}/{}", self.0, tail.0)))
+        let joined = |tail: &str| Self([&*self.0, tail].join("/").into());
+        if is_normal(tail.as_bytes()) { Ok(joined(tail)) } else { Self::parse(tail).map(|tail| joined(tail.as_str())) }
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -85,21 +88,26 @@ impl RelPath {
 
     /// Returns the last part.
     pub(crate) fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
+        &self.0[self.last_slash().map_or(0, |slash| slash + 1)..]
     }
 
     /// Returns the folder it is in; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Self> {
-        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+        self.last_slash().map(|slash| Self(self.0[..slash].into()))
+    }
+
+    /// Names are short: looking at byte after byte finds their beginning soonest.
+    fn last_slash(&self) -> Option<usize> {
+        self.0.bytes().rposition(|byte| byte == b'/')
     }
 
     /// Puts it below an absolute root.
     pub(crate) fn under(&self, root: &Utf8Path) -> Utf8PathBuf {
-        root.join(&self.0)
+        root.join(&*self.0)
     }
 
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
-        self.0 == folder.0 || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+        self.0 == folder.0 || self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
@@ -137,7 +145,13 @@ impl TryFrom<String> for RelPath {
 
 impl From<RelPath> for String {
     fn from(path: RelPath) -> Self {
-        path.0
+        path.as_str().to_owned()
+    }
+}
+
+impl Serialize for RelPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -332,12 +346,10 @@ impl FileSet {
 
     /// Returns the files directly in `dir`, in the order of their names.
     pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
-        self.files.iter().filter(move |(path, _)| {
-            path.as_str()
-                .strip_prefix(dir.as_str())
-                .and_then(|rest| rest.strip_prefix('/'))
-                .is_some_and(|rest| !rest.contains('/'))
-        })
+        let (above, depth) = (format!("{dir}/"), dir.as_str().len());
+        let first = RelPath(above.as_str().into());
+        let below = self.files.range(first..).take_while(move |(path, _)| path.as_str().starts_with(&above));
+        below.filter(move |(path, _)| path.last_slash() == Some(depth))
     }
 
     /// Reads a stamp with the local offset of this machine for those without a zone.

@@ -38,14 +38,13 @@ impl Opened {
     /// Admits a change, computes its edits and checks them.
     pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<Draft, OpError> {
         let run = self.run()?;
-        let standings = engine::standings(run, evidence, &self.loaded.findings);
-        let (change, findings) =
-            match engine::admit(run, &standings, evidence, change, guard).map_err(OpError::Refused)? {
-                Admitted::Change { change, findings } => (change, findings),
-                Admitted::Already(message) => return Ok(Draft::Already(message)),
-            };
+        let admitted = engine::admit(run, evidence, &self.loaded.findings, change, guard);
+        let (change, findings) = match admitted.map_err(OpError::Refused)? {
+            Admitted::Change { change, findings } => (change, findings),
+            Admitted::Already(message) => return Ok(Draft::Already(message)),
+        };
         check_change(&change)?;
-        let mut edits = self.dialect.edit(&self.files, &change)?;
+        let mut edits = self.loaded.edit(self.dialect, &self.files, &change)?;
         edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;

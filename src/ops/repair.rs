@@ -184,14 +184,12 @@ fn from_evidence(
 fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
     let guard = Guard { force: false, attempt_limit: world.project.config.limits.attempts };
     let change = Change { at: world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
-    let evidence = Evidence::default();
-    let standings = engine::standings(run, &evidence, &[]);
-    let change = match engine::admit(run, &standings, &evidence, change, guard).map_err(OpError::Refused)? {
+    let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,
         Admitted::Already(_) => return Ok(Vec::new()),
     };
     check_change(&change)?;
-    let edits = desk.opened.dialect.edit(&desk.opened.files, &change)?;
+    let edits = desk.opened.loaded.edit(desk.opened.dialect, &desk.opened.files, &change)?;
     edits.iter().try_for_each(|edit| desk.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {

@@ -359,7 +359,7 @@ pub(crate) fn usual_prodigy_home() -> Option<String> {
 
 /// Returns the format that the environment asks for.
 pub(crate) fn wanted_format() -> Option<String> {
-    Environment::read().format
+    store::variable("PITON_FORMAT").filter(|format| !format.is_empty())
 }
 
 /// Returns the dialects whose runs are there.

@@ -124,9 +124,7 @@ impl Ledger {
         // How often a step may fail is for its own `retry`, and for the person who resumes.
         let guard = Guard { force, attempt_limit: u32::MAX };
         let run = self.around(&kind);
-        let evidence = Evidence::default();
-        let standings = engine::standings(&run, &evidence, &[]);
-        match engine::admit(&run, &standings, &evidence, Change { at, kind }, guard)? {
+        match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
             Admitted::Already(_) => Ok(()),
         }

@@ -33,6 +33,9 @@ pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Res
 /// Reads the text of a configuration.
 pub(crate) fn parse(text: &str) -> Result<Config, StoreError> {
     let table = DeTable::parse(text).map_err(|error| invalid(text, error.span(), error.message()))?;
+    if table.get_ref().is_empty() {
+        return Ok(Config::default());
+    }
     let known = known_keys(&Config::default());
     check_keys(text, table.get_ref(), "", &known)?;
     toml::from_str(text).map_err(|error| invalid(text, error.span(), error.message()))

@@ -12,8 +12,6 @@ pub(crate) struct Environment {
     pub(crate) session: Option<String>,
     /// Whether Claude Code started this process.
     pub(crate) is_agent: bool,
-    /// `PITON_FORMAT`.
-    pub(crate) format: Option<String>,
     /// `PITON_MODE`; also an override of `mode` in the configuration.
     pub(crate) mode: Option<String>,
     /// `PITON_NOW`, for tests and demonstrations.
@@ -37,7 +35,6 @@ impl Default for Environment {
         Self {
             session: None,
             is_agent: false,
-            format: None,
             mode: None,
             now: None,
             state_home: None,
@@ -71,7 +68,8 @@ impl Environment {
                     environment.is_agent = true;
                 }
                 "CLAUDECODE" => environment.is_agent = true,
-                "PITON_FORMAT" => environment.format = Some(value),
+                // How to print is asked before anything else is looked at, and alone.
+                "PITON_FORMAT" => {}
                 "PITON_NOW" => environment.now = Some(value),
                 "PITON_HOME" => piton_home = Some(Utf8PathBuf::from(value)),
                 "PITON_LOCK_TIMEOUT_MS" => {

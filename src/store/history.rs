@@ -165,22 +165,26 @@ pub(super) struct Label<'a> {
     pub(super) step: Option<&'a StepId>,
 }
 
-/// Is the history while a checkpoint is being written.
+/// Is the history while a checkpoint is being written. Of most of it only the order counts, so that a long one costs little.
 pub(super) struct Keeper {
     folder: Utf8PathBuf,
-    kept: BTreeMap<u64, Vec<Kept>>,
+    names: BTreeMap<u64, Vec<String>>,
     sequence: u64,
 }
 
 impl Keeper {
     pub(super) fn open(lock: &RunLock) -> Result<Self, StoreError> {
         let folder = lock.folder(FOLDER)?;
-        let mut kept: BTreeMap<u64, Vec<Kept>> = BTreeMap::new();
-        for one in names(&folder)? {
-            kept.entry(one.sequence).or_default().push(one);
+        let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for name in file_names(&folder)? {
+            if let Some([sequence, ..]) = fields(&name)
+                && let Ok(sequence) = sequence.parse()
+            {
+                names.entry(sequence).or_default().push(name);
+            }
         }
-        let sequence = kept.keys().next_back().map_or(1, |last| last.saturating_add(1));
-        Ok(Self { folder, kept, sequence })
+        let sequence = names.keys().next_back().map_or(1, |last| last.saturating_add(1));
+        Ok(Self { folder, names, sequence })
     }
 
     pub(super) fn id(&self) -> String {
@@ -190,19 +194,19 @@ impl Keeper {
     /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
     pub(super) fn keep(&mut self, label: &Label<'_>, replaced: &[Replaced<'_>]) -> Result<(), StoreError> {
         let folder = &self.folder;
-        let stale = self.kept.last_entry().filter(|newest| {
+        let stale = self.names.last_entry().filter(|newest| {
             // A backup that goes with its state has the bytes of the version before, and is another file.
             let is_current = |one: &Kept| {
                 let same = |now: &&Replaced<'_>| now.sha256 == one.sha256;
                 replaced.iter().filter(same).any(|now| path_of(folder, one).as_ref() == Some(now.path))
             };
-            newest.get().iter().all(is_current)
+            newest.get().iter().all(|name| parse(name.clone()).is_some_and(|one| is_current(&one)))
         });
         let mut is_linked_already = false;
         if let Some(stale) = stale {
             is_linked_already = true;
-            for one in stale.remove() {
-                let _ = calls::remove_file(&self.folder.join(one.name));
+            for name in stale.remove() {
+                let _ = calls::remove_file(&self.folder.join(name));
             }
         }
         for one in replaced {
@@ -219,10 +223,10 @@ impl Keeper {
     /// Forgets all but the newest; the one being written counts.
     pub(super) fn prune(mut self, limit: usize, has_new: bool) {
         let keep = limit.saturating_sub(usize::from(has_new));
-        while self.kept.len() > keep {
-            let Some((_, oldest)) = self.kept.pop_first() else { return };
-            for one in oldest {
-                let _ = calls::remove_file(&self.folder.join(one.name));
+        while self.names.len() > keep {
+            let Some((_, oldest)) = self.names.pop_first() else { return };
+            for name in oldest {
+                let _ = calls::remove_file(&self.folder.join(name));
             }
         }
     }
@@ -292,17 +296,24 @@ fn complete(names: Vec<Kept>) -> BTreeMap<u64, Vec<Kept>> {
     entries
 }
 
-fn parse(name: String) -> Option<Kept> {
-    let fields: Vec<&str> = name.splitn(7, '-').collect();
-    let [sequence, at, change, step, of, sha256, path] = fields[..] else { return None };
+/// Takes the name of a link apart; `None` when it is none.
+fn fields(name: &str) -> Option<[&str; 7]> {
+    let mut rest = name.splitn(7, '-');
+    let fields: [&str; 7] = std::array::from_fn(|_| rest.next().unwrap_or_default());
+    let [.., sha256, path] = fields;
     let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_digest && !path.is_empty()).then_some(fields)
+}
+
+fn parse(name: String) -> Option<Kept> {
+    let [sequence, at, change, step, of, sha256, path] = fields(&name)?;
     Some(Kept {
         sequence: sequence.parse().ok()?,
         at: stamp(at)?,
         change: unescape(change)?,
         step: Some(unescape(step)?).filter(|step| !step.is_empty()).map(StepId::new),
         of: of.parse().ok()?,
-        sha256: is_digest.then(|| sha256.to_owned())?,
+        sha256: sha256.to_owned(),
         path: path.to_owned(),
         name,
     })

@@ -179,8 +179,10 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
         match read {
             ReadSpec::File(path) => set.read(path),
             ReadSpec::Contents { dir, suffix } => {
-                let paths = set.names(dir, suffix);
-                paths.chunks(SMALL_FILES).for_each(|paths| set.read_many(paths));
+                let mut paths = set.names(dir, suffix).into_iter();
+                while paths.len() > 0 {
+                    set.read_many(paths.by_ref().take(SMALL_FILES).collect());
+                }
             }
             ReadSpec::Tree { dir, suffix } => {
                 for folder in set.folders(dir) {
@@ -272,17 +274,17 @@ impl Reading<'_> {
             return;
         }
         let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
-        self.add(path, entry);
+        self.add(path.clone(), entry);
     }
 
     /// Reads files as if one after the other.
-    fn read_many(&mut self, paths: &[RelPath]) {
+    fn read_many(&mut self, paths: Vec<RelPath>) {
         let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-        let early = if is_roomy { side_by_side(self.root, paths) } else { vec![None; paths.len()] };
-        for (path, entry) in paths.iter().zip(early) {
+        let early = if is_roomy { side_by_side(self.root, &paths) } else { vec![None; paths.len()] };
+        for (path, entry) in paths.into_iter().zip(early) {
             match entry {
-                Some(entry) if !self.has(path) => self.add(path, entry),
-                Some(_) | None => self.read(path),
+                Some(entry) if !self.has(&path) => self.add(path, entry),
+                Some(_) | None => self.read(&path),
             }
         }
     }
@@ -291,17 +293,17 @@ impl Reading<'_> {
         // A root that is gone takes the file with it.
         if let Ok(root) = Root::open(root) {
             let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
-            self.add(shown, entry);
+            self.add(shown.clone(), entry);
         }
     }
 
-    fn add(&mut self, path: &RelPath, entry: FileEntry) {
+    fn add(&mut self, path: RelPath, entry: FileEntry) {
         match &entry.content {
             Content::Problem(ReadProblem::Missing) => return,
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
             Content::NameOnly | Content::Problem(_) => {}
         }
-        self.files.insert(path.clone(), entry);
+        self.files.insert(path, entry);
     }
 
     /// Reads the files of a folder whose names end so, and notes the names of the others.

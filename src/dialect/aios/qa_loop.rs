@@ -257,12 +257,8 @@ impl<'a> Loop<'a> {
         let review = self.review(number, status);
         review.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
         if !is_closed {
-            review.witnesses = vec![Witness {
-                source: "the history of the loop".to_owned(),
-                done: true,
-                file: Some(file),
-                line: None,
-            }];
+            review.witnesses =
+                vec![Witness { source: "the history of the loop".into(), done: true, file: Some(file), line: None }];
         }
     }
 

@@ -15,6 +15,7 @@ use super::task::Place;
 use super::task::Task;
 use super::todo::Mark;
 use super::todo::Mention;
+use super::todo::Subject;
 use super::todo::Todo;
 use crate::dialect::json::Tape;
 use crate::model::FileSet;
@@ -31,6 +32,8 @@ pub(super) struct Book<'a> {
     /// In natural order of their ids.
     pub(super) tasks: Vec<Task<'a>>,
     pub(super) index: Index,
+    /// The word for a running task.
+    pub(super) running: &'static str,
     pub(super) has_todo: bool,
     /// What the checklist says about each task.
     pub(super) mentions: Vec<Option<Mention>>,
@@ -48,14 +51,18 @@ impl<'a> Book<'a> {
         let mut findings = session.findings.clone();
         findings.extend(read.findings);
         let mut tasks = read.list;
+        let running = task::running_word(&tasks);
         let todo = read_todo(files, &layout, &mut findings);
         let mut index = index_of(&tasks);
-        if let Some(todo) = &todo
-            && add_checklist_tasks(todo, &layout, &index, &mut tasks, &mut findings)
-        {
-            index = index_of(&tasks);
+        let mut mentions = vec![None; tasks.len()];
+        if let Some(todo) = &todo {
+            let mut subjects = todo.subjects(&index);
+            if add_checklist_tasks(todo, &subjects, &layout, &mut tasks, &mut findings) {
+                index = index_of(&tasks);
+                subjects = todo.subjects(&index);
+            }
+            mentions = todo.mentions(&subjects, &index, tasks.len());
         }
-        let mentions = todo.as_ref().map_or_else(|| vec![None; tasks.len()], |todo| todo.mentions(&index, tasks.len()));
         let summaries = match_summaries(files, &layout, &index, tasks.len());
         let is_degraded = read.is_degraded || session.is_unreadable;
         let mut book = Self {
@@ -64,6 +71,7 @@ impl<'a> Book<'a> {
             session,
             tasks,
             index,
+            running,
             has_todo: todo.is_some(),
             mentions,
             summaries,
@@ -72,11 +80,6 @@ impl<'a> Book<'a> {
         };
         book.compare_checklist();
         book
-    }
-
-    /// Finds a task by the id a step has.
-    pub(super) fn task(&self, id: &StepId) -> Option<usize> {
-        self.tasks.iter().position(|task| &task.id == id).or_else(|| self.index.find(id.as_str()))
     }
 
     /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).
@@ -97,7 +100,7 @@ impl<'a> Book<'a> {
             .iter()
             .zip(&self.mentions)
             // A group stands in the list as a line without a box (ccw.md B5).
-            .filter(|(task, mention)| mention.is_none() && rules::word(task.value()) != Word::Container)
+            .filter(|(task, mention)| mention.is_none() && task.word != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {
@@ -108,15 +111,9 @@ impl<'a> Book<'a> {
     }
 }
 
-fn index_of(tasks: &[Task<'_>]) -> Index {
-    let mut index = Index::default();
-    for (at, task) in tasks.iter().enumerate() {
-        index.add(task.id.as_str(), at);
-    }
-    for (at, task) in tasks.iter().enumerate() {
-        task.aliases.iter().for_each(|alias| index.add_alias(alias, at));
-    }
-    index
+fn index_of<'t>(tasks: &'t [Task<'_>]) -> Index {
+    let names = |(at, task): (usize, &'t Task<'_>)| task.aliases.iter().map(move |alias| (alias.as_str(), at));
+    Index::of(tasks.iter().map(|task| task.id.as_str()), tasks.iter().enumerate().flat_map(names))
 }
 
 fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> Option<Todo> {
@@ -134,15 +131,19 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
 /// there were any. Without any task with an id, each box at the margin is a task.
 fn add_checklist_tasks(
     todo: &Todo,
+    subjects: &[Option<Subject>],
     layout: &Layout,
-    known: &Index,
     tasks: &mut Vec<Task<'_>>,
     findings: &mut Vec<Finding>,
 ) -> bool {
     let count = tasks.len();
-    let groups: BTreeSet<String> = tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect();
+    let strangers = todo.strangers(subjects);
+    let groups: BTreeSet<String> = match strangers.is_empty() {
+        true => BTreeSet::new(),
+        false => tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect(),
+    };
     let mut added: Vec<String> = Vec::new();
-    for (id, title, line) in todo.strangers(known) {
+    for (id, title, line) in strangers {
         // A group line over tasks with files (`IMPL-1` over `IMPL-1.1`) stands for no work of its own.
         if !groups.contains(&ids::loose(&id)) && ids::is_safe(&id) {
             added.push(id.clone());
@@ -177,7 +178,7 @@ fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task<'static> {
         Mark::Cancelled => "cancelled",
     };
     let tape = Tape::of(&serde_json::json!({"title": title, "status": status}));
-    Task { id: StepId::new(id), aliases: Vec::new(), place, tape }
+    Task { id: StepId::new(id), aliases: Vec::new(), place, word: rules::word(tape.root()), own: None, tape }
 }
 
 /// Gives each summary to the one task that its name begins with.

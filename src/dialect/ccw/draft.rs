@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::json;
 
-use super::book::Book;
+use super::layout::Layout;
+use super::notes::Notes;
 use super::parts;
 use super::raw;
+use super::session::Session;
 use super::task::Place;
 use super::todo;
 use super::todo::Mark;
@@ -27,7 +29,10 @@ use crate::model::StepId;
 
 /// Is a session folder with changes on top.
 pub(super) struct Draft<'a> {
-    pub(super) book: Book<'a>,
+    pub(super) session: Session<'a>,
+    pub(super) notes: &'a Notes,
+    files: &'a FileSet,
+    layout: Layout,
     /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
     ticks: Vec<usize>,
@@ -38,40 +43,44 @@ pub(super) struct Draft<'a> {
 /// Is one task file being changed.
 pub(super) struct TaskDraft<'a> {
     document: &'a mut Document,
-    base: String,
+    /// Where in the file the task is.
+    base: &'a str,
+    /// The file as it was.
     tape: Tape<'a>,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(book: Book<'a>) -> Self {
-        Self { book, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
+    pub(super) fn new(files: &'a FileSet, notes: &'a Notes) -> Self {
+        let layout = Layout::of(&files.state);
+        let session = Session::read(files, &layout);
+        Self { session, notes, files, layout, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that only the checklist knows.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(at) = self.book.task(step) else {
+        let Some(place) = self.notes.place(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
-        let (path, base) = match &self.book.tasks[at].place {
+        let (path, base) = match place {
             Place::Checklist { .. } => return Ok(None),
-            Place::File { path, pointer } => (path.clone(), pointer.clone()),
-            Place::Unreadable { path } => (path.clone(), String::new()),
+            Place::File { path, pointer } => (path, pointer.as_str()),
+            Place::Unreadable { path } => (path, ""),
         };
-        let tape = self.book.tasks[at].tape.clone();
-        let document = self.document(&path, &base)?;
+        let tape = self.files.bytes(path).and_then(|bytes| Tape::parse(bytes).ok()).unwrap_or_else(Tape::null);
+        let document = self.document(path, base)?;
         Ok(Some(TaskDraft { document, base, tape }))
     }
 
     /// Opens the session file.
-    pub(super) fn session(&mut self) -> Result<&mut Document, EditError> {
-        let path = self.book.layout.session.clone();
+    pub(super) fn session_document(&mut self) -> Result<&mut Document, EditError> {
+        let path = self.layout.session.clone();
         self.document(&path, "")
     }
 
     /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
     pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
-        if !self.book.session.value().is_null()
-            && let Ok(session) = self.session()
+        if !self.session.value().is_null()
+            && let Ok(session) = self.session_document()
         {
             change(session);
         }
@@ -79,13 +88,12 @@ impl<'a> Draft<'a> {
 
     /// Ticks the box of a task, where it has one of its own.
     pub(super) fn tick(&mut self, step: &StepId) {
-        let mention = self.book.task(step).and_then(|at| self.book.mentions[at].as_ref());
-        self.ticks.extend(mention.and_then(|mention| mention.at));
+        self.ticks.extend(self.notes.mention(step).and_then(|mention| mention.at));
     }
 
     /// Empties the box of a task, where it has one of its own.
     pub(super) fn empty(&mut self, step: &StepId) {
-        let mention = self.book.task(step).and_then(|at| self.book.mentions[at].as_ref());
+        let mention = self.notes.mention(step);
         self.emptied.extend(mention.filter(|mention| mention.mark != Mark::Open).and_then(|mention| mention.at));
     }
 
@@ -95,8 +103,8 @@ impl<'a> Draft<'a> {
             return Ok(&mut self.documents[at].1);
         }
         let unreadable = |problem: String| EditError::Unreadable { file: path.as_str().to_owned(), problem };
-        let Some(bytes) = self.book.files.bytes(path) else {
-            return Err(match self.book.files.files.get(path).map(|entry| &entry.content) {
+        let Some(bytes) = self.files.bytes(path) else {
+            return Err(match self.files.files.get(path).map(|entry| &entry.content) {
                 None => EditError::Missing { file: path.as_str().to_owned() },
                 Some(Content::Problem(problem)) => unreadable(problem.to_string()),
                 Some(Content::NameOnly | Content::Bytes(_)) => unreadable("its content was not read".to_owned()),
@@ -113,8 +121,7 @@ impl<'a> Draft<'a> {
 
     /// Returns what changed: task files, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
-        let files = self.book.files;
-        let layout = &self.book.layout;
+        let (files, layout) = (self.files, self.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
             self.documents.into_iter().partition(|(path, _)| path == &layout.session);
         let mut edits: Vec<Edit> = Vec::new();
@@ -145,7 +152,7 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 impl TaskDraft<'_> {
     /// Returns the task as it was.
     pub(super) fn value(&self) -> Json<'_> {
-        self.tape.root()
+        self.tape.root().pointer(self.base).unwrap_or_else(|| self.tape.root())
     }
 
     /// Sets a value below the task.

@@ -1,32 +1,39 @@
 //! Task ids as people and agents spell them: `impl-1.2`, `IMPL-001`, `L0`, `IMPL-001.3-validation` (ccw.md B4, B8.1, B8.8).
 
-use std::collections::BTreeMap;
-
-/// Finds tasks by what a dependency, a checklist line or a file name calls them.
-#[derive(Debug, Default)]
+/// Finds tasks by what a dependency, a checklist line or a file name calls them. Both lists are sorted by name.
+#[derive(Debug)]
 pub(super) struct Index {
-    exact: BTreeMap<String, usize>,
+    exact: Vec<(String, usize)>,
     /// `None` where two tasks share the loose spelling, so that `IMPL-1` and `IMPL-001` are never taken for one another.
-    loose: BTreeMap<String, Option<usize>>,
+    loose: Vec<(String, Option<usize>)>,
 }
 
 impl Index {
-    pub(super) fn add(&mut self, id: &str, at: usize) {
-        self.exact.entry(id.to_lowercase()).or_insert(at);
-        self.loose.entry(loose(id)).and_modify(|known| *known = known.filter(|known| *known == at)).or_insert(Some(at));
-    }
-
-    /// Adds another name of a task, where no task is called so already.
-    pub(super) fn add_alias(&mut self, name: &str, at: usize) {
-        self.exact.entry(name.to_lowercase()).or_insert(at);
-        self.loose.entry(loose(name)).or_insert(Some(at));
+    /// Takes the id of every task, and the other names of tasks, which count where no task is called so already.
+    pub(super) fn of<'n>(ids: impl Iterator<Item = &'n str>, aliases: impl Iterator<Item = (&'n str, usize)>) -> Self {
+        let (mut exact, mut known) = (Vec::new(), Vec::new());
+        for (at, id) in ids.enumerate() {
+            exact.push((id.to_lowercase(), at));
+            known.push((loose(id), Some(at)));
+        }
+        known.sort_by(|left, right| left.0.cmp(&right.0));
+        known.dedup_by(|later, first| {
+            let is_shared = later.0 == first.0;
+            first.1 = first.1.filter(|_| !is_shared);
+            is_shared
+        });
+        for (name, at) in aliases {
+            exact.push((name.to_lowercase(), at));
+            known.push((loose(name), Some(at)));
+        }
+        Self { exact: by_name(exact), loose: by_name(known) }
     }
 
     /// Finds the one task of this name: in any case first, then with any number of leading zeros.
     pub(super) fn find(&self, text: &str) -> Option<usize> {
         let text = text.trim().trim_matches(['*', '`', '[', ']', '"', '\'']).trim();
         let text = text.strip_suffix(".json").unwrap_or(text);
-        self.exact.get(&text.to_lowercase()).copied().or_else(|| self.loose.get(&loose(text)).copied().flatten())
+        at_name(&self.exact, &text.to_lowercase()).or_else(|| at_name(&self.loose, &loose(text)).flatten())
     }
 
     /// Finds the task of a longer text that begins with its id: `IMPL-001 (foundation)`, `IMPL-001-setup`.
@@ -46,6 +53,18 @@ impl Index {
             token = head;
         }
     }
+}
+
+/// Sorts by name, and keeps the first of each.
+fn by_name<T>(mut named: Vec<(String, T)>) -> Vec<(String, T)> {
+    named.sort_by(|left, right| left.0.cmp(&right.0));
+    named.dedup_by(|later, first| later.0 == first.0);
+    named
+}
+
+fn at_name<T: Copy>(sorted: &[(String, T)], name: &str) -> Option<T> {
+    let place = sorted.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+    Some(sorted[place].1)
 }
 
 /// Returns the spelling in which case and leading zeros of numbers do not count.
@@ -124,10 +143,10 @@ pub(super) fn is_task_shaped(token: &str) -> bool {
 
 /// Tells whether an id may stand in a file name and on a command line (ccw.md B11).
 pub(super) fn is_safe(id: &str) -> bool {
-    !id.is_empty()
-        && id.len() <= 200
-        && !id.contains(['/', '\\'])
-        && !id.contains("..")
+    let bytes = id.as_bytes();
+    (1..=200).contains(&bytes.len())
+        && !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\'))
+        && !bytes.windows(2).any(|pair| pair == b"..")
         && !id.chars().any(char::is_control)
 }
 
@@ -145,6 +164,9 @@ pub(super) fn named_in(file_name: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the ids above one, in their loose spelling, the nearest first: `impl-1.2.3` lies below `impl-1.2` and `impl-1`.
 pub(super) fn ancestors(id: &str) -> Vec<String> {
+    if !id.contains('.') {
+        return Vec::new();
+    }
     let key = loose(id);
     key.rmatch_indices('.').take(8).map(|(at, _)| key[..at].to_owned()).collect()
 }

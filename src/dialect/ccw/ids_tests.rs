@@ -8,11 +8,7 @@ use super::pieces;
 use super::range;
 
 fn index(ids: &[&str]) -> Index {
-    let mut index = Index::default();
-    for (at, id) in ids.iter().enumerate() {
-        index.add(id, at);
-    }
-    index
+    Index::of(ids.iter().copied(), std::iter::empty())
 }
 
 #[test]

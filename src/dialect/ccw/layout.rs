@@ -42,12 +42,16 @@ impl Layout {
 
     /// Tells whether the session lies in the archive, which says nothing about what is done (ccw.md B6).
     pub(super) fn is_archived(&self) -> bool {
-        self.dir.parent().is_some_and(|parent| parent.name() == ARCHIVES)
+        self.parent_name() == Some(ARCHIVES)
     }
 
     /// Tells whether the session lies where the first formats (A to E) put it: right below `.workflow`.
     pub(super) fn is_legacy(&self) -> bool {
-        self.dir.parent().is_some_and(|parent| parent.name() == WORKFLOW)
+        self.parent_name() == Some(WORKFLOW)
+    }
+
+    fn parent_name(&self) -> Option<&str> {
+        self.dir.as_str().rsplit('/').nth(1)
     }
 }
 

@@ -12,6 +12,7 @@ mod ids;
 mod layout;
 mod manifest;
 mod native;
+mod notes;
 mod notices;
 mod parts;
 mod probe;
@@ -31,9 +32,13 @@ mod testing;
 #[cfg(any(test, fuzzing))]
 pub(crate) use todo::check as check_checklist;
 
+use book::Book;
+use notes::Notes;
+
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Editor as _;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::Register;
@@ -82,7 +87,7 @@ impl Dialect for Ccw {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        write::edit(files, change)
+        Notes::of(Book::read(files)).edit(files, change)
     }
 
     fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {

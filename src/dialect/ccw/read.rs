@@ -12,6 +12,7 @@ use super::book::some_of;
 use super::history;
 use super::history::History;
 use super::ids;
+use super::notes::Notes;
 use super::parts;
 use super::raw;
 use super::rules;
@@ -100,13 +101,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(book))), ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
 struct Kinship {
     children: Vec<Vec<usize>>,
     parent: Vec<Option<usize>>,
+    has_subtasks: Vec<bool>,
     /// Children that are named and have no file.
     missing: Vec<Vec<String>>,
     /// The task that each subtask stands in, by the id of the subtask in small letters.
@@ -119,11 +121,13 @@ impl Kinship {
         let mut kin = Self {
             children: vec![Vec::new(); count],
             parent: vec![None; count],
+            has_subtasks: vec![false; count],
             missing: vec![Vec::new(); count],
             owners: BTreeMap::new(),
         };
         for (at, task) in book.tasks.iter().enumerate() {
             for (number, subtask) in task::subtasks(task.value()).1.enumerate() {
+                kin.has_subtasks[at] = true;
                 let id = raw::first_text(subtask, &["/id", "/task_id"]).filter(|_| number < raw::LIST_LIMIT);
                 if let Some(id) = id {
                     kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
@@ -180,7 +184,7 @@ impl Kinship {
 
 /// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
 fn is_group(task: &Task<'_>) -> bool {
-    rules::word(task.value()) == Word::Container || matches!(task.place, Place::Checklist { .. })
+    task.word == Word::Container || matches!(task.place, Place::Checklist { .. })
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
@@ -200,14 +204,14 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
             Place::Checklist { number, .. } => finding.at(&book.layout.todo).line(*number, None),
         });
     };
-    match rules::word(task.value()) {
-        Word::Known(status) => (status, kind),
+    match &task.word {
+        Word::Known(status) => (*status, kind),
         Word::Container if is_container => (Status::Pending, kind),
         Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if task::subtasks(task.value()).1.next().is_none() => {
+        Word::Container if !kinship.has_subtasks[at] => {
             let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
@@ -225,7 +229,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
         Word::Alias { word, status } => {
             let message = format!("the status `{word}` of {} is none of CCW's words; it is read as {status}", task.id);
             report(FindingCode::StatusAlias, message);
-            (status, kind)
+            (*status, kind)
         }
         Word::Unknown(word) => {
             report(FindingCode::StatusUnknown, format!("the status `{word}` of {} is none that CCW knows", task.id));
@@ -261,10 +265,9 @@ fn step(
     let value = task.value();
     let legacy = book.layout.is_legacy();
     let agent = rules::agent(value, legacy);
-    let is_believable =
-        !matches!(task.place, Place::Unreadable { .. }) && !matches!(rules::word(value), Word::Unknown(_));
+    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(task.word, Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(book, at, kinship, findings);
-    if kind == StepKind::Container || rules::word(value) == Word::Container {
+    if kind == StepKind::Container || task.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| book.tasks[*at].id.clone()).collect::<Vec<StepId>>();
@@ -282,23 +285,22 @@ fn step(
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
         witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
         witnesses_needed: 2,
-        detail: detail(book, at, (status, kind)),
+        detail: detail(book, at, (status, kind), kinship),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at,
         commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
-        definition: task::defined_as(book.files, task),
+        definition: task::defined_as(task),
         summaries: book.summaries[at].clone(),
         ..Step::new(task.id.clone(), task::title(value, &task.id))
     }
 }
 
 /// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
-fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
+fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind), kinship: &Kinship) -> StepDetail {
     let task = &book.tasks[at];
-    let has_subtasks = task::subtasks(task.value()).1.next().is_some();
-    if let Some(bytes) = task.own_bytes(book.files).filter(|_| kind == StepKind::Work && !has_subtasks) {
+    if let Some(bytes) = task.own.filter(|_| kind == StepKind::Work && !kinship.has_subtasks[at]) {
         return StepDetail::stored(Arc::clone(bytes), status, stored_detail);
     }
     let is_child = |name: &str| book.index.find(name).is_some_and(|child| child != at);
@@ -348,8 +350,13 @@ fn dependencies(
         book.index.find_leading(text).or_else(owner)
     };
     for dependency in task::dependencies(book.tasks[at].value()) {
-        for text in apart(&dependency.text, |text| book.index.find(text).is_some(), |text| find(text).is_some()) {
-            match find(&text).map(|found| (found, book.tasks[found].id.clone())) {
+        let named = book.index.find(&dependency.text);
+        let texts = match named {
+            Some(_) => vec![dependency.text],
+            None => apart(&dependency.text, |text| find(text).is_some()),
+        };
+        for text in texts {
+            match named.or_else(|| find(&text)).map(|found| (found, book.tasks[found].id.clone())) {
                 Some((_, id)) if depends_on.contains(&id) => {}
                 Some((found, id)) if kinship.is_around(found, at) => {
                     let own = &book.tasks[at].id;
@@ -373,13 +380,12 @@ fn dependencies(
 }
 
 /// Takes `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` apart where every piece names a task, so that none of them is passed over.
-fn apart(text: &str, is_name: impl Fn(&str) -> bool, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+fn apart(text: &str, is_known: impl Fn(&str) -> bool) -> Vec<String> {
     let spelled_out = |piece: String| match ids::range(&piece) {
         range if range.is_empty() => vec![piece],
         range => range,
     };
-    let pieces: Vec<String> =
-        if is_name(text) { Vec::new() } else { ids::pieces(text).into_iter().flat_map(spelled_out).collect() };
+    let pieces: Vec<String> = ids::pieces(text).into_iter().flat_map(spelled_out).collect();
     let names_one = |piece: &String| is_known(piece) || ids::is_task_shaped(ids::leading_token(piece));
     if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }
@@ -390,26 +396,21 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
     let is_file = !matches!(book.tasks[at].place, Place::Checklist { .. });
     if let Some(mention) = book.mentions[at].as_ref().filter(|_| is_file) {
         witnesses.push(Witness {
-            source: "TODO_LIST.md".to_owned(),
+            source: "TODO_LIST.md".into(),
             done: mention.mark == Mark::Done,
             file: Some(book.layout.todo.clone()),
             line: Some(mention.number),
         });
     }
-    let record = task::record_of_success(book.tasks[at].value());
+    let record = task::record_of_success(book.tasks[at].value(), &book.tasks[at].word);
     witnesses.extend(record.map(|source| Witness {
-        source: source.to_owned(),
+        source: source.into(),
         done: true,
         file: book.tasks[at].place.path().cloned(),
         line: None,
     }));
     let summary = book.summaries[at].first();
-    witnesses.push(Witness {
-        source: "summary".to_owned(),
-        done: summary.is_some(),
-        file: summary.cloned(),
-        line: None,
-    });
+    witnesses.push(Witness { source: "summary".into(), done: summary.is_some(), file: summary.cloned(), line: None });
     witnesses
 }
 
@@ -542,7 +543,8 @@ fn state_files(book: &Book<'_>) -> Vec<RelPath> {
     let own = [&book.layout.session, &book.layout.todo];
     // Several tasks may stand in one file.
     let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
-    let tasks = book.tasks.iter().filter_map(|task| task.place.path()).filter(|path| told.insert(path));
+    let places = book.tasks.iter().filter_map(|task| Some((task.place.path()?, task.own.is_some())));
+    let tasks = places.filter(|(path, is_alone)| *is_alone || told.insert(path)).map(|(path, _)| path);
     own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }
 

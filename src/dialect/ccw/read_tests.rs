@@ -150,11 +150,11 @@ fn witnesses_say_what_checklist_and_summaries_say() {
     let said = |id: &str| {
         let step = step(run, id);
         assert_eq!(step.witnesses_needed, 2);
-        step.witnesses.iter().map(|witness| (witness.source.clone(), witness.done, witness.line)).collect::<Vec<_>>()
+        step.witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
     };
-    let (todo, summary) = ("TODO_LIST.md".to_owned(), "summary".to_owned());
-    assert_eq!(said("IMPL-1"), [(todo.clone(), true, Some(1)), (summary.clone(), false, None)]);
-    assert_eq!(said("IMPL-1.1"), [(summary.clone(), true, None)]);
+    let (todo, summary) = ("TODO_LIST.md", "summary");
+    assert_eq!(said("IMPL-1"), [(todo, true, Some(1)), (summary, false, None)]);
+    assert_eq!(said("IMPL-1.1"), [(summary, true, None)]);
     assert_eq!(said("IMPL-10"), [(todo, false, Some(2)), (summary, true, None)]);
     let found = codes(&loaded);
     assert!(found.contains(&FindingCode::StatusMissing));

@@ -1,8 +1,6 @@
 //! Task files, read leniently: any era, any of the places where fields were put (ccw.md B4).
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -33,6 +31,10 @@ pub(super) struct Task<'a> {
     /// Other names under which dependencies and checklists may speak of it.
     pub(super) aliases: Vec<String>,
     pub(super) place: Place,
+    /// What its `status` says.
+    pub(super) word: Word,
+    /// The bytes of the file that it has for itself.
+    pub(super) own: Option<&'a Arc<[u8]>>,
     /// The object that defines it; null when it could not be read or there is none.
     pub(super) tape: Tape<'a>,
 }
@@ -97,7 +99,7 @@ impl<'a> Tasks<'a> {
             Ok(tape) if listed(tape.root()).is_some() => lists.push((path, tape)),
             Ok(tape) if tape.root().is_object() => {
                 let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, tape);
+                self.add(path, stem(path), place, Some(bytes), tape);
             }
             Ok(_) => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
             Err(_) if ["tmp", "temp"].contains(&stem(path)) => {
@@ -134,11 +136,11 @@ impl<'a> Tasks<'a> {
                 continue;
             }
             let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            self.add(path, &format!("task-{}", at + 1), place, Tape::of(&value.to_value()));
+            self.add(path, &format!("task-{}", at + 1), place, None, Tape::of(&value.to_value()));
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, tape: Tape<'a>) {
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, own_bytes: Option<&'a Arc<[u8]>>, tape: Tape<'a>) {
         let own = own_id(tape.root());
         let id = match &own {
             Some(id) if ids::is_safe(id) => id.as_str(),
@@ -149,15 +151,14 @@ impl<'a> Tasks<'a> {
             }
             None => stem,
         };
-        let is_file = matches!(&place, Place::File { pointer, .. } if pointer.is_empty());
-        if is_file && ids::is_safe(own.as_deref().unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
+        if own_bytes.is_some() && ids::is_safe(own.as_deref().unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
             let message = format!("the file {} describes the task {}", raw::line(path.name()), raw::line(id));
             self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
         }
         let id = StepId::new(id);
         let names = own.as_deref().into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, place, tape });
+        self.list.push(Task { id, aliases, place, word: rules::word(tape.root()), own: own_bytes, tape });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -172,26 +173,23 @@ impl<'a> Tasks<'a> {
         });
         self.is_degraded = true;
         let place = Place::Unreadable { path: path.clone() };
-        self.list.push(Task { id, aliases: Vec::new(), place, tape: Tape::null() });
+        let (word, tape) = (Word::Missing, Tape::null());
+        self.list.push(Task { id, aliases: Vec::new(), place, word, own: None, tape });
     }
 
     /// Keeps, of tasks with one id, the one whose file has that name, else the first.
     fn drop_duplicates(&mut self) {
-        let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+        let mut names: Vec<(String, usize)> =
+            self.list.iter().enumerate().map(|(at, task)| (task.id.as_str().to_lowercase(), at)).collect();
+        names.sort_unstable();
         let mut dropped: BTreeSet<usize> = BTreeSet::new();
-        for (at, task) in self.list.iter().enumerate() {
-            let is_named = |at: usize| self.list[at].place.path().is_some_and(|path| task.id.matches(stem(path)));
-            match kept.entry(task.id.as_str().to_lowercase()) {
-                Entry::Vacant(free) => {
-                    free.insert(at);
-                }
-                Entry::Occupied(mut known) if is_named(at) && !is_named(*known.get()) => {
-                    dropped.insert(known.insert(at));
-                }
-                Entry::Occupied(_) => {
-                    dropped.insert(at);
-                }
-            }
+        for alike in names.chunk_by(|left, right| left.0 == right.0).filter(|alike| alike.len() > 1) {
+            let is_named = |at: usize| {
+                let task = &self.list[at];
+                task.place.path().is_some_and(|path| task.id.matches(stem(path)))
+            };
+            let kept = alike.iter().find(|(_, at)| is_named(*at)).unwrap_or(&alike[0]).1;
+            dropped.extend(alike.iter().map(|(_, at)| *at).filter(|at| *at != kept));
         }
         for at in &dropped {
             let task = &self.list[*at];
@@ -215,15 +213,6 @@ impl Task<'_> {
     pub(super) fn value(&self) -> Json<'_> {
         self.tape.root()
     }
-
-    /// Returns the bytes of the file that it has for itself.
-    pub(super) fn own_bytes<'f>(&self, files: &'f FileSet) -> Option<&'f Arc<[u8]>> {
-        let Place::File { path, pointer } = &self.place else { return None };
-        match files.files.get(path).map(|entry| &entry.content) {
-            Some(Content::Bytes(bytes)) if pointer.is_empty() => Some(bytes),
-            Some(Content::Bytes(_) | Content::NameOnly | Content::Problem(_)) | None => None,
-        }
-    }
 }
 
 impl Place {
@@ -233,6 +222,27 @@ impl Place {
             Self::Checklist { .. } => None,
         }
     }
+}
+
+/// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
+pub(super) fn running_word(tasks: &[Task<'_>]) -> &'static str {
+    let (mut is_active, mut is_in_progress) = (false, false);
+    let mut hear = |value: Option<Json<'_>>| {
+        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
+        match said.map(|said| rules::fold(&said)).as_deref() {
+            Some("active") => is_active = true,
+            Some(_) => is_in_progress = true,
+            None => {}
+        }
+    };
+    for task in tasks {
+        hear(task.value().get("status"));
+        for entry in raw::items(task.value().get("status_history")) {
+            hear(entry.get("to"));
+            hear(entry.get("from"));
+        }
+    }
+    if is_active && !is_in_progress { "active" } else { "in_progress" }
 }
 
 fn own_id(value: Json<'_>) -> Option<String> {
@@ -264,12 +274,15 @@ pub(super) struct Dependency {
 /// Collects the dependencies from all the places where they are written (ccw.md B4).
 pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
     let mut found = Vec::new();
-    let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
-    let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
-    for pointer in strict.into_iter().chain(vague) {
-        match raw::at(task, pointer) {
+    let [own, context, relations, meta, own_vague] =
+        task.pick(["depends_on", "context", "relations", "meta", "dependencies"]);
+    let strict = [context, relations, meta].map(|holder| holder?.get("depends_on"));
+    let vague = [relations, context].map(|holder| holder?.get("dependencies"));
+    let strict = [own].into_iter().chain(strict).map(|place| (place, false));
+    for (place, is_vague) in strict.chain([own_vague].into_iter().chain(vague).map(|place| (place, true))) {
+        match place {
             Some(object) if object.is_object() => collect_object(object, &mut found),
-            other => collect(other, vague.contains(&pointer), &mut found),
+            other => collect(other, is_vague, &mut found),
         }
     }
     let mut unique: Vec<Dependency> = Vec::new();
@@ -297,8 +310,7 @@ fn collect_object(object: Json<'_>, found: &mut Vec<Dependency>) {
 
 fn collect_text(text: &str, is_vague: bool, found: &mut Vec<Dependency>) {
     let text = raw::line(text);
-    let is_none = ["", "none", "null", "n/a", "-", "无"].contains(&text.to_lowercase().as_str());
-    if !is_none {
+    if !["", "none", "null", "n/a", "-", "无"].iter().any(|none| text.eq_ignore_ascii_case(none)) {
         found.push(Dependency { text, is_vague });
     }
 }
@@ -333,8 +345,8 @@ fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>)
 
 /// Names what in a task that counts as pending says that it is done: the log that CCW's tools keep of it, a result, or a status
 /// in another place than its own. It is one witness of several: `pending` may have been written after it.
-pub(super) fn record_of_success(task: Json<'_>) -> Option<&'static str> {
-    let is_absent = match rules::word(task) {
+pub(super) fn record_of_success(task: Json<'_>, word: &Word) -> Option<&'static str> {
+    let is_absent = match word {
         Word::Missing => true,
         Word::Known(Status::Pending) | Word::Alias { status: Status::Pending, .. } => false,
         Word::Known(_) | Word::Alias { .. } | Word::Container | Word::Unknown(_) => return None,
@@ -415,12 +427,11 @@ pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
 }
 
 /// Says where the definition of a task is found.
-pub(super) fn defined_as(files: &FileSet, task: &Task<'_>) -> DefinedAs {
+pub(super) fn defined_as(task: &Task<'_>) -> DefinedAs {
     let stored = |bytes: Arc<[u8]>| DefinedAs::Stored { bytes, read: read_definition };
     match &task.place {
         Place::File { .. } | Place::Checklist { .. } => {
-            let own = task.own_bytes(files).map(Arc::clone);
-            stored(own.unwrap_or_else(|| task.value().literal().as_bytes().into()))
+            stored(task.own.map(Arc::clone).unwrap_or_else(|| task.value().literal().as_bytes().into()))
         }
         Place::Unreadable { .. } => DefinedAs::Workflow,
     }

@@ -1,5 +1,6 @@
 //! The checklist `TODO_LIST.md`, in every shape seen (ccw.md B5). Works on bytes, so that a tick changes one of them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::ids;
@@ -40,6 +41,14 @@ pub(super) struct Todo {
     headings: Vec<(u32, String)>,
 }
 
+/// Is the task that a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    task: usize,
+    /// The line is its entry, rather than a remark that names it.
+    is_entry: bool,
+}
+
 /// Is what the checklist says about one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
@@ -56,10 +65,10 @@ impl Todo {
         let mut todo = Self::default();
         let mut fence: Option<&str> = None;
         let mut start = 0;
-        for (index, raw_line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let texts = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+        for (index, (raw_line, text)) in bytes.split(|byte| *byte == b'\n').zip(texts.split('\n')).enumerate() {
             let (line_start, number) = (start, u32::try_from(index + 1).unwrap_or(u32::MAX));
             start += raw_line.len() + 1;
-            let text = String::from_utf8_lossy(raw_line);
             let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t']);
             if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
                 fence = if fence == Some(mark) { None } else { fence.or(Some(mark)) };
@@ -72,8 +81,9 @@ impl Todo {
                     mark,
                     at: line_start + offset,
                     is_indented: raw_line.starts_with(b" ") || raw_line.starts_with(b"\t"),
-                    text: String::from_utf8_lossy(&raw_line[offset + 2..]).trim().to_owned(),
-                    link: link(&text),
+                    // Up to the end of its box a line is the same as bytes and as text.
+                    text: text[offset + 2..].trim().to_owned(),
+                    link: link(text),
                     heading: todo.headings.len().checked_sub(1),
                 });
             }
@@ -81,13 +91,18 @@ impl Todo {
         todo
     }
 
-    /// Returns, for each of `count` tasks, what the checklist says about it.
-    pub(super) fn mentions(&self, index: &Index, count: usize) -> Vec<Option<Mention>> {
+    /// Returns for each line the task that it is about, as far as `index` knows it.
+    pub(super) fn subjects(&self, index: &Index) -> Vec<Option<Subject>> {
+        self.lines.iter().map(|line| line.subject(index)).collect()
+    }
+
+    /// Returns, for each of `count` tasks, what the checklist says about it. `subjects` are those of the lines.
+    pub(super) fn mentions(&self, subjects: &[Option<Subject>], index: &Index, count: usize) -> Vec<Option<Mention>> {
         let mut named: Vec<Vec<(&Line, bool)>> = vec![Vec::new(); count];
         let mut sections: Vec<Vec<&Line>> = vec![Vec::new(); self.headings.len()];
-        for line in &self.lines {
-            match line.task(index) {
-                Some((task, is_strong)) => named[task].push((line, is_strong)),
+        for (line, subject) in self.lines.iter().zip(subjects) {
+            match subject {
+                Some(subject) => named[subject.task].push((line, subject.is_entry)),
                 None => {
                     if let Some(heading) = line.heading {
                         sections[heading].push(line);
@@ -109,11 +124,11 @@ impl Todo {
         mentions
     }
 
-    /// Returns the lines that name a task id which `index` does not know, with the id and the title, the last line of each.
-    pub(super) fn strangers(&self, index: &Index) -> Vec<(String, String, &Line)> {
+    /// Returns the lines about no known task that name the id of one, with the id and the title, the last line of each.
+    pub(super) fn strangers(&self, subjects: &[Option<Subject>]) -> Vec<(String, String, &Line)> {
         let mut found: Vec<(String, String, &Line)> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for line in self.lines.iter().filter(|line| line.task(index).is_none()) {
+        for (line, _) in self.lines.iter().zip(subjects).filter(|(_, subject)| subject.is_none()) {
             let Some(id) = line.own_id() else { continue };
             let at = *places.entry(id.to_lowercase()).or_insert(found.len());
             match found.get_mut(at) {
@@ -129,22 +144,21 @@ impl Todo {
 }
 
 impl Line {
-    /// Finds the task that the line is about, and whether the line is its entry rather than a remark that names it.
-    fn task(&self, index: &Index) -> Option<(usize, bool)> {
-        let linked = self.link.as_deref().and_then(|link| index.find(link));
+    fn subject(&self, index: &Index) -> Option<Subject> {
+        let linked = || self.link.as_deref().and_then(|link| index.find(link));
         let stripped = strip_decoration(&self.text);
         let token = ids::leading_token(stripped);
         if !token.is_empty()
             && let Some(task) = index.find_leading(token)
         {
-            return Some((task, self.is_entry(token) || linked == Some(task)));
+            return Some(Subject { task, is_entry: self.is_entry(token) || linked() == Some(task) });
         }
-        if let Some(task) = linked {
-            return Some((task, true));
+        if let Some(task) = linked() {
+            return Some(Subject { task, is_entry: true });
         }
         let words = self.text.split_whitespace().skip(1).take(3).map(|word| ids::leading_token(strip_decoration(word)));
         let mut named = words.filter(|word| ids::is_task_shaped(word));
-        named.find_map(|word| index.find(word).map(|task| (task, self.is_entry(word))))
+        named.find_map(|word| index.find(word).map(|task| Subject { task, is_entry: self.is_entry(word) }))
     }
 
     /// Tells whether the id is set off as in a list entry: bold, before a colon, or before an arrow to its file.
@@ -279,10 +293,10 @@ pub(crate) fn check(bytes: &[u8]) {
         assert!(read.lines.iter().any(|other| other.number == line.number && other.mark == Mark::Done));
     }
     let ids: Vec<String> = todo.lines.iter().filter_map(Line::own_id).collect();
-    let mut index = Index::default();
-    ids.iter().enumerate().for_each(|(at, id)| index.add(id, at));
-    assert_eq!(todo.mentions(&index, ids.len()).len(), ids.len());
-    todo.strangers(&index);
+    let index = Index::of(ids.iter().map(String::as_str), std::iter::empty());
+    let subjects = todo.subjects(&index);
+    assert_eq!(todo.mentions(&subjects, &index, ids.len()).len(), ids.len());
+    todo.strangers(&subjects);
 }
 
 #[cfg(test)]

@@ -5,11 +5,9 @@ use super::ticked;
 use crate::dialect::ccw::ids::Index;
 
 fn mentions(ids: &[&str], text: &str) -> Vec<Option<Mention>> {
-    let mut index = Index::default();
-    for (at, id) in ids.iter().enumerate() {
-        index.add(id, at);
-    }
-    Todo::parse(text.as_bytes()).mentions(&index, ids.len())
+    let index = Index::of(ids.iter().copied(), std::iter::empty());
+    let todo = Todo::parse(text.as_bytes());
+    todo.mentions(&todo.subjects(&index), &index, ids.len())
 }
 
 /// Returns mark and line of one id.
@@ -111,7 +109,7 @@ fn lines_without_a_task_file_give_id_and_title() {
     let text = "- [ ] **IMPL-7**: Left over → [📋](./.task/IMPL-7.json)\n- [ ] **Phase 3**: later\n- [x] T2: short\n- [ ] P0 is a remark\n";
     let todo = Todo::parse(text.as_bytes());
     let found: Vec<(String, String)> =
-        todo.strangers(&Index::default()).into_iter().map(|(id, title, _)| (id, title)).collect();
+        todo.strangers(&[None; 4]).into_iter().map(|(id, title, _)| (id, title)).collect();
     let expected = [("IMPL-7", "Left over"), ("T2", "short")];
     assert_eq!(found, expected.map(|(id, title)| (id.to_owned(), title.to_owned())));
 }

@@ -5,15 +5,14 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::book::Book;
 use super::draft::Draft;
 use super::draft::TaskDraft;
+use super::notes::Notes;
 use super::raw;
 use super::rebuild;
 use super::rules;
 use super::rules::Word;
 use super::task;
-use super::task::Place;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Json;
@@ -32,9 +31,9 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::mask_secrets;
 
-/// Computes the edits of a change.
-pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut writer = Writer { draft: Draft::new(Book::read(files)), at: change.at };
+/// Computes the edits of a change. `notes` are of the same files.
+pub(super) fn edit(files: &FileSet, notes: &Notes, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let mut writer = Writer { draft: Draft::new(files, notes), at: change.at };
     match &change.kind {
         ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -76,7 +75,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
-        let running = self.running_word();
+        let running = self.draft.notes.running;
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
         let was = rules::word(task.value());
         if let Some(part) = part
@@ -237,8 +236,8 @@ impl Writer<'_> {
                 }
             }
         }
-        let (status, _) = self.draft.book.session.status();
-        let resumes = self.draft.book.session.resumes();
+        let (status, _) = self.draft.session.status();
+        let resumes = self.draft.session.resumes();
         let entry = interruption.map(|interruption| history_entry(interruption, strategy, &at));
         self.draft.session_if_readable(|session| {
             if matches!(status, RunStatus::Paused | RunStatus::Aborted) {
@@ -286,7 +285,7 @@ impl Writer<'_> {
                 task.set_in("result", "success", &json!(false));
             }
         }
-        let (status, _) = self.draft.book.session.status();
+        let (status, _) = self.draft.session.status();
         self.draft.session_if_readable(|session| {
             if status != RunStatus::Active {
                 session.set("/status", &json!("active"));
@@ -301,7 +300,7 @@ impl Writer<'_> {
     /// Sets the status of the session itself; without a readable session file that is impossible.
     fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
         let at = json!(self.at.to_string());
-        let session = self.draft.session()?;
+        let session = self.draft.session_document()?;
         session.set("/status", &json!(word));
         session.set(&format!("/{stamp}"), &at);
         for (pointer, value) in more {
@@ -310,24 +309,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the word for a running task: `active` where this session's files use that, else the seed's `in_progress`.
-    fn running_word(&self) -> &'static str {
-        let speaks = |word: &str| {
-            self.draft.book.tasks.iter().filter(|task| matches!(task.place, Place::File { .. })).any(|task| {
-                let says = |value: Option<Json<'_>>| {
-                    value.and_then(Json::as_str).is_some_and(|text| rules::fold(&text) == word)
-                };
-                let mut history = raw::items(task.value().get("status_history"));
-                says(task.value().get("status"))
-                    || history.any(|entry| says(entry.get("to")) || says(entry.get("from")))
-            })
-        };
-        if speaks("active") && !speaks("in_progress") { "active" } else { "in_progress" }
-    }
-
     fn word_of(&self, status: Status) -> &'static str {
         match status {
-            Status::InProgress => self.running_word(),
+            Status::InProgress => self.draft.notes.running,
             Status::Pending
             | Status::Completed
             | Status::Failed

@@ -160,7 +160,7 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
 
 fn witness(book: &Book<'_>) -> Witness {
     let line = book.source.document.position("/completed_phases").map(|(line, _)| line);
-    Witness { source: "phase.json".to_owned(), done: true, file: Some(book.layout.phase.clone()), line }
+    Witness { source: "phase.json".into(), done: true, file: Some(book.layout.phase.clone()), line }
 }
 
 fn title(task: &Task) -> String {

@@ -62,6 +62,26 @@ pub(super) fn scan_piece(text: &str) -> Option<Vec<Node>> {
     }
 }
 
+/// Returns how many bytes there are before a quote, a backslash or a control character. Most of a text is such bytes: they are
+/// looked at eight at a time.
+fn plain_length(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The high bit of the lowest byte that is below `limit`; what is above that byte says nothing.
+        let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH;
+        let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+        let stops = below(word, 0x20) | is(b'"') | is(b'\\');
+        if stops != 0 {
+            return at * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    words.len() * 8 + rest.iter().position(stops).unwrap_or(rest.len())
+}
+
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -73,7 +93,7 @@ struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     fn new(text: &'a str) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
-        Some(Self { text, bytes: text.as_bytes(), at: 0, depth: 0, nodes: Vec::with_capacity(text.len() / 24 + 1) })
+        Some(Self { text, bytes: text.as_bytes(), at: 0, depth: 0, nodes: Vec::with_capacity(text.len() / 8 + 1) })
     }
 
     fn value(&mut self) -> Option<()> {
@@ -135,9 +155,8 @@ impl<'a> Scanner<'a> {
         let mut is_numbered = false;
         self.at += 1;
         loop {
-            let rest = self.bytes.get(self.at..)?;
-            self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-            match self.bytes[self.at] {
+            self.at += plain_length(self.bytes.get(self.at..)?);
+            match *self.bytes.get(self.at)? {
                 b'"' => break,
                 b'\\' => {
                     self.nodes[node].sort = Sort::Escaped;

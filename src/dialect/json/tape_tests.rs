@@ -132,6 +132,18 @@ fn what_serde_takes_is_taken_and_means_the_same() {
 }
 
 #[test]
+fn a_text_ends_where_it_ends_however_long_it_is() {
+    for length in 0..40 {
+        let text = "é€a\u{7f}".chars().cycle().take(length).collect::<String>();
+        for end in ["\"", "\\n\"", "\\\"\"", "\n\"", "\u{1}", "\u{1f}\"", "", "\\"] {
+            for rest in ["", " ", "!!!!!!!!!!!!!!!!\""] {
+                agrees(format!("\"{text}{end}{rest}").as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
 fn values_are_found_by_key_and_pointer() {
     let tape = Tape::parse(br#"{"a": [1, {"b/c": "x\ny"}], "d": 1, "d": 2, "\u0065": null}"#).unwrap();
     let root = tape.root();

@@ -104,7 +104,8 @@ impl Reader<'_> {
         };
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
         let said = native::said(state, &run.steps);
-        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs: self.session.proofs }
+        let proofs = self.session.proofs;
+        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs, ..Loaded::default() }
     }
 
     /// Says what is wrong with the files themselves.

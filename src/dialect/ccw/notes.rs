@@ -1,0 +1,49 @@
+//! What reading a session leaves for writing it, so that no task has to be read again: where each is recorded, and its box.
+
+use super::book::Book;
+use super::task::Place;
+use super::todo::Mention;
+use super::write;
+use crate::dialect::EditError;
+use crate::dialect::Editor;
+use crate::model::Change;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::StepId;
+
+/// Is where the tasks of a session are, by position in the book that was read.
+#[derive(Debug)]
+pub(super) struct Notes {
+    tasks: Vec<(StepId, Place)>,
+    mentions: Vec<Option<Mention>>,
+    /// The word for a running task.
+    pub(super) running: &'static str,
+}
+
+impl Notes {
+    pub(super) fn of(book: Book<'_>) -> Self {
+        let tasks = book.tasks.into_iter().map(|task| (task.id, task.place)).collect();
+        Self { tasks, mentions: book.mentions, running: book.running }
+    }
+
+    fn find(&self, id: &StepId) -> Option<usize> {
+        let exact = self.tasks.iter().position(|(known, _)| known == id);
+        exact.or_else(|| self.tasks.iter().position(|(known, _)| known.matches(id.as_str())))
+    }
+
+    /// Returns where a task is recorded.
+    pub(super) fn place(&self, id: &StepId) -> Option<&Place> {
+        Some(&self.tasks[self.find(id)?].1)
+    }
+
+    /// Returns what the checklist says about a task.
+    pub(super) fn mention(&self, id: &StepId) -> Option<&Mention> {
+        self.mentions[self.find(id)?].as_ref()
+    }
+}
+
+impl Editor for Notes {
+    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+        write::edit(files, self, change)
+    }
+}
