@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Detail;
 use super::DialectId;
 use super::Interruption;
+use super::JsonText;
 use super::Mode;
 use super::RelPath;
 use super::ReviewVerdict;
@@ -152,6 +153,7 @@ pub(crate) enum DefinedAs {
     /// As the workflow itself says, which never changes.
     Workflow,
     This(Value),
+    Text(JsonText),
     /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
     Stored {
         bytes: Arc<[u8]>,
@@ -165,8 +167,15 @@ impl DefinedAs {
         match self {
             Self::Workflow => Cow::Owned(Value::Null),
             Self::This(value) => Cow::Borrowed(value),
+            Self::Text(text) => Cow::Borrowed(text.value()),
             Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
         }
+    }
+}
+
+impl From<JsonText> for DefinedAs {
+    fn from(text: JsonText) -> Self {
+        if text.as_str() == "null" { Self::Workflow } else { Self::Text(text) }
     }
 }
 
@@ -236,11 +245,11 @@ impl Step {
 
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
+        if let DefinedAs::Text(text) = &self.definition {
+            return Some(super::sha256_hex(text.as_str().as_bytes()));
+        }
         let definition = self.definition.value();
-        (!definition.is_null()).then(|| {
-            let text = serde_json::to_vec(&definition).expect("a value is JSON");
-            super::sha256_hex(&text)
-        })
+        (!definition.is_null()).then(|| super::sha256_hex(definition.to_string().as_bytes()))
     }
 
     /// Returns a pending step of work with nothing else known about it.

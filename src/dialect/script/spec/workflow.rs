@@ -274,7 +274,7 @@ impl Workflow {
         let steps = self.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
-            definition: step.essence.clone(),
+            definition: (&step.essence).into(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
