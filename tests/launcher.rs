@@ -29,7 +29,7 @@ impl Installed {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let top = Utf8PathBuf::from_path_buf(folder.path().canonicalize().expect("it was just made")).expect("UTF-8");
         let installed = Self { _folder: folder, top };
-        for file in ["bin/piton", ".claude-plugin/plugin.json", "Cargo.toml"] {
+        for file in ["bin/piton", ".ci/ship", ".claude-plugin/plugin.json", "Cargo.toml"] {
             let to = installed.root().join(file);
             std::fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("a fresh folder");
             std::fs::copy(support::repository().join(file), &to).expect("a file of the plugin");
@@ -96,7 +96,7 @@ fn candidates_are_tried_in_their_order() {
     installed.program(cached("home/.cache/piton"), "cached");
     assert_eq!(installed.run(&arguments, &[]), said("cached"));
     let triples =
-        ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-apple-darwin"];
+        ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "aarch64-apple-darwin", "x86_64-apple-darwin"];
     for triple in triples {
         installed.program(format!("a plugin's home/bin/prebuilt/{triple}/piton"), "prebuilt");
     }
@@ -171,43 +171,53 @@ fn a_hook_without_a_program_is_silent() {
     assert_eq!(installed.run(&["statusline"], &[]), ran(""));
 }
 
-/// Puts a cargo there that says how it was called and builds a program which says its name, its arguments and its version, and a
-/// compiler that knows where the C library is.
-fn cargo(installed: &Installed, version: &str) -> String {
-    let script = format!(
-        r#"#!/bin/sh
-printf 'cargo in %s' "$PWD" >&2; printf ' <%s>' "$@" >&2; printf '\n' >&2
-while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2/this-system; shift; done
-mkdir -p "$target/release"
-cat >"$target/release/piton" <<'END'
+/// Puts tools there: a cargo that says how it was called and builds a program which says its name, its arguments and its version, a
+/// rustc of a system of GNU that has musl too, and a compiler whose C library can be linked into a program.
+fn tools(installed: &Installed, version: &str) -> String {
+    let tool = |name: &str, script: &str| {
+        let path = installed.program(format!("tools/{name}"), name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}")).expect("a file of ours");
+    };
+    tool(
+        "cargo",
+        &format!(
+            r#"printf 'cargo in %s' "$PWD" >&2; printf ' <%s>' "$@" >&2; printf '\n' >&2
+while [ $# -gt 1 ]; do
+  case $1 in --target-dir) folder=$2 ;; --target) triple=$2 ;; esac
+  shift
+done
+mkdir -p "$folder/$triple/release"
+cat >"$folder/$triple/release/piton" <<'END'
 #!/bin/sh
 [ "$1" = --version ] && echo 'piton {version}' && exit
 printf 'fresh'; printf ' <%s>' "$@"
 END
-chmod +x "$target/release/piton"
+chmod +x "$folder/$triple/release/piton"
 "#
+        ),
     );
-    let path = installed.program("tools/cargo", "cargo");
-    std::fs::write(&path, script).expect("a file of ours");
-    let compiler = installed.program("tools/cc", "cc");
-    let library = installed.top.join("tools/libc.a");
-    std::fs::write(&library, "").expect("a file of ours");
-    std::fs::write(compiler, format!("#!/bin/sh\necho '{library}'\n")).expect("a file of ours");
-    format!("{}:/usr/bin:/bin", installed.top.join("tools"))
+    let folder = installed.top.join("tools");
+    tool("rustc", &format!("[ \"$1\" = -vV ] && echo 'host: m-linux-gnu' && exit\necho '{folder}/'\"$4\"\n"));
+    tool("cc", &format!("echo '{folder}/libc.a'\n"));
+    std::fs::create_dir(folder.join("m-linux-musl")).expect("a fresh folder");
+    std::fs::write(folder.join("libc.a"), "").expect("a file of ours");
+    format!("{folder}:/usr/bin:/bin")
 }
 
 #[test]
 fn setup_builds_into_the_cache_and_says_so() {
     let installed = Installed::new();
     let version = env!("CARGO_PKG_VERSION");
-    let path = cargo(&installed, version);
+    let path = tools(&installed, version);
     let answer = installed.run(&["setup", "--permissions"], &[("PATH", &path)]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup> <--permissions>"), "{answer:?}");
     assert_eq!(
         answer.stderr,
         format!(
             "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
-             cargo in $TOP/a plugin's home <ship> <--target-dir> <$TOP/home/.cache/piton/build>\n"
+             cargo in $TOP/a plugin's home <build> <--release> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
+             <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static']> \
+             <--target-dir> <$TOP/home/.cache/piton/build>\n"
         )
     );
     assert_eq!(installed.run(&["plan"], &[]), ran("fresh <plan>"), "it is found without cargo from now on");
@@ -218,26 +228,37 @@ fn setup_builds_into_the_cache_and_says_so() {
     assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
     let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
     assert_eq!(again.stdout, "fresh <setup> <--yes>");
-    assert!(again.stderr.contains("<ship>"), "{again:?}");
+    assert!(again.stderr.contains(" <build> <--release>"), "{again:?}");
 }
 
 #[test]
-fn where_the_c_library_is_no_archive_the_program_is_linked_with_it_as_usual() {
+fn without_musl_the_library_of_the_system_is_linked_in_and_without_its_archive_as_usual() {
     let installed = Installed::new();
-    let path = cargo(&installed, env!("CARGO_PKG_VERSION"));
+    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
+    let flags = || {
+        let answer = installed.run(&["setup", "--rebuild"], &[("PATH", &path)]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
+        let (_, flags) = answer.stderr.split_once("<target.m-linux-gnu.rustflags = ").expect("it is the system's");
+        flags.split_once('>').expect("an argument ends").0.to_owned()
+    };
+    std::fs::remove_dir(installed.top.join("tools/m-linux-musl")).expect("it was just made");
+    assert_eq!(flags(), "['-C', 'target-feature=+crt-static', '-C', 'relocation-model=static']");
     std::fs::remove_file(installed.top.join("tools/libc.a")).expect("it was just made");
+    assert_eq!(flags(), "[]");
+}
+
+#[test]
+fn setup_heeds_no_settings_of_the_folder_that_it_is_called_from() {
+    let installed = Installed::new();
+    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
-    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
-    assert!(
-        answer.stderr.contains(" <build> <--release> <--locked> <--bin> <piton> <--target> <host-tuple> "),
-        "{answer:?}"
-    );
+    assert!(answer.stderr.contains("cargo in $TOP/a plugin's home <build>"), "{answer:?}");
 }
 
 #[test]
 fn a_build_that_is_not_this_version_is_not_used() {
     let installed = Installed::new();
-    let path = cargo(&installed, "9.9.9");
+    let path = tools(&installed, "9.9.9");
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!(answer.code, Some(127));
     assert!(answer.stderr.ends_with(&format!(
@@ -272,7 +293,7 @@ fn the_launcher_for_windows_looks_in_the_same_places() {
         "PITON_CACHE",
         ".cache\\piton",
         "target\\release",
-        "cargo ship",
+        "--locked",
         "pushd",
         "exit /b 127",
     ] {
