@@ -44,43 +44,44 @@ impl Line {
     }
 }
 
-/// Is what a contender may take: milliseconds, so many times another of its group, and another on top.
+/// Is what a contender may take: milliseconds, so many times another of its group, and others on top.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) line: Line,
     ms: f64,
     times: Option<(f64, usize)>,
-    beside: Option<usize>,
+    beside: [Option<usize>; 2],
 }
 
 impl Budget {
     pub(crate) const fn ms(line: Line, ms: f64) -> Self {
-        Self { line, ms, times: None, beside: None }
+        Self { line, ms, times: None, beside: [None; 2] }
     }
 
     /// Allows `factor` times what the contender at `of` took.
     pub(crate) const fn times(line: Line, factor: f64, of: usize) -> Self {
-        Self { line, ms: 0.0, times: Some((factor, of)), beside: None }
+        Self { line, ms: 0.0, times: Some((factor, of)), beside: [None; 2] }
     }
 
-    /// Allows what the contender at `of` took on top.
+    /// Allows what the contender at `of` took on top; twice at most.
     pub(crate) const fn beside(mut self, of: usize) -> Self {
-        self.beside = Some(of);
+        let [first, second] = &mut self.beside;
+        *(if first.is_none() { first } else { second }) = Some(of);
         self
     }
 
     pub(crate) fn allows(&self, group: &[Taken]) -> f64 {
         let times = self.times.map_or(0.0, |(factor, of)| factor * group[of].ms());
-        self.ms + times + self.beside.map_or(0.0, |of| group[of].ms())
+        self.ms + times + self.beside.iter().flatten().map(|of| group[*of].ms()).sum::<f64>()
     }
 
     /// Says it in words, with the names of those that it depends on.
     pub(crate) fn text(&self, group: &[Taken]) -> String {
         let fixed = (self.ms > 0.0).then(|| format!("{} ms", self.ms));
         let times = self.times.map(|(factor, of)| format!("{factor} × {}", group[of].name));
-        let beside = self.beside.map(|of| group[of].name.clone());
-        let text = [fixed, times, beside].into_iter().flatten().collect::<Vec<_>>().join(" + ");
-        if self.times.is_none() && self.beside.is_none() {
+        let beside = self.beside.iter().flatten().map(|of| group[*of].name.clone());
+        let text = fixed.into_iter().chain(times).chain(beside).collect::<Vec<_>>().join(" + ");
+        if self.times.is_none() && self.beside == [None; 2] {
             text
         } else {
             format!("{text} = {:.2} ms", self.allows(group))

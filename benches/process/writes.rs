@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -15,6 +14,7 @@ use super::fixture::Project;
 use super::fixture::Scratch;
 use super::fixture::State;
 use super::report::Report;
+use super::tools;
 use super::tools::Peer;
 use super::tools::Tools;
 
@@ -65,13 +65,13 @@ struct Entrant<'a> {
 pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     for subject in &SUBJECTS {
         let project = |of: &str| (subject.make)(scratch, &format!("write-{}-{of}", subject.dialect));
-        let copies = project("floor").copies();
+        let floor = project("floor");
         let mut entrants = vec![piton(tools, subject, &project("piton"))];
         for (at, peer) in tools.peers.iter().enumerate() {
             entrants.push(script(peer, subject, &project(&at.to_string())));
         }
         assert_that_they_agree(&entrants);
-        checkpoints(subject, tools, &copies, &entrants, report);
+        checkpoints(subject, tools, &floor, &entrants, report);
         next_steps(subject, tools, &entrants, report);
     }
 }
@@ -143,10 +143,12 @@ impl Entrant<'_> {
     }
 }
 
-fn checkpoints(subject: &Subject, tools: &Tools, copies: &[PathBuf], entrants: &[Entrant<'_>], report: &mut Report) {
+fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, entrants: &[Entrant<'_>], report: &mut Report) {
+    let copies = floor.copies();
     let copy = copies[copies.len() - 1].as_os_str();
     let one = || tools.floor(&copies[copies.len() - 1..]);
-    let all = || tools.floor(copies);
+    let all = || tools.floor(&copies);
+    let cat = || tools::given("cat", floor.state_files());
     let mut contenders = vec![Contender::new("C floor, 1 file", &one)];
     if copies.len() > 1 {
         contenders.push(Contender::new(format!("C floor, {} files", copies.len()), &all));
@@ -156,6 +158,9 @@ fn checkpoints(subject: &Subject, tools: &Tools, copies: &[PathBuf], entrants: &
     let (one_in_rust, kept) = (|| tools.rust_floor(&[copy]), || tools.rust_floor(&[OsStr::new("--kept"), copy]));
     contenders.push(Contender::new("Rust floor, 1 file", &one_in_rust));
     contenders.push(Contender::new("Rust floor, 1 file, all that `begin` asks of the disk", &kept));
+    // Who may begin and what comes next is in the files of all steps, where each has one.
+    let read = (floor.state_files().len() > copies.len()).then_some(contenders.len());
+    contenders.extend(read.map(|_| Contender::new(format!("cat, 100 files of {}", subject.dialect), &cat)));
     let put_back: Vec<_> = entrants.iter().map(|entrant| || entrant.state.put_back()).collect();
     for (at, entrant) in entrants.iter().enumerate() {
         let name = |verb: &str| format!("{verb}, {}, {}", subject.dialect, entrant.name);
@@ -164,9 +169,11 @@ fn checkpoints(subject: &Subject, tools: &Tools, copies: &[PathBuf], entrants: &
         let mut finish = contender(name("finish"), &entrant.finish);
         if at == 0 {
             // What the disk takes is the floor's; the rest is the program's, 3 ms of 5.
-            let cold = |of| Budget::ms(Line::Checkpoint, 3.0).beside(of);
-            begin = begin.may_take(Budget::times(Line::Writes, 1.5, 0)).may_take(cold(0));
-            finish = finish.may_take(Budget::times(Line::Writes, 1.5, of_all)).may_take(cold(of_all));
+            let reading = |budget: Budget| read.map_or(budget, |cat| budget.beside(cat));
+            let times = |of| reading(Budget::times(Line::Writes, 1.5, of));
+            let cold = |of| reading(Budget::ms(Line::Checkpoint, 3.0).beside(of));
+            begin = begin.may_take(times(0)).may_take(cold(0));
+            finish = finish.may_take(times(of_all)).may_take(cold(of_all));
         }
         contenders.extend([begin, finish]);
     }
