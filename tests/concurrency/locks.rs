@@ -64,17 +64,17 @@ fn a_file_system_without_locks_is_named() {
         }
         assert_eq!(answer["error"]["hints"][0], "piton doctor");
     };
-    refused("ENOLCK", "No locks available", &["begin", "IMPL-002"]);
+    refused("ENOLCK", "(os error 37)", &["begin", "IMPL-002"]);
     assert_eq!(untouched.changes(&projects::foreign(&sandbox)), [""; 0]);
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let before = sandbox.tree();
     for (error, cause) in [
-        ("ENOLCK", "No locks available"),
-        ("EOPNOTSUPP", "Operation not supported"),
-        ("ENOSYS", "Function not implemented"),
-        ("EIO", "Input/output error"),
-        ("EBADF", "Bad file descriptor"),
-        ("ESTALE", "Stale file handle"),
+        ("ENOLCK", "(os error 37)"),
+        ("EOPNOTSUPP", "(os error 95)"),
+        ("ENOSYS", "(os error 38)"),
+        ("EIO", "(os error 5)"),
+        ("EBADF", "(os error 9)"),
+        ("ESTALE", "(os error 116)"),
     ] {
         for words in [&["finish", "IMPL-002"][..], &["plan"], &["restore", "--yes"]] {
             refused(error, cause, words);
@@ -105,7 +105,7 @@ fn earlier_versions_are_copied_where_they_cannot_be_linked() {
 #[test]
 fn a_share_that_fails_leaves_the_state_as_it_was() {
     let Some(strace) = Strace::find() else { return };
-    for (error, cause) in [("ESTALE", "Stale file handle"), ("EXDEV", "Invalid cross-device link")] {
+    for (error, cause) in [("ESTALE", "(os error 116)"), ("EXDEV", "(os error 18)")] {
         let sandbox = projects::ccw();
         let before = projects::foreign(&sandbox);
         let option = format!("inject=rename:error={error}");

@@ -72,6 +72,10 @@ fn everywhere(what: &str, call: &str, does: &str, check: fn(&Scene, &Output) -> 
 
 /// Makes the library; says so where nothing can.
 fn library(scene: &Scene) -> Option<Utf8PathBuf> {
+    if cfg!(target_feature = "crt-static") {
+        say("skipped: nothing comes between a program and the libc that is part of it");
+        return None;
+    }
     let Some(compiler) = ["/usr/bin/cc", "/usr/local/bin/cc"].map(Path::new).into_iter().find(|path| path.exists())
     else {
         say("skipped: there is no compiler for the library between the program and libc");

@@ -121,8 +121,10 @@ impl<'a> Reading<'a> {
         let plain = |path: usize| Some(Utf8PathBuf::from(quoted(arguments[path])?));
         let opened = || descriptor(arguments[0]);
         let call = match name {
-            "open" | "creat" => panic!("the model does not know `{name}`"),
-            "openat" => return self.open(at(0, 1), arguments, result),
+            "creat" => panic!("the model does not know `{name}`"),
+            // As libraries without `openat` say it.
+            "open" => return self.open(plain(0), &arguments[1..], result),
+            "openat" => return self.open(at(0, 1), &arguments[2..], result),
             "lseek" => {
                 if let (Some(path), Some(open)) = (opened(), self.opened.get_mut(number(arguments[0])))
                     && open.path == path
@@ -192,14 +194,15 @@ impl<'a> Reading<'a> {
         *path = path.with_file_name(format!("{name}.1.{number:016x}.piton-tmp"));
     }
 
-    fn open(&mut self, path: Option<Utf8PathBuf>, arguments: &[&str], result: &str) {
-        let flags: Vec<&str> = arguments[2].split('|').collect();
+    /// `how` are flags and mode.
+    fn open(&mut self, path: Option<Utf8PathBuf>, how: &[&str], result: &str) {
+        let flags: Vec<&str> = how[0].split('|').collect();
         let has = |flag| flags.contains(&flag);
         let Some(path) = path.filter(|_| !has("O_RDONLY") && !has("O_PATH") && !has("O_DIRECTORY")) else { return };
         let at = (!has("O_APPEND")).then_some(0);
         self.opened.insert(number(result).to_owned(), Opened { path: path.clone(), at });
         if has("O_CREAT") || has("O_TRUNC") {
-            let mode = arguments.get(3).map_or(0, |mode| octal(mode));
+            let mode = how.get(1).map_or(0, |mode| octal(mode));
             self.keep(Some(Call::Open { path, mode, truncates: has("O_TRUNC") }));
         }
     }
