@@ -97,8 +97,15 @@ fn tools() -> Option<Vec<(String, String)>> {
         ("libc", answer("getconf", "GNU_LIBC_VERSION").unwrap_or_else(unknown)),
         ("valgrind", valgrind),
         ("processor", processor()),
+        ("target", target()),
     ];
     Some(named.map(|(name, version)| (name.to_owned(), version)).to_vec())
+}
+
+/// Returns what the program was built for, which cargo names the folder by: `target/TRIPLE/release/piton`.
+fn target() -> String {
+    let folder = PROGRAM.ancestors().nth(2).and_then(Path::file_name);
+    folder.map_or_else(|| "unknown".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Returns what the libraries choose their code by. Valgrind hides what is newer, AVX-512 and the SHA instructions among it.
