@@ -73,7 +73,7 @@ pub(crate) fn write(session: &str, state: &State, tail: &Tail) -> Vec<u8> {
 }
 
 impl Snapshot {
-    /// Reads what [`write`] wrote for this session.
+    /// Reads what [`write()`] wrote for this session.
     ///
     /// # Errors
     ///
