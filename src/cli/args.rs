@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use clap::Command;
-use clap::FromArgMatches as _;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
@@ -33,18 +31,7 @@ impl Cli {
     /// Understands a command line, the name of the program first.
     pub(super) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
         // What one verb alone cannot make sense of is for the whole, which can say what is wrong with it.
-        Self::of_one_verb(words).map_or_else(|| Self::try_parse_from(words), Ok)
-    }
-
-    /// Understands a command line that begins with its verb, as nearly all do, without the other verbs: clap would copy the flags
-    /// that hold for all of them into each of them, and that would be most of what it costs to start.
-    fn of_one_verb(words: &[OsString]) -> Option<Self> {
-        let name = words.get(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"))?;
-        let verbs = Verb::augment_subcommands(Command::new("piton"));
-        let verb = verbs.find_subcommand(name)?.clone();
-        let command = Command::new("piton").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-        let command = Global::augment_args(command).subcommand(verb);
-        Self::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
+        super::alone::of(words).map_or_else(|| Self::try_parse_from(words), Ok)
     }
 }
 
@@ -103,7 +90,7 @@ pub(super) enum ModeArg {
     Preflight,
 }
 
-// Only the verb that was asked for is built; the others are their name and their line in the list.
+// For help only one verb is built; the others are their name and their line in the list.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Verb {
@@ -591,7 +578,3 @@ pub(super) struct Completions {
     #[arg(value_enum)]
     pub(super) shell: clap_complete::Shell,
 }
-
-#[cfg(test)]
-#[path = "args_tests.rs"]
-mod tests;

@@ -1,5 +1,6 @@
 //! The command line: arguments in, one document and an exit code out.
 
+mod alone;
 mod args;
 mod changes;
 mod dispatch;

@@ -1,11 +1,29 @@
 use std::ffi::OsString;
 
+use clap::Command;
 use clap::Parser as _;
+use clap::Subcommand as _;
 
+use super::ALONE;
 use super::Cli;
+use crate::cli::args::Verb;
 
 fn words(line: &str) -> Vec<OsString> {
     std::iter::once("piton").chain(line.split_whitespace()).map(OsString::from).collect()
+}
+
+/// Says what a verb takes, as far as it matters to somebody who uses it rightly.
+fn takes(mut verb: Command) -> (String, Vec<String>) {
+    verb.build();
+    (verb.get_name().to_owned(), verb.get_arguments().map(|argument| format!("{argument:?}")).collect())
+}
+
+#[test]
+fn every_verb_alone_takes_what_it_takes_among_all() {
+    let alone = ALONE.map(|(name, build)| takes(build(Command::new(name))));
+    let together = Verb::augment_subcommands(Command::new("piton"));
+    let together: Vec<_> = together.get_subcommands().cloned().map(takes).collect();
+    assert_eq!(alone.to_vec(), together);
 }
 
 #[test]
@@ -25,7 +43,7 @@ fn one_verb_alone_understands_what_all_together_do() {
         "statusline",
     ];
     for line in lines {
-        let alone = Cli::of_one_verb(&words(line)).unwrap_or_else(|| panic!("{line}: it was not understood"));
+        let alone = super::of(&words(line)).unwrap_or_else(|| panic!("{line}: it was not understood"));
         let together = Cli::try_parse_from(words(line)).unwrap_or_else(|error| panic!("{line}: {error}"));
         assert_eq!(format!("{alone:?}"), format!("{together:?}"), "{line}");
     }
@@ -52,6 +70,6 @@ fn what_asks_for_help_or_is_wrong_is_left_to_all_verbs_together() {
         "archive 1 --all",
     ];
     for line in lines {
-        assert!(Cli::of_one_verb(&words(line)).is_none(), "{line}");
+        assert!(super::of(&words(line)).is_none(), "{line}");
     }
 }
