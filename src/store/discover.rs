@@ -12,6 +12,7 @@ use walkdir::WalkDir;
 
 use super::error::StoreError;
 use super::path::Root;
+use super::platform;
 use super::project::Project;
 use super::repository;
 use super::sessions::SessionHome;
@@ -246,10 +247,9 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
 /// may not be there yet, or not any more.
 fn unfinished(own: &Path) -> Vec<Utf8PathBuf> {
     let Some(own) = Utf8Path::from_path(own) else { return Vec::new() };
-    let Ok(entries) = own.read_dir_utf8() else { return Vec::new() };
-    let folders = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let folders =
-        folders.map(|entry| if entry.file_name() == txn::FOLDER { own.to_owned() } else { entry.into_path() });
+    let Ok(names) = platform::names(own) else { return Vec::new() };
+    let folders = names.into_iter().filter(|named| named.is_dir);
+    let folders = folders.map(|named| if named.name == txn::FOLDER { own.to_owned() } else { own.join(named.name) });
     folders.filter(|folder| txn::is_pending(folder)).collect()
 }
 

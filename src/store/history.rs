@@ -276,8 +276,8 @@ fn existing_folder(root: &Utf8Path, own: &RelPath) -> Result<Option<Utf8PathBuf>
 }
 
 fn file_names(folder: &Utf8Path) -> Result<Vec<String>, StoreError> {
-    let entries = fs::read_dir(folder).map_err(|source| StoreError::io(folder, source))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+    let names = platform::names(folder).map_err(|source| StoreError::io(folder, source))?;
+    Ok(names.into_iter().map(|named| named.name).collect())
 }
 
 fn names(folder: &Utf8Path) -> Result<Vec<Kept>, StoreError> {

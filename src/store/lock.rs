@@ -90,11 +90,14 @@ impl RunLock {
 
 pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = own_dir.join(name);
-    match calls::create_private_dir(&path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
-    }
-    match fs::symlink_metadata(&path) {
+    let found = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
+            made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
+        },
+        found => found,
+    };
+    match found {
         Ok(metadata) if metadata.is_dir() => Ok(path),
         Ok(_) => Err(StoreError::UnsafePath { path, problem: "a link or a file stands where Piton keeps a folder" }),
         Err(source) => Err(StoreError::io(&path, source)),

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::fs::Metadata;
 use std::io;
 
+#[cfg(target_os = "linux")]
+use camino::Utf8Component;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -39,19 +41,17 @@ impl Root {
         })
     }
 
-    /// Lets the kernel say what the path of the opened folder is, instead of asking about every part of it.
+    /// Lets the kernel say that there is no link on the way, instead of asking about every part of it.
     #[cfg(target_os = "linux")]
     fn open_at_once(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
-        use std::os::fd::AsRawFd as _;
-        let handle = match File::open(path) {
-            Ok(handle) => handle,
-            Err(source) if source.kind() == io::ErrorKind::NotFound => return Err(StoreError::io(path, source)),
-            Err(_) => return Ok(None),
-        };
-        let real = Utf8Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string()).read_link_utf8();
-        // A folder that was removed, or that lies out of sight, has no path.
-        let is_it = |real: &Utf8PathBuf| real == path && real.is_absolute();
-        Ok(real.ok().filter(is_it).map(|path| Self { path, handle: Some(handle) }))
+        if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
+            return Ok(None);
+        }
+        match platform::hold(path.as_std_path()) {
+            Ok(Some(held)) => Ok(Some(Self { path: path.components().collect(), handle: Some(held.into_handle()) })),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Err(StoreError::io(path, source)),
+            Ok(None) | Err(_) => Ok(None),
+        }
     }
 
     pub(super) fn path(&self) -> &Utf8Path {

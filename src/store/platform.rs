@@ -7,6 +7,8 @@ use std::io;
 use std::io::Read as _;
 use std::path::Path;
 
+use camino::Utf8Path;
+
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt as _;
 #[cfg(unix)]
@@ -72,12 +74,69 @@ pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// Opens a file or folder for reading, in one call of the system where the standard library makes two (musl).
+#[cfg(unix)]
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    open_as(path, rustix::fs::OFlags::RDONLY)
+}
+
+#[cfg(unix)]
+fn open_as(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    let open = || rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
+    Ok(rustix::io::retry_on_intr(open)?.into())
+}
+
+#[cfg(not(unix))]
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Is a name in a folder.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    /// It is a folder itself, and no link to one.
+    pub(super) is_dir: bool,
+}
+
+/// Lists the names in a folder, as far as they are UTF-8.
+#[cfg(unix)]
+pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<Named>> {
+    use rustix::fs::FileType;
+    let handle = open_as(folder.as_std_path(), rustix::fs::OFlags::DIRECTORY)?;
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::new(handle)?.filter_map(Result::ok) {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if matches!(name, "." | "..") {
+            continue;
+        }
+        let is_dir = match entry.file_type() {
+            FileType::Unknown => folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_dir()),
+            kind => kind == FileType::Directory,
+        };
+        names.push(Named { name: name.to_owned(), is_dir });
+    }
+    Ok(names)
+}
+
+#[cfg(not(unix))]
+pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<Named>> {
+    let entries = folder.read_dir_utf8()?.filter_map(Result::ok);
+    let named = |entry: camino::Utf8DirEntry| Named {
+        name: entry.file_name().to_owned(),
+        is_dir: entry.file_type().is_ok_and(|kind| kind.is_dir()),
+    };
+    Ok(entries.map(named).collect())
+}
+
 /// Makes the names in a folder durable, on file systems that can do that to a folder (fsync(2): `EINVAL` on others).
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
-    match File::open(path)?.sync_all() {
+    match open(path)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }
@@ -137,6 +196,73 @@ pub(super) fn owner(_metadata: &Metadata) -> u32 {
     0
 }
 
+/// Is a folder that is held open, with no link on the way to it: a name in it means the same until it is let go.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(super) struct Held(std::os::fd::OwnedFd);
+
+/// Holds a folder. `None` where the system cannot tell whether there is a link on the way.
+///
+/// # Errors
+///
+/// When there is one, or nothing is there.
+#[cfg(target_os = "linux")]
+pub(super) fn hold(folder: &Path) -> io::Result<Option<Held>> {
+    use rustix::fs::CWD;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::ResolveFlags;
+    use rustix::io::Errno;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(handle) => Ok(Some(Held(handle))),
+        Err(errno @ (Errno::LOOP | Errno::NOENT)) => Err(errno.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Held {
+    /// Opens a file in it, or makes one with a mode, neither following a link nor waiting for a pipe.
+    pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        let mut flags = careful_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
+        flags.set(OFlags::APPEND, access.appends);
+        flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
+        let mode = made.map_or(Mode::empty(), Mode::from_raw_mode);
+        Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, mode))?.into())
+    }
+
+    /// Returns its handle.
+    pub(super) fn into_handle(self) -> File {
+        self.0.into()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(super) enum Held {}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn hold(_folder: &Path) -> io::Result<Option<Held>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Held {
+    pub(super) fn open(&self, _name: &std::ffi::OsStr, _access: Access, _made: Option<u32>) -> io::Result<File> {
+        match *self {}
+    }
+}
+
+/// Says what a file that is written is opened for besides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) reads: bool,
+    pub(super) appends: bool,
+}
+
 /// Returns where an open file lies if that is not the folder of its path: a link has taken the place of one of the folders above it.
 /// `None` where the system does not tell.
 #[cfg(target_os = "linux")]
@@ -149,23 +275,6 @@ pub(super) fn strayed(file: &File, path: &Path) -> Option<std::path::PathBuf> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn strayed(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
     None
-}
-
-/// Tells whether a folder on the way to this one, or it itself, is a link. `false` where the system does not tell.
-#[cfg(target_os = "linux")]
-pub(super) fn has_link(folder: &Path) -> bool {
-    use rustix::fs::CWD;
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    use rustix::fs::ResolveFlags;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    matches!(opened, Err(rustix::io::Errno::LOOP))
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn has_link(_folder: &Path) -> bool {
-    false
 }
 
 /// Tells whether a file has more names than one.
@@ -215,35 +324,35 @@ pub(super) fn is_unlinked(_file: &File) -> bool {
 /// Returns what keeps this user from working with a path: the first folder on the way that may not be entered, the path itself, or,
 /// where it is to be made, the folder that it would be in. `None` when nothing does.
 #[cfg(unix)]
-pub(crate) fn denied(path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+pub(crate) fn denied(path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     use rustix::fs::Access;
-    let may = |path: &camino::Utf8Path, access| {
+    let may = |path: &Utf8Path, access| {
         !matches!(rustix::fs::access(path.as_std_path(), access), Err(rustix::io::Errno::ACCESS))
     };
-    let mut way: Vec<&camino::Utf8Path> = path.ancestors().collect();
+    let mut way: Vec<&Utf8Path> = path.ancestors().collect();
     way.reverse();
-    let exists = |path: &camino::Utf8Path| path.symlink_metadata().is_ok();
+    let exists = |path: &Utf8Path| path.symlink_metadata().is_ok();
     let closed = way.iter().find(|step| step.is_dir() && !may(step, Access::EXEC_OK));
     let last = || way.iter().rev().find(|step| exists(step));
     let denied = closed.or_else(|| last().filter(|last| !may(last, Access::READ_OK | Access::WRITE_OK)));
     let parent = || path.parent().filter(|parent| exists(parent) && !may(parent, Access::WRITE_OK));
-    denied.copied().or_else(parent).map(camino::Utf8Path::to_owned)
+    denied.copied().or_else(parent).map(Utf8Path::to_owned)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn denied(_path: &camino::Utf8Path) -> Option<camino::Utf8PathBuf> {
+pub(crate) fn denied(_path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     None
 }
 
 /// Returns how many bytes this user may still write where a path lies; `None` where nobody knows.
 #[cfg(unix)]
-pub(super) fn free_bytes(path: &camino::Utf8Path) -> Option<u64> {
+pub(super) fn free_bytes(path: &Utf8Path) -> Option<u64> {
     let room = rustix::fs::statvfs(path.as_std_path()).ok()?;
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
 #[cfg(not(unix))]
-pub(super) fn free_bytes(_path: &camino::Utf8Path) -> Option<u64> {
+pub(super) fn free_bytes(_path: &Utf8Path) -> Option<u64> {
     None
 }
 

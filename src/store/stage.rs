@@ -13,6 +13,7 @@ use super::calls;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
+use super::platform::Named;
 use super::process;
 
 /// What the folder of Piton's own data is called, wherever it lies.
@@ -143,9 +144,9 @@ pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<
 
 /// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
 pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
-    let Ok(entries) = own_dir.read_dir_utf8() else { return };
-    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(entry.file_name().as_ref())) {
-        let _ = calls::remove_file(entry.path());
+    let Ok(names) = platform::names(own_dir) else { return };
+    for named in names.iter().filter(|named| is_temporary(named.name.as_ref())) {
+        let _ = calls::remove_file(&own_dir.join(&named.name));
     }
 }
 
@@ -156,13 +157,13 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
     wanted.sort_unstable();
     let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
     for dir in dirs {
-        let Ok(entries) = dir.read_dir_utf8() else { continue };
-        for entry in entries.filter_map(Result::ok) {
+        let Ok(names) = platform::names(dir) else { continue };
+        for Named { name, .. } in names {
             let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
-                *folder == dir && entry.file_name().strip_prefix(prefix.as_str()).is_some_and(is_token)
+                *folder == dir && name.strip_prefix(prefix.as_str()).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = calls::remove_file(entry.path());
+                let _ = calls::remove_file(&dir.join(&name));
             }
         }
     }
@@ -170,14 +171,14 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
 
 /// Does the same to one target that no lock guards: what belongs to a living process stays.
 pub(super) fn remove_orphans(target: &Utf8Path) {
-    let Some(Ok(entries)) = target.parent().map(Utf8Path::read_dir_utf8) else { return };
+    let Some((folder, Ok(names))) = target.parent().map(|folder| (folder, platform::names(folder))) else { return };
     let prefix = prefix(target);
     let is_orphan = |name: &str| {
         let token = name.strip_prefix(prefix.as_str()).filter(|rest| is_token(rest));
         let pid = token.and_then(|token| token.split('.').next()?.parse().ok());
         pid.is_some_and(process::is_gone)
     };
-    for entry in entries.filter_map(Result::ok).filter(|entry| is_orphan(entry.file_name())) {
-        let _ = calls::remove_file(entry.path());
+    for named in names.iter().filter(|named| is_orphan(&named.name)) {
+        let _ = calls::remove_file(&folder.join(&named.name));
     }
 }

@@ -10,6 +10,8 @@ use std::io;
 use std::path::Path;
 
 use super::platform;
+use super::platform::Access;
+use super::platform::Held;
 
 /// Says what a file is opened for. Neither a link in its place is followed, nor a pipe waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,70 +30,63 @@ pub(super) enum Use {
     Lock,
 }
 
-/// Opens a file; `mode` is that of one that is made.
-pub(super) fn open(path: &Path, used: Use, mode: u32) -> io::Result<File> {
-    let mut options = platform::careful();
-    let may_make = match used {
-        Use::Create => {
-            options.write(true).create_new(true);
-            false
-        }
-        Use::Append => {
-            options.append(true);
-            false
-        }
-        Use::Log => {
-            options.read(true).append(true);
-            true
-        }
-        Use::Overwrite => {
-            options.write(true);
-            true
-        }
-        Use::Edit => {
-            options.read(true).write(true);
-            false
-        }
-        Use::Lock => {
-            options.read(true).write(true);
-            true
-        }
-    };
-    let (file, is_new) = match platform::with_mode(&mut options, mode).open(path) {
-        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => make(path, &mut options)?,
-        opened => (opened?, used == Use::Create),
-    };
-    match platform::strayed(&file, path) {
-        None => Ok(file),
-        Some(place) => {
-            if is_new {
-                // It is where it was just made, and empty.
-                let _ = fs::remove_file(place);
-            }
-            Err(refusal())
+impl Use {
+    fn access(self) -> Access {
+        Access {
+            reads: matches!(self, Self::Log | Self::Edit | Self::Lock),
+            appends: matches!(self, Self::Append | Self::Log),
         }
     }
 }
 
-/// Makes a file, unless somebody else was faster.
-fn make(path: &Path, options: &mut fs::OpenOptions) -> io::Result<(File, bool)> {
-    match options.clone().create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((options.open(path)?, false)),
-        made => Ok((made?, true)),
+/// Opens a file; `mode` is that of one that is made.
+pub(super) fn open(path: &Path, used: Use, mode: u32) -> io::Result<File> {
+    let way = Way { path, held: path.parent().map(hold).transpose()?.flatten(), access: used.access() };
+    let may_make = matches!(used, Use::Log | Use::Overwrite | Use::Lock);
+    match way.open((used == Use::Create).then_some(mode)) {
+        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match way.open(Some(mode)) {
+            // Somebody else was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => way.open(None),
+            made => made,
+        },
+        opened => opened,
+    }
+}
+
+/// Is the way to a file: by the folder that is held, or, where the system holds none, by its path.
+struct Way<'a> {
+    path: &'a Path,
+    held: Option<Held>,
+    access: Access,
+}
+
+impl Way<'_> {
+    /// Opens the file, or makes one with a mode.
+    fn open(&self, made: Option<u32>) -> io::Result<File> {
+        if let (Some(held), Some(name)) = (&self.held, self.path.file_name()) {
+            return held.open(name, self.access, made);
+        }
+        let mut options = platform::careful();
+        options.read(self.access.reads).write(true).append(self.access.appends).create_new(made.is_some());
+        let file = platform::with_mode(&mut options, made.unwrap_or_default()).open(self.path)?;
+        let Some(place) = platform::strayed(&file, self.path) else { return Ok(file) };
+        if made.is_some() {
+            // It is where it was just made, and empty.
+            let _ = fs::remove_file(place);
+        }
+        Err(refusal())
     }
 }
 
 /// Gives a file another name in place of what has that name.
 pub(super) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    check(from.as_ref())?;
-    check(to.as_ref())?;
+    check_both(from.as_ref(), to.as_ref())?;
     fs::rename(from, to)
 }
 
 /// Gives a file one more name.
 pub(super) fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    check(from.as_ref())?;
-    check(to.as_ref())?;
+    check_both(from.as_ref(), to.as_ref())?;
     fs::hard_link(from, to)
 }
 
@@ -107,8 +102,19 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     platform::create_private_dir(path)
 }
 
+/// Looks at a folder that both are in once.
+fn check_both(from: &Path, to: &Path) -> io::Result<()> {
+    check(to)?;
+    if from.parent() == to.parent() { Ok(()) } else { check(from) }
+}
+
 fn check(path: &Path) -> io::Result<()> {
-    if path.parent().is_some_and(platform::has_link) { Err(refusal()) } else { Ok(()) }
+    path.parent().map_or(Ok(()), |folder| hold(folder).map(drop))
+}
+
+/// Holds a folder that no link leads to.
+fn hold(folder: &Path) -> io::Result<Option<Held>> {
+    platform::hold(folder).map_err(|error| if error.kind() == io::ErrorKind::NotFound { error } else { refusal() })
 }
 
 fn refusal() -> io::Error {
