@@ -200,6 +200,20 @@ fn what_came_of_a_step_at_a_later_time_than_now_does_not_undo_what_is_recorded_a
 }
 
 #[test]
+fn an_approval_with_a_later_time_than_now_does_not_open_the_gate_again() {
+    let approvals = "\"approvals\": [{\"phase\": 1, \"step\": 2.5, \"at\": \"2026-03-01T08:00:00Z\"}, \
+         {\"phase\": 1, \"step\": 2.5, \"at\": \"2026-03-02T11:00:00Z\"}, \
+         {\"phase\": 2, \"step\": 2.5, \"at\": \"2026-03-02T11:00:00Z\"}]";
+    let last = |step: &str| format!("{{\"phase\": 1, \"step\": {step}, \"status\": \"in_progress\"}}");
+    let approved = Outcome { verdict: Some(ReviewVerdict::Approved), ..outcome_of("1:2", Status::Completed) };
+    let after = edited(&files(&state(&last("2"), approvals)), finished(approved));
+    assert_eq!(step(&super::run(&after), "1:2.5").status, Status::WaitingApproval);
+    assert_eq!(value(&after)["approvals"].as_array().unwrap().len(), 2);
+    let behind = edited(&files(&state(&last("3"), approvals)), finished(outcome_of("1:3", Status::Completed)));
+    assert_eq!(value(&behind)["approvals"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn words_of_the_history_are_not_taken_into_it_from_elsewhere() {
     let done = "{\"phase\": 1, \"step\": 3, \"status\": \"completed\", \"timestamp\": \"2026-03-02T08:00:00Z\", \"commit_sha\": \"0123abc\"}";
     for word in ["skipped", "rolled_back", "interrupted", "decided"] {
