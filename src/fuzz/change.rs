@@ -108,6 +108,15 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         ChangeKind::Approve { step, .. } if is_answer(before, step) => (step, Status::Failed),
         ChangeKind::Approve { step, .. } => (step, Status::Completed),
         ChangeKind::Skip { step, part: None, .. } => (step, Status::Skipped),
+        // Where it lies says so as well.
+        ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+            if before.status == RunStatus::Archived =>
+        {
+            return;
+        }
         ChangeKind::Pause { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Paused),
         ChangeKind::Abort { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Aborted),
         ChangeKind::Resume { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Active),
@@ -204,7 +213,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'q' => ChangeKind::Abort { reason: some(&text) },
         b'c' => ChangeKind::Complete { note: some(&text) },
         // Nobody resumes what is over.
-        b'r' if run.status == RunStatus::Completed => return None,
+        b'r' if matches!(run.status, RunStatus::Completed | RunStatus::Archived) => return None,
         b'r' => resume(run, &text),
         b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),
         _ => finish(Outcome { summary: some(&text), commit: some(&text), ..Outcome::completed(id) }),
