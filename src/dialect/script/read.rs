@@ -214,7 +214,7 @@ impl Reader<'_> {
         let unknown = StepState::default();
         let known = &self.session.state.steps;
         let places = Places::of(known.keys().map(String::as_str));
-        let states: Vec<&StepState> = known.values().collect();
+        let states: Vec<&StepState> = known.values().map(Box::as_ref).collect();
         let mut steps: Vec<Step> = outline
             .into_iter()
             .map(|step| {

@@ -31,7 +31,7 @@ pub(crate) struct State {
     pub(crate) seq: u64,
     pub(crate) run: RunState,
     pub(crate) workflow: Outline,
-    pub(crate) steps: BTreeMap<String, StepState>,
+    pub(crate) steps: BTreeMap<String, Box<StepState>>,
     pub(crate) variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     pub(crate) last: Last,
