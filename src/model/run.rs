@@ -153,7 +153,8 @@ pub(crate) struct Step {
 pub(crate) enum DefinedAs {
     /// As the workflow itself says, which never changes.
     Workflow,
-    This(Value),
+    // A step takes as much room as the largest of these.
+    This(Box<Value>),
     Text(JsonText),
     /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
     Stored {
@@ -190,7 +191,7 @@ impl From<JsonText> for DefinedAs {
 
 impl From<Value> for DefinedAs {
     fn from(value: Value) -> Self {
-        if value.is_null() { Self::Workflow } else { Self::This(value) }
+        if value.is_null() { Self::Workflow } else { Self::This(Box::new(value)) }
     }
 }
 

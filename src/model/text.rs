@@ -98,8 +98,11 @@ impl Digest {
 
     fn digits(&self) -> [[u8; 2]; 32] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let bytes: [u8; 32] = self.0.clone().finalize().into();
-        bytes.map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        let mut digits = [[0; 2]; 32];
+        for (digits, byte) in digits.iter_mut().zip(self.0.clone().finalize()) {
+            *digits = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        digits
     }
 }
 

@@ -43,6 +43,10 @@ const INPUT_LIMIT: u64 = 16 << 20;
 const SMALL_LIMIT: u64 = 64 << 10;
 const SMALL_FILES: usize = 1_024;
 const READ_THREADS: usize = 4;
+/// Of single files the largest is read on a thread of its own where the others have so many bytes together.
+const WORTH_A_THREAD: u64 = 128 << 10;
+/// So many single files are open at once.
+const OPEN_FILES: usize = 8;
 /// With fewer files for each, starting a thread takes longer than it saves.
 const FILES_PER_THREAD: usize = 40;
 
@@ -175,9 +179,10 @@ fn read_locked(
 
 fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
     let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
-    for read in reads {
-        match read {
-            ReadSpec::File(path) => set.read(path),
+    let is_file = |one: &ReadSpec| matches!(one, ReadSpec::File(_));
+    for read in reads.chunk_by(|one, next| is_file(one) && is_file(next)) {
+        match &read[0] {
+            ReadSpec::File(_) => read.chunks(OPEN_FILES).for_each(|files| set.read_together(files)),
             ReadSpec::Contents { dir, suffix } => {
                 let mut paths = set.names(dir, suffix).into_iter();
                 while paths.len() > 0 {
@@ -275,6 +280,42 @@ impl Reading<'_> {
         }
         let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
         self.add(path.clone(), entry);
+    }
+
+    /// Reads single files as if one after the other, the largest beside the others where that saves time.
+    fn read_together(&mut self, reads: &[ReadSpec]) {
+        let mut files: Vec<(&RelPath, Opened)> = Vec::with_capacity(reads.len());
+        for read in reads {
+            if let ReadSpec::File(path) = read
+                && !self.has(path)
+                && files.iter().all(|(known, _)| *known != path)
+            {
+                files.push((path, self.root.open_file(path)));
+            }
+        }
+        let size = |file: &Opened| file.as_ref().map_or(0, |(_, metadata)| metadata.len());
+        let largest = (0..files.len()).max_by_key(|at| size(&files[*at].1));
+        let total: u64 = files.iter().map(|(_, file)| size(file)).sum();
+        let is_roomy = self.left >= FILE_LIMIT * files.len() as u64;
+        match largest.filter(|at| is_roomy && total - size(&files[*at].1) >= WORTH_A_THREAD) {
+            None => {
+                for (path, file) in files {
+                    let entry = entry_of(file, FILE_LIMIT.min(self.left));
+                    self.add(path.clone(), entry);
+                }
+            }
+            Some(largest) => {
+                let (path, file) = files.swap_remove(largest);
+                thread::scope(|scope| {
+                    let started = thread::Builder::new().spawn_scoped(scope, move || entry_of(file, FILE_LIMIT));
+                    for (path, file) in files {
+                        self.add(path.clone(), entry_of(file, FILE_LIMIT));
+                    }
+                    let entry = started.ok().and_then(|thread| thread.join().ok());
+                    self.add(path.clone(), entry.unwrap_or_else(|| read_entry(self.root, path, FILE_LIMIT)));
+                });
+            }
+        }
     }
 
     /// Reads files as if one after the other.
@@ -387,9 +428,16 @@ fn side_by_side(root: &Root, paths: &[RelPath]) -> Vec<Option<FileEntry>> {
     })
 }
 
+/// Is a file that was opened, or why it could not be.
+type Opened = Result<(fs::File, fs::Metadata), ReadProblem>;
+
 fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
+    entry_of(root.open_file(path), limit)
+}
+
+fn entry_of(file: Opened, limit: u64) -> FileEntry {
     let problem = |problem| FileEntry { content: Content::Problem(problem), modified: None };
-    let (file, metadata) = match root.open_file(path) {
+    let (file, metadata) = match file {
         Ok(opened) => opened,
         Err(found) => return problem(found),
     };
