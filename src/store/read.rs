@@ -61,11 +61,11 @@ pub(crate) fn file_set(
     let is_there = || lock::exists(&candidate.own.under(checked.path()));
     let has_writers = || is_there() && checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
-        read_locked(project, &checked, candidate)?
+        read_locked(project, &checked, candidate, clock)?
     } else {
-        let files = read_all(&checked, &candidate.reads, None);
+        let files = read_all(&checked, &candidate.reads, None, &taking(candidate, clock));
         // The first writer may have come while we read.
-        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
+        if has_writers() { read_locked(project, &checked, candidate, clock)? } else { files }
     };
     Ok(set_of(project, root, candidate, files, clock))
 }
@@ -89,7 +89,7 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
-    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None, &taking(candidate, clock)), clock)
 }
 
 fn set_of(
@@ -126,7 +126,7 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
 pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {
         Ok(root) => read_entry(&root, path, FILE_LIMIT),
-        Err(error) => FileEntry { content: Content::Problem(ReadProblem::Other(error.to_string())), modified: None },
+        Err(error) => FileEntry::new(Content::Problem(ReadProblem::Other(error.to_string())), None),
     }
 }
 
@@ -155,10 +155,11 @@ fn read_locked(
     project: &Project,
     root: &Root,
     candidate: &Candidate,
+    clock: Clock,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
     let own_dir = match root.locate(&candidate.own) {
         Ok(own_dir) => own_dir,
-        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
+        Err(_) => return Ok(read_all(root, &candidate.reads, None, &taking(candidate, clock))),
     };
     if txn::is_pending(&own_dir) {
         // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
@@ -170,10 +171,21 @@ fn read_locked(
     }
     let _shared = lock::share(&own_dir, project.lock_timeout)?;
     let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
-    Ok(read_all(root, &candidate.reads, pending.as_ref()))
+    Ok(read_all(root, &candidate.reads, pending.as_ref(), &taking(candidate, clock)))
 }
 
-fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
+/// Returns what is done with a file that may be one of many.
+fn taking(candidate: &Candidate, clock: Clock) -> impl Fn(&FileEntry) + Sync + use<> {
+    let gist = candidate.gist;
+    move |entry| gist.iter().for_each(|take| take(entry, clock))
+}
+
+fn read_all(
+    root: &Root,
+    reads: &[ReadSpec],
+    pending: Option<&Record>,
+    take: &(dyn Fn(&FileEntry) + Sync),
+) -> BTreeMap<RelPath, FileEntry> {
     let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
     for read in reads {
         match read {
@@ -181,7 +193,7 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
             ReadSpec::Contents { dir, suffix } => {
                 let mut paths = set.names(dir, suffix).into_iter();
                 while paths.len() > 0 {
-                    set.read_many(paths.by_ref().take(SMALL_FILES).collect());
+                    set.read_many(paths.by_ref().take(SMALL_FILES).collect(), take);
                 }
             }
             ReadSpec::Tree { dir, suffix } => {
@@ -191,7 +203,7 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
             }
             ReadSpec::Names { dir } => {
                 for path in set.names(dir, "") {
-                    let entry = FileEntry { content: Content::NameOnly, modified: None };
+                    let entry = FileEntry::new(Content::NameOnly, None);
                     set.files.entry(path).or_insert(entry);
                 }
             }
@@ -231,10 +243,10 @@ fn lay_over(
             files.remove(path);
         }
         (Some((bytes, modified)), Some(true)) => {
-            files.insert(path.clone(), FileEntry { content: Content::Bytes(bytes.into()), modified });
+            files.insert(path.clone(), FileEntry::new(Content::Bytes(bytes.into()), modified));
         }
         (Some(_), Some(false)) => {
-            files.entry(path.clone()).or_insert(FileEntry { content: Content::NameOnly, modified: None });
+            files.entry(path.clone()).or_insert(FileEntry::new(Content::NameOnly, None));
         }
         (Some(_), None) => {}
     }
@@ -278,9 +290,9 @@ impl Reading<'_> {
     }
 
     /// Reads files as if one after the other.
-    fn read_many(&mut self, paths: Vec<RelPath>) {
+    fn read_many(&mut self, paths: Vec<RelPath>, take: &(dyn Fn(&FileEntry) + Sync)) {
         let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-        let early = if is_roomy { side_by_side(self.root, &paths) } else { vec![None; paths.len()] };
+        let early = if is_roomy { side_by_side(self.root, &paths, take) } else { vec![None; paths.len()] };
         for (path, entry) in paths.into_iter().zip(early) {
             match entry {
                 Some(entry) if !self.has(&path) => self.add(path, entry),
@@ -315,7 +327,7 @@ impl Reading<'_> {
             if path.name().ends_with(suffix) {
                 self.read(&path);
             } else {
-                let entry = FileEntry { content: Content::NameOnly, modified: None };
+                let entry = FileEntry::new(Content::NameOnly, None);
                 self.files.entry(path).or_insert(entry);
             }
         }
@@ -343,7 +355,7 @@ impl Reading<'_> {
             Ok(entries) => entries,
             Err(ReadProblem::Missing) => return Vec::new(),
             Err(problem) => {
-                let entry = FileEntry { content: Content::Problem(problem), modified: None };
+                let entry = FileEntry::new(Content::Problem(problem), None);
                 self.files.insert(dir.clone(), entry);
                 return Vec::new();
             }
@@ -361,16 +373,17 @@ impl Reading<'_> {
     }
 }
 
-/// Reads small files on several threads, since most of the time goes into opening one after the other. Whatever a thread cannot
-/// settle is `None`.
-fn side_by_side(root: &Root, paths: &[RelPath]) -> Vec<Option<FileEntry>> {
+/// Reads small files on several threads, since most of the time goes into opening one after the other, and takes what there is to
+/// take of each. Whatever a thread cannot settle is `None`.
+fn side_by_side(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)) -> Vec<Option<FileEntry>> {
     let threads = (paths.len() / FILES_PER_THREAD).min(READ_THREADS);
     if threads < 2 {
         return vec![None; paths.len()];
     }
     let is_small = |entry: &FileEntry| !matches!(entry.content, Content::Problem(ReadProblem::TooLarge { .. }));
     let read = &|paths: &[RelPath]| -> Vec<Option<FileEntry>> {
-        paths.iter().map(|path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small)).collect()
+        let read = |path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small).inspect(take);
+        paths.iter().map(read).collect()
     };
     let mut chunks = paths.chunks(paths.len().div_ceil(threads));
     // This thread would only wait for the others.
@@ -388,7 +401,7 @@ fn side_by_side(root: &Root, paths: &[RelPath]) -> Vec<Option<FileEntry>> {
 }
 
 fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
-    let problem = |problem| FileEntry { content: Content::Problem(problem), modified: None };
+    let problem = |problem| FileEntry::new(Content::Problem(problem), None);
     let (file, metadata) = match root.open_file(path) {
         Ok(opened) => opened,
         Err(found) => return problem(found),
@@ -398,7 +411,7 @@ fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
         Ok(bytes) => Content::Bytes(bytes),
         Err(found) => Content::Problem(found),
     };
-    FileEntry { content, modified }
+    FileEntry::new(content, modified)
 }
 
 /// Does the same as [`bounded`] in the place where the bytes stay: a copy of a large file costs as much as reading it.
