@@ -191,10 +191,8 @@ fn read_all(
         match read {
             ReadSpec::File(path) => set.read(path),
             ReadSpec::Contents { dir, suffix } => {
-                let mut paths = set.names(dir, suffix).into_iter();
-                while paths.len() > 0 {
-                    set.read_many(paths.by_ref().take(SMALL_FILES).collect(), take);
-                }
+                let paths = set.names(dir, suffix);
+                set.read_many(paths, take);
             }
             ReadSpec::Tree { dir, suffix } => {
                 for folder in set.folders(dir) {
@@ -202,10 +200,11 @@ fn read_all(
                 }
             }
             ReadSpec::Names { dir } => {
-                for path in set.names(dir, "") {
-                    let entry = FileEntry::new(Content::NameOnly, None);
-                    set.files.entry(path).or_insert(entry);
-                }
+                let names = set.names(dir, "").into_iter();
+                let mut files: BTreeMap<_, _> =
+                    names.map(|path| (path, FileEntry::new(Content::NameOnly, None))).collect();
+                files.append(&mut set.files);
+                set.files = files;
             }
             ReadSpec::Elsewhere { root, file, shown } => set.read_elsewhere(root, file, shown),
         }
@@ -285,37 +284,54 @@ impl Reading<'_> {
         if self.has(path) {
             return;
         }
-        let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
-        self.add(path.clone(), entry);
+        if let Some(entry) = self.read_next(path) {
+            self.files.insert(path.clone(), entry);
+        }
     }
 
-    /// Reads files as if one after the other.
+    /// Reads files whose paths are sorted as if one after the other.
     fn read_many(&mut self, paths: Vec<RelPath>, take: &(dyn Fn(&FileEntry) + Sync)) {
-        let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-        let early = if is_roomy { side_by_side(self.root, &paths, take) } else { vec![None; paths.len()] };
-        for (path, entry) in paths.into_iter().zip(early) {
-            match entry {
-                Some(entry) if !self.has(&path) => self.add(path, entry),
-                Some(_) | None => self.read(&path),
+        let mut read = Vec::with_capacity(paths.len());
+        let mut paths = paths.into_iter();
+        while paths.len() > 0 {
+            let paths: Vec<RelPath> = paths.by_ref().take(SMALL_FILES).filter(|path| !self.has(path)).collect();
+            let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
+            let early = if is_roomy { side_by_side(self.root, &paths, take) } else { vec![None; paths.len()] };
+            for (path, early) in paths.into_iter().zip(early) {
+                let entry = match early {
+                    Some(entry) => self.counted(entry),
+                    None => self.read_next(&path),
+                };
+                read.extend(entry.map(|entry| (path, entry)));
             }
         }
+        // They come in their order: looking for the place of each of thousands takes as long as reading it.
+        self.files.append(&mut read.into_iter().collect());
     }
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
         // A root that is gone takes the file with it.
         if let Ok(root) = Root::open(root) {
             let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
-            self.add(shown.clone(), entry);
+            if let Some(entry) = self.counted(entry) {
+                self.files.insert(shown.clone(), entry);
+            }
         }
     }
 
-    fn add(&mut self, path: RelPath, entry: FileEntry) {
+    fn read_next(&mut self, path: &RelPath) -> Option<FileEntry> {
+        let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
+        self.counted(entry)
+    }
+
+    /// Counts what was read; of a file that is not there nothing is said.
+    fn counted(&mut self, entry: FileEntry) -> Option<FileEntry> {
         match &entry.content {
-            Content::Problem(ReadProblem::Missing) => return,
+            Content::Problem(ReadProblem::Missing) => return None,
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
             Content::NameOnly | Content::Problem(_) => {}
         }
-        self.files.insert(path, entry);
+        Some(entry)
     }
 
     /// Reads the files of a folder whose names end so, and notes the names of the others.
