@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
+use super::Digest;
 use super::Interruption;
 use super::JsonText;
 use super::Mode;
@@ -171,6 +172,14 @@ impl DefinedAs {
             Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
         }
     }
+
+    fn digest(&self) -> Option<Digest> {
+        if let Self::Text(text) = self {
+            return Some(Digest::of(text.as_str().as_bytes()));
+        }
+        let definition = self.value();
+        (!definition.is_null()).then(|| Digest::of(definition.to_string().as_bytes()))
+    }
 }
 
 impl From<JsonText> for DefinedAs {
@@ -245,11 +254,12 @@ impl Step {
 
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
-        if let DefinedAs::Text(text) = &self.definition {
-            return Some(super::sha256_hex(text.as_str().as_bytes()));
-        }
-        let definition = self.definition.value();
-        (!definition.is_null()).then(|| super::sha256_hex(definition.to_string().as_bytes()))
+        self.definition.digest().map(|digest| digest.hex())
+    }
+
+    /// Tells whether a text is its [`Step::definition_digest`].
+    pub(crate) fn is_defined_as(&self, digest: &str) -> bool {
+        self.definition.digest().is_some_and(|found| found.is(digest))
     }
 
     /// Returns a pending step of work with nothing else known about it.

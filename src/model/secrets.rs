@@ -194,6 +194,10 @@ fn value(rest: &str, start: usize) -> Option<Range<usize>> {
         return None;
     }
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')' | '}');
+    // Its name may have been read another way before: `--pwd :[masked]`.
+    if head(text).split(ends).next().is_some_and(|value| value.contains(MASK)) {
+        return None;
+    }
     let length = text.find(ends).unwrap_or(text.len());
     (length >= 6).then_some(start..start + length)
 }

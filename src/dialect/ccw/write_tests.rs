@@ -252,11 +252,20 @@ fn what_cannot_be_written_is_refused() {
 
 #[test]
 fn a_task_of_the_checklist_is_ticked() {
-    let set = files(&[("TODO_LIST.md", "- [ ] **IMPL-9**: no file\n")]);
-    assert!(edit(&set, begin("IMPL-9")).is_empty());
-    let edits = edit(&set, finish("IMPL-9", Status::Completed));
-    assert_eq!(texts(&edits)[0].1, "- [x] **IMPL-9**: no file\n");
-    assert_eq!(run(&applied(&set, &edits)).steps[0].status, Status::Completed);
+    for (id, before, after) in [
+        ("IMPL-9", "- [ ] **IMPL-9**: no file\n", "- [x] **IMPL-9**: no file\n"),
+        // No line names an id.
+        ("TODO-2", "- [ ] one thing\n- [~] another\n", "- [ ] one thing\n- [x] another\n"),
+        ("IMPL-9.json", "- [ ] **IMPL-9.json**: not its file\n", "- [x] **IMPL-9.json**: not its file\n"),
+        // The last line is its status, and the entry before it is not.
+        ("IMPL-9", "- [ ] **IMPL-9**: it\n- [ ] IMPL-9 again\n", "- [ ] **IMPL-9**: it\n- [x] IMPL-9 again\n"),
+    ] {
+        let set = files(&[("TODO_LIST.md", before)]);
+        assert!(edit(&set, begin(id)).is_empty());
+        let edits = edit(&set, finish(id, Status::Completed));
+        assert_eq!(texts(&edits)[0].1, after);
+        assert_eq!(step(&run(&applied(&set, &edits)), id).status, Status::Completed, "{before}");
+    }
 }
 
 #[test]

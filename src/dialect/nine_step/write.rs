@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::ledger::Ledger;
-use super::ledger::is_recorded;
+use super::ledger::unrecorded;
 use super::raw;
 use super::raw::Entry;
 use super::raw::Field;
@@ -427,11 +427,7 @@ impl<'a> Writer<'a> {
         if std::mem::replace(&mut self.is_imported, true) {
             return Ok(());
         }
-        let Some(last) = self.state.last.get() else { return Ok(()) };
-        let Some(place) = last.place().filter(|_| !is_recorded(self.state, last)) else { return Ok(()) };
-        if last.status.get().and_then(|status| Word::parse(status)).is_none_or(|word| word == Word::Pending) {
-            return Ok(());
-        }
+        let Some(place) = unrecorded(self.state).and_then(Entry::place) else { return Ok(()) };
         let Some(recorded) = self.tape.root().get("last_execution").filter(|last| last.is_object()) else {
             return Ok(());
         };
