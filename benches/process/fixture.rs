@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -166,9 +167,11 @@ impl State {
         self.0.iter().map(|(file, _)| file.as_path())
     }
 
+    /// Writes the files as they were, and flushes them: what is measured next is not to wait for that.
     pub(crate) fn put_back(&self) {
         for (file, bytes) in &self.0 {
-            fs::write(file, bytes).unwrap();
+            let mut written = fs::File::create(file).unwrap();
+            written.write_all(bytes).and_then(|()| written.sync_all()).unwrap();
         }
     }
 }

@@ -20,6 +20,8 @@ use super::tools::Tools;
 
 /// When all of them say it is, where their results are compared.
 const NOW: &str = "2026-02-01T12:00:00Z";
+const PITON: &str = "piton";
+const ONE_FILE: &str = "C floor, 1 file";
 
 /// Is a dialect with the step that is begun and finished.
 struct Subject {
@@ -71,7 +73,8 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
             entrants.push(script(peer, subject, &project(&at.to_string())));
         }
         assert_that_they_agree(&entrants);
-        checkpoints(subject, tools, &floor, &entrants, report);
+        checkpoints(subject, tools, &floor, &entrants[0], report);
+        beside_scripts(subject, tools, &floor, &entrants, report);
         next_steps(subject, tools, &entrants, report);
     }
 }
@@ -90,7 +93,7 @@ fn piton<'a>(tools: &'a Tools, subject: &'a Subject, project: &Project) -> Entra
         })
     };
     Entrant {
-        name: "piton",
+        name: PITON,
         state,
         begin: words("begin"),
         finish: words("finish"),
@@ -143,13 +146,14 @@ impl Entrant<'_> {
     }
 }
 
-fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, entrants: &[Entrant<'_>], report: &mut Report) {
+/// Holds piton to its budget, in turns with nothing but what the budget is made of.
+fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, piton: &Entrant<'_>, report: &mut Report) {
     let copies = floor.copies();
     let copy = copies[copies.len() - 1].as_os_str();
     let one = || tools.floor(&copies[copies.len() - 1..]);
     let all = || tools.floor(&copies);
     let cat = || tools::given("cat", floor.state_files());
-    let mut contenders = vec![Contender::new("C floor, 1 file", &one)];
+    let mut contenders = vec![Contender::new(ONE_FILE, &one)];
     if copies.len() > 1 {
         contenders.push(Contender::new(format!("C floor, {} files", copies.len()), &all));
     }
@@ -161,24 +165,35 @@ fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, entrants: &[En
     // Who may begin and what comes next is in the files of all steps, where each has one.
     let read = (floor.state_files().len() > copies.len()).then_some(contenders.len());
     contenders.extend(read.map(|_| Contender::new(format!("cat, 100 files of {}", subject.dialect), &cat)));
+    // What the disk takes is the floor's; the rest is the program's, 3 ms of 5.
+    let reading = |budget: Budget| read.map_or(budget, |cat| budget.beside(cat));
+    let times = |of| reading(Budget::times(Line::Writes, 1.5, of));
+    let cold = |of| reading(Budget::ms(Line::Checkpoint, 3.0).beside(of));
+    let put_back = || piton.state.put_back();
+    let [begin, finish] = writes(subject, piton, &put_back);
+    contenders.push(begin.may_take(times(0)).may_take(cold(0)));
+    contenders.push(finish.may_take(times(of_all)).may_take(cold(of_all)));
+    report.group(&format!("One checkpoint, {}, 100 steps", subject.dialect), &contest::hold(100, contenders));
+}
+
+/// Compares piton with the scripts, which leave the caches of the processor to whoever comes next as any other program does.
+fn beside_scripts(subject: &Subject, tools: &Tools, floor: &Project, entrants: &[Entrant<'_>], report: &mut Report) {
+    let copies = floor.copies();
+    let one = || tools.floor(&copies[copies.len() - 1..]);
     let put_back: Vec<_> = entrants.iter().map(|entrant| || entrant.state.put_back()).collect();
-    for (at, entrant) in entrants.iter().enumerate() {
-        let name = |verb: &str| format!("{verb}, {}, {}", subject.dialect, entrant.name);
-        let contender = if at == 0 { Contender::piton } else { Contender::new };
-        let mut begin = contender(name("begin"), &entrant.begin).before(&put_back[at]);
-        let mut finish = contender(name("finish"), &entrant.finish);
-        if at == 0 {
-            // What the disk takes is the floor's; the rest is the program's, 3 ms of 5.
-            let reading = |budget: Budget| read.map_or(budget, |cat| budget.beside(cat));
-            let times = |of| reading(Budget::times(Line::Writes, 1.5, of));
-            let cold = |of| reading(Budget::ms(Line::Checkpoint, 3.0).beside(of));
-            begin = begin.may_take(times(0)).may_take(cold(0));
-            finish = finish.may_take(times(of_all)).may_take(cold(of_all));
-        }
-        contenders.extend([begin, finish]);
-    }
-    let taken = contest::hold(40, contenders);
-    report.group(&format!("One checkpoint, {}, 100 steps", subject.dialect), &taken);
+    let of_each = entrants.iter().zip(&put_back).flat_map(|(entrant, put_back)| writes(subject, entrant, put_back));
+    let contenders = std::iter::once(Contender::new(ONE_FILE, &one)).chain(of_each).collect();
+    report.group(
+        &format!("One checkpoint, {}, 100 steps, in turns with scripts", subject.dialect),
+        &contest::hold(40, contenders),
+    );
+}
+
+fn writes<'a>(subject: &Subject, entrant: &'a Entrant<'_>, put_back: &'a dyn Fn()) -> [Contender<'a>; 2] {
+    let name = |verb: &str| format!("{verb}, {}, {}", subject.dialect, entrant.name);
+    let contender = if entrant.name == PITON { Contender::piton } else { Contender::new };
+    let begin = contender(name("begin"), &entrant.begin).before(put_back);
+    [begin, contender(name("finish"), &entrant.finish)]
 }
 
 fn next_steps(subject: &Subject, tools: &Tools, entrants: &[Entrant<'_>], report: &mut Report) {

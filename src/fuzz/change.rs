@@ -9,6 +9,7 @@ use crate::engine::Planned;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::DialectId;
+use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
@@ -49,7 +50,10 @@ pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
         let Ok(Draft::Checkpoint(twice)) = draft() else { panic!("a change is refused the second time") };
         assert_eq!(drafted.edits, twice.edits, "a change has two results");
         match commit(&opened, &mut bundle, &drafted) {
-            Some(after) => opened = after,
+            Some(after) => {
+                check_kept(opened, &bundle, &drafted.edits);
+                opened = after;
+            }
             None => return,
         }
     }
@@ -79,6 +83,17 @@ fn commit(before: &Opened, bundle: &mut Bundle, drafted: &Drafted) -> Option<Ope
     check_said(before.loaded.run.as_ref().expect("a run was changed"), run, &change.kind);
     project::look(&after, bundle);
     Some(after)
+}
+
+/// What was read before a change and stays says afterwards what reading everything again says.
+fn check_kept(mut kept: Opened, bundle: &Bundle, edits: &[Edit]) {
+    kept.take_in(edits);
+    let fresh = Opened::new(kept.candidate.clone(), bundle.read(&kept.candidate));
+    let said = |opened: &Opened| {
+        let run = opened.loaded.run.as_ref()?;
+        Some(project::shown(&project::plan(opened, run, &project::evidence(opened, bundle))))
+    };
+    assert_eq!(said(&kept), said(&fresh), "what was kept says something else than the files");
 }
 
 /// A change stays in the folder of the state, and names no file twice.

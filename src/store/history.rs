@@ -220,13 +220,13 @@ impl Keeper {
         Ok(())
     }
 
-    /// Forgets all but the newest; the one being written counts.
+    /// Forgets all but the newest; the one being written counts. What only looks like a name of ours is left where it is.
     pub(super) fn prune(mut self, limit: usize, has_new: bool) {
         let keep = limit.saturating_sub(usize::from(has_new));
         while self.names.len() > keep {
             let Some((_, oldest)) = self.names.pop_first() else { return };
-            for name in oldest {
-                let _ = calls::remove_file(&self.folder.join(name));
+            for kept in oldest.into_iter().filter_map(parse) {
+                let _ = calls::remove_file(&self.folder.join(kept.name));
             }
         }
     }

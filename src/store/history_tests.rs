@@ -72,6 +72,8 @@ fn only_the_newest_are_kept() {
     let lock = scratch.lock();
     let mut meta = meta();
     meta.history_limit = 3;
+    let foreign = format!("run/.piton/history/000000-long ago-begin--1-{}-run%2Fstate", "0".repeat(64));
+    scratch.write(&foreign, "of somebody else");
     for count in 0..6 {
         commit(&lock, &[replace("run/state", &count.to_string(), &(count + 1).to_string())], &meta).unwrap();
     }
@@ -83,6 +85,7 @@ fn only_the_newest_are_kept() {
     meta.history_limit = 0;
     commit(&lock, &[replace("run/state", "6", "7")], &meta).unwrap();
     assert!(list(&scratch.root, &own()).unwrap().is_empty());
+    assert_eq!(scratch.text(&foreign).as_deref(), Some("of somebody else"), "only what was written here is removed");
 }
 
 #[test]

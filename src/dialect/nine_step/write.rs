@@ -478,9 +478,9 @@ impl<'a> Writer<'a> {
         let gate = Place::new(place.phase, StepNumber::Approval);
         let is_early = |entry: &&Entry| entry.place() == Some(gate) && entry.timestamp > Some(self.now);
         let approvals = self.state.approvals.iter().filter(|_| place <= gate);
-        let early: Vec<&str> = approvals.filter(is_early).map(|entry| entry.pointer.as_str()).collect();
+        let early: Vec<String> = approvals.filter(is_early).map(Entry::pointer).collect();
         for pointer in early.into_iter().rev() {
-            self.remove(pointer);
+            self.remove(&pointer);
         }
     }
 
