@@ -1,10 +1,10 @@
 //! Who waits for whom.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
 
+use crate::model::Places;
 use crate::model::Run;
 use crate::model::StepId;
 
@@ -12,7 +12,8 @@ use crate::model::StepId;
 #[derive(Debug)]
 pub(crate) struct Graph<'a> {
     run: &'a Run,
-    index: BTreeMap<&'a str, usize>,
+    /// The first step of an id counts.
+    places: Places<'a>,
     depends_on: Edges,
     dependents: Edges,
     /// Positions in dependency order, on ties the place that a plan gives, then the natural order of the ids; what is on, or behind, a circle comes last.
@@ -25,16 +26,14 @@ pub(crate) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        // From the back, since of equal keys the last one stays: the first step of an id counts.
-        let index: BTreeMap<&str, usize> =
-            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
+        let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
         let mut pairs = Vec::with_capacity(run.steps.len());
         // The step that named each other one last, so that naming it twice counts once.
         let mut named_by = vec![usize::MAX; run.steps.len()];
         for (at, step) in run.steps.iter().enumerate() {
             // A container waits for its children as a dependent waits for what it depends on.
             for id in step.depends_on.iter().chain(&step.children) {
-                if let Some(&on) = index.get(id.as_str())
+                if let Some(on) = places.get(id.as_str())
                     && named_by[on] != at
                 {
                     named_by[on] = at;
@@ -46,7 +45,7 @@ impl<'a> Graph<'a> {
         let dependents = Edges::of(run.steps.len(), pairs.iter().map(|(at, on)| (*on, *at)));
         let mut graph = Self {
             run,
-            index,
+            places,
             depends_on,
             dependents,
             order: Vec::with_capacity(run.steps.len()),
@@ -81,7 +80,7 @@ impl<'a> Graph<'a> {
     }
 
     pub(crate) fn position(&self, id: &StepId) -> Option<usize> {
-        self.index.get(id.as_str()).copied()
+        self.places.get(id.as_str())
     }
 
     pub(crate) fn order(&self) -> &[usize] {

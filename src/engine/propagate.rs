@@ -1,7 +1,5 @@
 //! Rule 3, second half: what one step's standing means for the steps above and behind it.
 
-use std::collections::BTreeSet;
-
 use super::graph::Graph;
 use super::settle::Settled;
 use super::settle::Standing;
@@ -17,12 +15,18 @@ use crate::model::StepKind;
 pub(super) fn propagate(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
     let reopened = settled.standings.iter().map(|standing| *standing == Standing::Invalid).collect();
     let mut wave = Wave { run, graph, settled, reopened };
-    let mut open: BTreeSet<usize> = (0..graph.order().len()).collect();
-    while let Some(rank) = open.pop_first() {
+    let mut is_open = vec![true; graph.order().len()];
+    let mut next = 0;
+    while let Some(rank) = (next..is_open.len()).find(|rank| is_open[*rank]) {
         let at = graph.order()[rank];
-        // In a circle what is behind may come first; it is looked at once more.
+        is_open[rank] = false;
+        next = rank + 1;
         if wave.reaches(at) {
-            open.extend(graph.dependents(at).iter().map(|dependent| graph.rank(*dependent)));
+            for dependent in graph.dependents(at).iter().map(|dependent| graph.rank(*dependent)) {
+                is_open[dependent] = true;
+                // In a circle what is behind may come first; it is looked at once more.
+                next = next.min(dependent);
+            }
         }
     }
     wave.tell_containers();

@@ -10,6 +10,7 @@ use crate::dialect::YamlNode;
 use crate::dialect::script::record;
 use crate::dialect::script::record::Journal;
 use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Trail;
 use crate::dialect::script::snapshot;
 use crate::dialect::script::snapshot::Snapshot;
 use crate::dialect::script::state::State;
@@ -176,7 +177,7 @@ pub(super) fn journal(data: &[u8]) {
         let snapshot = snapshot::write("s", &state, &read.tail);
         let loaded = Snapshot::read("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
         assert_eq!(snapshot::write("s", &loaded.state, &read.tail), snapshot, "a snapshot says something else");
-        assert_eq!(loaded.end_in(header, &bytes).as_ref(), Some(&read.tail));
+        assert_eq!(loaded.end_in(&Trail::of(header, &bytes)).as_ref(), Some(&read.tail));
         assert_eq!(State::newest(state, Some(loaded.state)).seq, read.tail.seq);
         goes_on(header, &bytes, &read, &snapshot);
     }

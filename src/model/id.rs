@@ -2,10 +2,15 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error;
+use serde::de::Visitor;
 
 /// Names one of the five formats Piton speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -64,13 +69,14 @@ impl fmt::Display for RunId {
 ///
 /// The order is the natural one: runs of digits compare as numbers, so `IMPL-2 < IMPL-10`,
 /// `IMPL-1 < IMPL-1.1` and `1:2 < 1:2.5 < 1:3`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct StepId(String);
+// Other steps, findings and plans name a step again: copies share the text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(transparent)]
+pub(crate) struct StepId(Arc<str>);
 
 impl StepId {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+    pub(crate) fn new(text: impl AsRef<str>) -> Self {
+        Self(text.as_ref().into())
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -91,6 +97,33 @@ impl StepId {
 impl fmt::Display for StepId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for StepId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for StepId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Spelling)
+    }
+}
+
+/// Takes a text without a copy of its own.
+struct Spelling;
+
+impl Visitor<'_> for Spelling {
+    type Value = StepId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<StepId, E> {
+        Ok(StepId::new(text))
     }
 }
 

@@ -16,12 +16,14 @@ mod id;
 mod json_text;
 mod options;
 mod patch;
+mod places;
 mod plan;
 mod repair;
 mod rollback;
 mod run;
 mod secrets;
 mod session;
+mod side_by_side;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -47,6 +49,7 @@ pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use json_text::JsonText;
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
+pub(crate) use places::Places;
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
     Question, RunHeader, StepGroups, Strategy, Verdict,
@@ -58,6 +61,7 @@ pub(crate) use run::{
 };
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
+pub(crate) use side_by_side::side_by_side;
 pub(crate) use status::{ReviewVerdict, Status};
 pub(crate) use text::{Digest, clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
+use super::Digest;
 use super::Interruption;
 use super::JsonText;
 use super::Mode;
@@ -152,7 +153,8 @@ pub(crate) struct Step {
 pub(crate) enum DefinedAs {
     /// As the workflow itself says, which never changes.
     Workflow,
-    This(Value),
+    // A step takes as much room as the largest of these.
+    This(Box<Value>),
     Text(JsonText),
     /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
     Stored {
@@ -171,6 +173,14 @@ impl DefinedAs {
             Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
         }
     }
+
+    fn digest(&self) -> Option<Digest> {
+        if let Self::Text(text) = self {
+            return Some(Digest::of(text.as_str().as_bytes()));
+        }
+        let definition = self.value();
+        (!definition.is_null()).then(|| Digest::of(definition.to_string().as_bytes()))
+    }
 }
 
 impl From<JsonText> for DefinedAs {
@@ -181,7 +191,7 @@ impl From<JsonText> for DefinedAs {
 
 impl From<Value> for DefinedAs {
     fn from(value: Value) -> Self {
-        if value.is_null() { Self::Workflow } else { Self::This(value) }
+        if value.is_null() { Self::Workflow } else { Self::This(Box::new(value)) }
     }
 }
 
@@ -245,11 +255,12 @@ impl Step {
 
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
-        if let DefinedAs::Text(text) = &self.definition {
-            return Some(super::sha256_hex(text.as_str().as_bytes()));
-        }
-        let definition = self.definition.value();
-        (!definition.is_null()).then(|| super::sha256_hex(definition.to_string().as_bytes()))
+        self.definition.digest().map(|digest| digest.hex())
+    }
+
+    /// Tells whether a text is its [`Step::definition_digest`].
+    pub(crate) fn is_defined_as(&self, digest: &str) -> bool {
+        self.definition.digest().is_some_and(|found| found.is(digest))
     }
 
     /// Returns a pending step of work with nothing else known about it.

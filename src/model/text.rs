@@ -75,25 +75,40 @@ pub(crate) fn sha256_hex_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> S
 pub(crate) struct Digest(Sha256);
 
 impl Digest {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut digest = Self::default();
+        digest.add(bytes);
+        digest
+    }
+
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
     pub(crate) fn hex(&self) -> String {
+        str::from_utf8(self.digits().as_flattened()).expect("digits are text").to_owned()
+    }
+
+    /// Tells whether a text is its [`Digest::hex`].
+    pub(crate) fn is(&self, hex: &str) -> bool {
+        let (pairs, rest) = hex.as_bytes().as_chunks();
+        rest.is_empty() && pairs.len() == 32 && self.digits().iter().zip(pairs).all(|(digits, pair)| digits == pair)
+    }
+
+    fn digits(&self) -> [[u8; 2]; 32] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 64];
-        for (at, byte) in self.0.clone().finalize().iter().enumerate() {
-            text[2 * at] = DIGITS[usize::from(byte >> 4)];
-            text[2 * at + 1] = DIGITS[usize::from(byte & 15)];
+        let mut digits = [[0; 2]; 32];
+        for (digits, byte) in digits.iter_mut().zip(self.0.clone().finalize()) {
+            *digits = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
         }
-        str::from_utf8(&text).expect("digits are text").to_owned()
+        digits
     }
 }
 
 impl PartialEq for Digest {
     fn eq(&self, other: &Self) -> bool {
-        self.hex() == other.hex()
+        self.digits() == other.digits()
     }
 }
 
@@ -111,8 +126,23 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Digest;
     use super::clean;
     use super::clean_line;
+
+    #[test]
+    fn a_digest_is_its_digits_and_nothing_else() {
+        // FIPS 180-4, "abc".
+        const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let mut digest = Digest::of(b"a");
+        digest.add(b"bc");
+        assert_eq!(digest.hex(), ABC);
+        assert!(digest.is(ABC));
+        for other in ["", "ba", &ABC[1..], &ABC[..62], &ABC.to_uppercase(), &ABC.replace("ad", "ae"), &ABC.repeat(2)] {
+            assert!(!digest.is(other), "{other}");
+        }
+        assert!(!digest.is(&format!("{ABC}0")));
+    }
 
     #[test]
     fn escapes_and_bidirectional_marks_go() {

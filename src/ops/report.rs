@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde::Serializer;
 
 use super::exit::Exit;
 use super::rollback::RollbackReport;
@@ -400,33 +400,34 @@ impl Body {
             Self::Import(_) => "session-import/1",
         }
     }
+}
 
-    /// Returns the data of the document.
-    pub(crate) fn data(&self) -> Value {
-        let data = match self {
-            Self::List(report) => serde_json::to_value(report),
-            Self::Plan(report) => serde_json::to_value(&report.plan),
-            Self::Context(report) => serde_json::to_value(&report.context),
-            Self::Status(report) => serde_json::to_value(report),
-            Self::Validate(report) => serde_json::to_value(report),
-            Self::SchemaList(report) => serde_json::to_value(report),
-            Self::Document(text) => Ok(Value::String(text.clone())),
-            Self::Checkpoint(report) => serde_json::to_value(report),
-            Self::Resume(report) => serde_json::to_value(report),
-            Self::History(report) => serde_json::to_value(report),
-            Self::Restore(report) => serde_json::to_value(report),
-            Self::Repair(report) => serde_json::to_value(report),
-            Self::Rollback(report) => serde_json::to_value(report),
-            Self::Archive(report) => serde_json::to_value(report),
-            Self::Cleanup(report) => serde_json::to_value(report),
-            Self::Doctor(report) => serde_json::to_value(report),
-            Self::Setup(report) => serde_json::to_value(report),
-            Self::Demo(report) => serde_json::to_value(report),
-            Self::Sessions(report) => serde_json::to_value(report),
-            Self::Session(report) => serde_json::to_value(report),
-            Self::Clean(report) => serde_json::to_value(report),
-            Self::Import(report) => serde_json::to_value(report),
-        };
-        data.unwrap_or(Value::Null)
+/// Is the data of the document.
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::List(report) => report.serialize(serializer),
+            Self::Plan(report) => report.plan.serialize(serializer),
+            Self::Context(report) => report.context.serialize(serializer),
+            Self::Status(report) => report.serialize(serializer),
+            Self::Validate(report) => report.serialize(serializer),
+            Self::SchemaList(report) => report.serialize(serializer),
+            Self::Document(text) => text.serialize(serializer),
+            Self::Checkpoint(report) => report.serialize(serializer),
+            Self::Resume(report) => report.serialize(serializer),
+            Self::History(report) => report.serialize(serializer),
+            Self::Restore(report) => report.serialize(serializer),
+            Self::Repair(report) => report.serialize(serializer),
+            Self::Rollback(report) => report.serialize(serializer),
+            Self::Archive(report) => report.serialize(serializer),
+            Self::Cleanup(report) => report.serialize(serializer),
+            Self::Doctor(report) => report.serialize(serializer),
+            Self::Setup(report) => report.serialize(serializer),
+            Self::Demo(report) => report.serialize(serializer),
+            Self::Sessions(report) => report.serialize(serializer),
+            Self::Session(report) => report.serialize(serializer),
+            Self::Clean(report) => report.serialize(serializer),
+            Self::Import(report) => report.serialize(serializer),
+        }
     }
 }

@@ -115,7 +115,7 @@ impl Ledger {
 
     /// Returns what the records say of a step.
     pub(super) fn step(&self, id: &StepId) -> Option<&StepState> {
-        self.state.steps.get(id.as_str())
+        self.state.steps.get(id.as_str()).map(Box::as_ref)
     }
 
     /// Admits a change and makes it durable. `force`: a person chose to do again what is done.
@@ -188,7 +188,7 @@ impl Ledger {
             None => &mut self.run.steps[..],
         };
         for step in steps {
-            let state = self.state.steps.get(step.id.as_str()).unwrap_or(&untouched);
+            let state = self.state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
             step.status = state.status;
             step.attempts = state.attempts;
             step.error = state.errors.last().cloned();

@@ -71,6 +71,8 @@ fn every_schema_names_and_describes_itself() {
 
 /// Says where a schema judges a list by more than its entries, each by itself.
 fn judged_as_a_whole(schema: &Value, pointer: &str, is_denied: bool, found: &mut Vec<String>) {
+    // Which of several may hold for an object hangs on what stands beside the list.
+    const OF_ALTERNATIVES: [&str; 5] = ["not", "if", "then", "else", "oneOf"];
     const OF_THE_LIST: [&str; 8] = [
         "minItems",
         "maxItems",
@@ -86,7 +88,8 @@ fn judged_as_a_whole(schema: &Value, pointer: &str, is_denied: bool, found: &mut
         if OF_THE_LIST.contains(&key.as_str()) || (is_denied && key == "items") {
             found.push(pointer.clone());
         }
-        let is_denied = is_denied || ["not", "if", "oneOf"].contains(&key.as_str());
+        let is_choice = key == "properties" && pointer.contains("/anyOf/");
+        let is_denied = is_denied || is_choice || OF_ALTERNATIVES.contains(&key.as_str());
         judged_as_a_whole(value, &pointer, is_denied, found);
     }
     for (at, value) in schema.as_array().into_iter().flatten().enumerate() {

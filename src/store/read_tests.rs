@@ -34,6 +34,30 @@ fn make_pipe(path: &Path) {
 }
 
 #[test]
+fn large_files_are_read_beside_each_other_as_if_one_after_the_other() {
+    let scratch = Scratch::new();
+    let (journal, snapshot) = ("j".repeat(400_000), "s".repeat(200_000));
+    for (path, text) in [("run/a", "a"), ("run/journal", &journal), ("run/snapshot", &snapshot), ("run/b", "b")] {
+        scratch.write(path, text);
+    }
+    let file = |name: &str| ReadSpec::File(rel(&format!("run/{name}")));
+    // More than are open at once, some of them twice, and the largest first, last and alone.
+    for names in [
+        &["journal", "a", "snapshot", "journal", "missing", "b"][..],
+        &["a", "b", "missing", "snapshot", "a", "b", "a", "b", "snapshot", "journal", "journal"],
+        &["journal"],
+    ] {
+        let set = read(&scratch, names.iter().map(|name| file(name)).collect());
+        let wanted = [("a", "a"), ("b", "b"), ("journal", &journal), ("snapshot", &snapshot)];
+        for (name, text) in wanted {
+            let expected = names.contains(&name).then_some(text.as_bytes());
+            assert!(set.bytes(&rel(&format!("run/{name}"))) == expected, "{name} of {names:?}");
+        }
+        assert_eq!(set.files.len(), wanted.iter().filter(|(name, _)| names.contains(name)).count());
+    }
+}
+
+#[test]
 fn specs_are_read_as_asked() {
     let scratch = Scratch::new();
     scratch.write("run/state.json", "s");
@@ -214,7 +238,7 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
     let root = Root::open(&scratch.root).unwrap();
     let seen = |read: ReadSpec| -> Vec<(String, Content)> {
-        let files = read_all(&root, &[read], Some(&record));
+        let files = read_all(&root, &[read], Some(&record), &|_| {});
         files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
     };
     let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));

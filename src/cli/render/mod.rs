@@ -9,8 +9,6 @@ mod sessions;
 mod text;
 mod yaml;
 
-use serde_json::Value;
-
 use super::output::Text;
 use crate::model::Document;
 use crate::ops::Body;
@@ -22,14 +20,14 @@ pub(super) use text::text;
 pub(super) use yaml::yaml;
 
 /// Wraps a report into its document; a schema or a script is printed as it is and comes back as an error.
-pub(super) fn json(report: &Report) -> Result<Document<Value>, &str> {
+pub(super) fn json(report: &Report) -> Result<Document<&Body>, &str> {
     if let Body::Document(text) = &report.body {
         return Err(text);
     }
     Ok(Document {
         schema: report.body.schema().to_owned(),
         ok: true,
-        data: report.body.data(),
+        data: &report.body,
         findings: report.findings.clone(),
     })
 }

@@ -8,9 +8,10 @@ use crate::ops::Report;
 /// Renders the data of a report as one YAML document; a resume as the context in it.
 pub(in crate::cli) fn yaml(report: &Report) -> String {
     let data = match &report.body {
-        Body::Resume(resume) => serde_json::to_value(&resume.context).unwrap_or(Value::Null),
-        other => other.data(),
+        Body::Resume(resume) => serde_json::to_value(&resume.context),
+        other => serde_json::to_value(other),
     };
+    let data = data.unwrap_or(Value::Null);
     let mut out = String::new();
     write(&mut out, &data, 0);
     out

@@ -13,6 +13,7 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
+use crate::model::Places;
 use crate::model::Plan;
 use crate::model::Reading;
 use crate::model::Run;
@@ -25,8 +26,8 @@ use crate::model::mask_secrets;
 /// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
 /// `said` is the state as [`said`] told it.
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
-    let places = Places::of(&run.steps);
-    let index = |id: &StepId| places.get(id);
+    let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
+    let index = |id: &StepId| places.get(id.as_str());
     let first = plan.next.first().filter(|next| next.action != Action::Merge);
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
@@ -48,22 +49,6 @@ fn masked(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(masked).collect(),
         Value::Object(map) => map.into_iter().map(|(key, value)| (key, masked(value))).collect::<Map<_, _>>().into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
-    }
-}
-
-/// Finds the positions of steps by their ids; the first of those with the same id counts.
-struct Places<'a>(Vec<(&'a str, usize)>);
-
-impl<'a> Places<'a> {
-    fn of(steps: &'a [Step]) -> Self {
-        let mut places: Vec<(&str, usize)> = steps.iter().zip(0..).map(|(step, at)| (step.id.as_str(), at)).collect();
-        places.sort_unstable();
-        Self(places)
-    }
-
-    fn get(&self, id: &StepId) -> Option<usize> {
-        let at = self.0.partition_point(|(known, _)| *known < id.as_str());
-        self.0.get(at).filter(|(known, _)| *known == id.as_str()).map(|(_, place)| *place)
     }
 }
 

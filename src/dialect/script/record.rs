@@ -194,6 +194,16 @@ pub(crate) struct Tail {
     pub(crate) digest: Digest,
 }
 
+/// Is the digest of a header and the journal behind it, up to any place.
+pub(crate) struct Trail<'a> {
+    journal: &'a [u8],
+    /// Of the header and each whole piece of the journal, so that no place is far from one that is known.
+    marks: Vec<Digest>,
+}
+
+/// How long the pieces of a [`Trail`] are.
+const PIECE: usize = 64 << 10;
+
 /// Is what could be read of a journal.
 #[cfg(any(test, fuzzing))]
 #[derive(Clone, Debug)]
@@ -225,8 +235,7 @@ pub(crate) enum Rest {
 impl Tail {
     /// Returns the end of the journal that holds nothing yet.
     pub(crate) fn of(header: &[u8]) -> Self {
-        let mut digest = Digest::default();
-        digest.add(header);
+        let digest = Digest::of(header);
         Self { seq: 0, chain: digest.hex(), length: 0, digest }
     }
 
@@ -244,6 +253,26 @@ impl Tail {
     fn with(mut self, line: &[u8], seq: u64, chain: String) -> Self {
         self.digest.add(line);
         Self { seq, chain, length: self.length + line.len() as u64, digest: self.digest }
+    }
+}
+
+impl<'a> Trail<'a> {
+    pub(crate) fn of(header: &[u8], journal: &'a [u8]) -> Self {
+        let mut digest = Digest::of(header);
+        let mut marks = vec![digest.clone()];
+        for piece in journal.chunks_exact(PIECE) {
+            digest.add(piece);
+            marks.push(digest.clone());
+        }
+        Self { journal, marks }
+    }
+
+    /// Returns the digest up to so many bytes of the journal; `None` where it is shorter.
+    pub(crate) fn up_to(&self, length: u64) -> Option<Digest> {
+        let seen = self.journal.get(..usize::try_from(length).ok()?)?;
+        let mut digest = self.marks[seen.len() / PIECE].clone();
+        digest.add(&seen[seen.len() / PIECE * PIECE..]);
+        Some(digest)
     }
 }
 

@@ -12,6 +12,7 @@ use super::record::Outline;
 use super::record::Record;
 use super::record::Rest;
 use super::record::Tail;
+use super::record::Trail;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
@@ -24,6 +25,7 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::side_by_side;
 
 /// Is a session as it was read.
 #[derive(Clone, Debug)]
@@ -51,7 +53,13 @@ impl Session {
     /// When nothing can be said about it: the header or the journal cannot be read.
     pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
-        let snapshot = snapshot.map(|bytes| Snapshot::read(&header.session, bytes));
+        let (trail, snapshot) = match snapshot {
+            None => (None, None),
+            Some(bytes) => {
+                let trail = || Some(Trail::of(header_bytes, journal));
+                side_by_side(journal.len(), trail, || Some(Snapshot::read(&header.session, bytes)))
+            }
+        };
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
@@ -59,7 +67,7 @@ impl Session {
         };
         let mut proofs = BTreeMap::new();
         proofs.extend(snapshot.as_ref().and_then(|snapshot| Some((snapshot_file, snapshot.proof.clone()?))));
-        let end = snapshot.as_ref().and_then(|snapshot| snapshot.end_in(header_bytes, journal));
+        let end = snapshot.as_ref().zip(trail).and_then(|(snapshot, trail)| snapshot.end_in(&trail));
         let (from, mut state, snapshot) = match (end, snapshot) {
             // The records up to there are those that it adds up.
             (Some(end), Some(snapshot)) => (end, snapshot.state, None),

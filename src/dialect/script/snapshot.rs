@@ -18,6 +18,7 @@ use super::record::Captured;
 use super::record::FORMAT;
 use super::record::Outline;
 use super::record::Tail;
+use super::record::Trail;
 use super::state::Last;
 use super::state::RunState;
 use super::state::State;
@@ -26,6 +27,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 use crate::model::sha256_hex_of;
+use crate::model::side_by_side;
 
 /// Is what a snapshot says.
 #[derive(Debug, PartialEq)]
@@ -84,13 +86,15 @@ impl Snapshot {
             .strip_prefix("{\"digest\":\"")
             .and_then(|rest| rest.split_once("\","))
             .ok_or("it does not begin with a digest")?;
-        if sha256_hex_of([b"{", rest.as_bytes()]) != digest {
+        let (found, read) =
+            side_by_side(rest.len(), || sha256_hex_of([b"{", rest.as_bytes()]), || serde_json::from_str::<Read>(text));
+        if found != digest {
             return Err("it is not what was written there".to_owned());
         }
-        match serde_json::from_str::<Read>(text) {
+        match read {
             Ok(read) => {
                 check(session, read.format, &read.session)?;
-                let is_as_written = bytes.strip_suffix(b"\n") == Some(text.as_bytes());
+                let is_as_written = bytes[text.len()..] == *b"\n";
                 Ok(Self::of(read, is_as_written.then(|| digest.to_owned())))
             }
             // Another format need not say the same beyond its head.
@@ -108,13 +112,11 @@ impl Snapshot {
     }
 
     /// Returns the end of what the snapshot has seen of a journal, if that still begins with it.
-    pub(crate) fn end_in(&self, header: &[u8], journal: &[u8]) -> Option<Tail> {
+    pub(crate) fn end_in(&self, trail: &Trail<'_>) -> Option<Tail> {
         let position = self.position.as_ref().filter(|position| position.version == env!("CARGO_PKG_VERSION"))?;
-        let seen = journal.get(..usize::try_from(position.length).ok()?)?;
-        let mut digest = Tail::of(header).digest;
-        digest.add(seen);
         let Position { length, chain, sha256, .. } = position;
-        (digest.hex() == *sha256).then(|| Tail { seq: self.state.seq, chain: chain.clone(), length: *length, digest })
+        let digest = trail.up_to(*length).filter(|digest| digest.is(sha256))?;
+        Some(Tail { seq: self.state.seq, chain: chain.clone(), length: *length, digest })
     }
 }
 
@@ -158,7 +160,7 @@ struct Read {
     run: RunState,
     workflow: Outline,
     #[serde(deserialize_with = "all_at_once")]
-    steps: BTreeMap<String, StepState>,
+    steps: BTreeMap<String, Box<StepState>>,
     variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     last: Last,

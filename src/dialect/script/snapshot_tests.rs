@@ -12,6 +12,7 @@ use crate::dialect::script::state::State;
 use crate::dialect::script::testing::CHECKPOINT;
 use crate::dialect::script::testing::ID;
 use crate::dialect::script::testing::THREE;
+use crate::dialect::script::testing::add;
 use crate::dialect::script::testing::begin;
 use crate::dialect::script::testing::done;
 use crate::dialect::script::testing::failed;
@@ -111,6 +112,37 @@ fn a_snapshot_and_what_was_recorded_since_say_the_same_as_all_records() {
             assert!(end < length || found == plain, "{length} of {end}");
         }
         assert_eq!(known(&early), expected, "{length}");
+    }
+}
+
+/// Journal and snapshot are worth a thread, and the snapshot ends inside of a piece of the journal.
+#[test]
+fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
+    let long =
+        json!({"change": {"change": "begin", "step": "2"}, "variables": {"long": {"value": "x".repeat(200_000)}}});
+    let mut files = session(THREE, &[begin("1", 1), done(THREE, "1"), long], Some(THREE));
+    take_snapshot(&mut files);
+    add(&mut files, &failed("2"), 10);
+    let (bytes, snapshot) = (journal(&files), checkpoint(&files));
+    let mut bare = files.clone();
+    bare.files.remove(&path(CHECKPOINT));
+    assert_eq!(known(&files), known(&bare));
+    let marked = forged(&snapshot, |value| value["steps"]["1"]["status"] = json!("skipped"));
+    put(&mut files, CHECKPOINT, &marked);
+    assert_eq!(Session::of(&files).unwrap().state.steps["1"].status, Status::Skipped, "its word is not taken");
+    for at in [0, 65_535, 65_536, 131_072, 200_000, bytes.len() - 2] {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1;
+        put(&mut files, bare.state.as_str(), &flipped);
+        put(&mut bare, files.state.as_str(), &flipped);
+        assert_ne!(known(&files).2, Rest::Nothing, "{at}");
+        assert_eq!(known(&files).2, known(&bare).2, "{at}");
+    }
+    for at in [1, snapshot.len() / 2, snapshot.len() - 2] {
+        let mut flipped = snapshot.clone();
+        flipped[at] ^= 1;
+        assert!(Snapshot::read(ID, &flipped).is_err(), "{at}");
+        assert!(Snapshot::read(ID, &snapshot[..at]).is_err(), "{at}");
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct State {
     pub(crate) seq: u64,
     pub(crate) run: RunState,
     pub(crate) workflow: Outline,
-    pub(crate) steps: BTreeMap<String, StepState>,
+    pub(crate) steps: BTreeMap<String, Box<StepState>>,
     pub(crate) variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     pub(crate) last: Last,
@@ -347,7 +347,7 @@ impl State {
     fn interrupted(&self) -> Last {
         let running = self.steps.iter().find(|(_, step)| step.status == Status::InProgress);
         match (running, &self.last) {
-            (Some((id, _)), _) => Last::Interrupted { step: Some(StepId::new(id.clone())), in_progress: true },
+            (Some((id, _)), _) => Last::Interrupted { step: Some(StepId::new(id)), in_progress: true },
             (None, Last::Created) => Last::Interrupted { step: None, in_progress: false },
             (
                 None,

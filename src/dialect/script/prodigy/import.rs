@@ -76,7 +76,7 @@ fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Times
         let errors: Vec<String> = failed.iter().map(|(_, error)| error.clone()).collect();
         state.steps.insert(
             step.id.as_str().to_owned(),
-            StepState {
+            Box::new(StepState {
                 status,
                 attempts: 1,
                 failures: u32::from(failed.is_some()),
@@ -86,7 +86,7 @@ fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Times
                 digest: done.map(|_| step.digest()),
                 retryable: failed.map(|_| false),
                 ..StepState::default()
-            },
+            }),
         );
     }
     let variables = original.variables().into_iter();
