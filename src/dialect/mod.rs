@@ -21,6 +21,7 @@ pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;
 pub(crate) use fields::nearest;
 pub(crate) use json::Document;
+pub(crate) use json::news;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use aios::check_story;

@@ -1,6 +1,8 @@
 //! Who waits for whom.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
 
 use crate::model::Places;
 use crate::model::Run;
@@ -41,7 +43,15 @@ impl<'a> Graph<'a> {
         }
         let depends_on = Edges::of(run.steps.len(), pairs.iter().copied());
         let dependents = Edges::of(run.steps.len(), pairs.iter().map(|(at, on)| (*on, *at)));
-        let mut graph = Self { run, places, depends_on, dependents, order: Vec::new(), rank: Vec::new(), sorted: 0 };
+        let mut graph = Self {
+            run,
+            places,
+            depends_on,
+            dependents,
+            order: Vec::with_capacity(run.steps.len()),
+            rank: Vec::new(),
+            sorted: 0,
+        };
         graph.sort();
         graph
     }
@@ -52,14 +62,15 @@ impl<'a> Graph<'a> {
         by_id.sort_by_key(|at| (self.run.steps[*at].place, &self.run.steps[*at].id));
         let natural = inverse(&by_id);
         let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on.of_step(at).len()).collect();
-        let mut ready: BTreeSet<(usize, usize)> =
-            (0..missing.len()).filter(|at| missing[*at] == 0).map(|at| (natural[at], at)).collect();
-        while let Some((_, at)) = ready.pop_first() {
+        let mut ready: BinaryHeap<Reverse<usize>> =
+            (0..missing.len()).filter(|at| missing[*at] == 0).map(|at| Reverse(natural[at])).collect();
+        while let Some(Reverse(first)) = ready.pop() {
+            let at = by_id[first];
             self.order.push(at);
             for &dependent in self.dependents.of_step(at) {
                 missing[dependent] -= 1;
                 if missing[dependent] == 0 {
-                    ready.insert((natural[dependent], dependent));
+                    ready.push(Reverse(natural[dependent]));
                 }
             }
         }

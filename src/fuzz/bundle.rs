@@ -126,7 +126,7 @@ impl Bundle {
                 && let Some(bytes) = self.files.get(shown)
             {
                 let content = Content::Bytes(Arc::clone(bytes));
-                files.files.insert(shown.clone(), FileEntry { content, modified: None });
+                files.files.insert(shown.clone(), FileEntry::new(content, None));
             }
         }
         files

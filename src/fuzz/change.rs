@@ -9,6 +9,7 @@ use crate::engine::Planned;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::DialectId;
+use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
@@ -18,7 +19,9 @@ use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::ops;
 use crate::ops::Draft;
 use crate::ops::Drafted;
@@ -47,7 +50,10 @@ pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
         let Ok(Draft::Checkpoint(twice)) = draft() else { panic!("a change is refused the second time") };
         assert_eq!(drafted.edits, twice.edits, "a change has two results");
         match commit(&opened, &mut bundle, &drafted) {
-            Some(after) => opened = after,
+            Some(after) => {
+                check_kept(opened, &bundle, &drafted.edits);
+                opened = after;
+            }
             None => return,
         }
     }
@@ -74,9 +80,20 @@ fn commit(before: &Opened, bundle: &mut Bundle, drafted: &Drafted) -> Option<Ope
     };
     let was_degraded = before.loaded.run.as_ref().is_some_and(|run| run.degraded);
     assert!(was_degraded || !run.degraded, "{} breaks the state: {:?}", change.kind.as_str(), after.loaded.findings);
-    check_said(run, &change.kind);
+    check_said(before.loaded.run.as_ref().expect("a run was changed"), run, &change.kind);
     project::look(&after, bundle);
     Some(after)
+}
+
+/// What was read before a change and stays says afterwards what reading everything again says.
+fn check_kept(mut kept: Opened, bundle: &Bundle, edits: &[Edit]) {
+    kept.take_in(edits);
+    let fresh = Opened::new(kept.candidate.clone(), bundle.read(&kept.candidate));
+    let said = |opened: &Opened| {
+        let run = opened.loaded.run.as_ref()?;
+        Some(project::shown(&project::plan(opened, run, &project::evidence(opened, bundle))))
+    };
+    assert_eq!(said(&kept), said(&fresh), "what was kept says something else than the files");
 }
 
 /// A change stays in the folder of the state, and names no file twice.
@@ -95,7 +112,7 @@ fn check_reach(before: &Opened, drafted: &Drafted) {
 }
 
 /// What was recorded is what the state says, as far as its system has words for it.
-fn check_said(run: &Run, kind: &ChangeKind) {
+fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let has_every_word = match run.dialect {
         DialectId::NineStep | DialectId::Ccw | DialectId::Script => true,
         DialectId::Dotagent | DialectId::Aios => false,
@@ -103,8 +120,18 @@ fn check_said(run: &Run, kind: &ChangeKind) {
     let (step, status) = match kind {
         ChangeKind::Begin { step, part: None, .. } => (step, Status::InProgress),
         ChangeKind::Finish(outcome) if outcome.part.is_none() => (&outcome.step, outcome.status),
+        ChangeKind::Approve { step, .. } if is_answer(before, step) => (step, Status::Failed),
         ChangeKind::Approve { step, .. } => (step, Status::Completed),
         ChangeKind::Skip { step, part: None, .. } => (step, Status::Skipped),
+        // Where it lies says so as well.
+        ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+            if before.status == RunStatus::Archived =>
+        {
+            return;
+        }
         ChangeKind::Pause { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Paused),
         ChangeKind::Abort { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Aborted),
         ChangeKind::Resume { .. } if has_every_word => return assert_eq!(run.status, RunStatus::Active),
@@ -113,8 +140,7 @@ fn check_said(run: &Run, kind: &ChangeKind) {
             return assert_ne!(run.status, RunStatus::Completed, "after {}", kind.as_str());
         }
         ChangeKind::RollBack(back) => {
-            let is_over = |status| matches!(status, Status::Completed | Status::Skipped);
-            let over = |id: &&StepId| run.step(id).is_some_and(|step| is_over(step.status));
+            let over = |id: &&StepId| run.step(id).is_some_and(is_over);
             // What a step of dotagent left says whether it is done.
             let still = back.reopened.iter().find(over).filter(|_| run.dialect != DialectId::Dotagent);
             return assert_eq!(still, None, "after a rollback to {}", back.to);
@@ -132,9 +158,11 @@ fn check_said(run: &Run, kind: &ChangeKind) {
     let file = said.and_then(|step| step.file.as_ref());
     let has_file = file.is_none_or(|file| !file.name().ends_with(".md"));
     let is_said = match status {
+        Status::Failed if is_round(before, step) => run.steps.iter().any(|step| !is_over(step)),
         Status::Failed | Status::WaitingApproval if !has_every_word => found != Some(Status::Completed),
         // What a step of dotagent left says whether it is done.
         Status::Completed if run.dialect == DialectId::Dotagent => true,
+        Status::Completed if is_put_again(before, step) => true,
         // Not every system tells a step at work from one that waits for its turn, and no box of a check list does.
         Status::InProgress if !has_every_word || !has_file => true,
         Status::Pending
@@ -147,6 +175,30 @@ fn check_said(run: &Run, kind: &ChangeKind) {
         | Status::Cancelled => found == Some(status),
     };
     assert!(is_said, "after {} of {step}, which was to be {status}, it is {found:?}", kind.as_str());
+}
+
+/// Tells whether an approval only says that a run may go back and try again (nine-step.md A5, row `failed + verdict rejected`).
+fn is_answer(before: &Run, step: &StepId) -> bool {
+    let is_failed = |step: &Step| step.kind == StepKind::Review && step.status == Status::Failed;
+    before.dialect == DialectId::NineStep && before.step(step).is_some_and(is_failed)
+}
+
+/// Tells whether a gate that is closed by force over open work is put again once that is done, as AIOS puts those of its waves.
+fn is_put_again(before: &Run, id: &StepId) -> bool {
+    let Some(step) = before.step(id).filter(|step| matches!(step.kind, StepKind::Gate | StepKind::Review)) else {
+        return false;
+    };
+    let is_open = |id: &StepId| before.step(id).is_some_and(|step| !is_over(step));
+    before.dialect == DialectId::Aios && step.depends_on.iter().any(is_open)
+}
+
+/// Tells whether a step is the review of a round of AIOS: a rejection is its result, and what has to be mended another step.
+fn is_round(before: &Run, id: &StepId) -> bool {
+    before.dialect == DialectId::Aios && before.step(id).is_some_and(|step| step.kind == StepKind::Review)
+}
+
+fn is_over(step: &Step) -> bool {
+    matches!(step.status, Status::Completed | Status::Skipped)
 }
 
 /// Reads one line: kind, step (`!` for the one that the plan names, else `0` and up), `!` for by force, text.
@@ -176,7 +228,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'q' => ChangeKind::Abort { reason: some(&text) },
         b'c' => ChangeKind::Complete { note: some(&text) },
         // Nobody resumes what is over.
-        b'r' if run.status == RunStatus::Completed => return None,
+        b'r' if matches!(run.status, RunStatus::Completed | RunStatus::Archived) => return None,
         b'r' => resume(run, &text),
         b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),
         _ => finish(Outcome { summary: some(&text), commit: some(&text), ..Outcome::completed(id) }),

@@ -160,6 +160,7 @@ fn started(spec: StartSpec) -> Vec<Edit> {
         state: path("memory/state/feature/phase.json"),
         own: path("memory/state/feature/.piton"),
         reads: Vec::new(),
+        gist: None,
         rank: None,
         claim: crate::model::Claim::Stated,
         may_be_replaced: false,

@@ -1,9 +1,12 @@
 //! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -22,7 +25,7 @@ const LENGTH_LIMIT: usize = 4096;
 
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
 // A run names each of its files many times: copies share the text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct RelPath(Arc<str>);
 
@@ -133,6 +136,23 @@ fn is_normal(path: &[u8]) -> bool {
     !(part == dots && part <= 2) && path.len() <= LENGTH_LIMIT
 }
 
+/// The order of their bytes.
+impl Ord for RelPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The paths of a run begin with the same folders: what they share is passed over in words, not byte after byte.
+        let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
+        let words = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
+        let shared = 8 * words.take_while(|(left, right)| left == right).count();
+        left[shared..].cmp(&right[shared..])
+    }
+}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -215,6 +235,8 @@ pub(crate) struct Candidate {
     /// Where Piton keeps its own data for this run.
     pub(crate) own: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
+    /// Takes the gist of a file of [`ReadSpec::Contents`], for whoever reads it: what is read side by side is understood so too.
+    pub(crate) gist: Option<fn(&FileEntry, Clock)>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
     pub(crate) claim: Claim,
@@ -311,6 +333,21 @@ pub(crate) enum Content {
 pub(crate) struct FileEntry {
     pub(crate) content: Content,
     pub(crate) modified: Option<Timestamp>,
+    gist: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl FileEntry {
+    pub(crate) const fn new(content: Content, modified: Option<Timestamp>) -> Self {
+        Self { content, modified, gist: OnceLock::new() }
+    }
+
+    /// Returns what `read` makes of the bytes, where there are any. It is asked once: the gist stays with the entry for as long as
+    /// that stays in the set, and the one dialect that reads the set has one way of reading a file.
+    pub(crate) fn gist<T: Send + Sync + 'static>(&self, read: impl FnOnce(&Arc<[u8]>) -> T) -> Option<Arc<T>> {
+        let Content::Bytes(bytes) = &self.content else { return None };
+        let gist = Arc::clone(self.gist.get_or_init(|| Arc::new(read(bytes))));
+        Some(gist.downcast().expect("a file is read in one way"))
+    }
 }
 
 /// Is everything a dialect may know of a run: bytes, names and the outer circumstances, all read by `store`.
@@ -358,7 +395,7 @@ impl FileSet {
 
     /// Reads a stamp with the local offset of this machine for those without a zone.
     pub(crate) fn time(&self, text: &str) -> Option<Timestamp> {
-        Timestamp::parse(text, self.clock.utc_offset_seconds).ok()
+        self.clock.read(text)
     }
 }
 
@@ -400,8 +437,28 @@ impl Edit {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use super::Content;
+    use super::FileEntry;
     use super::RelPath;
     use super::RelPathError;
+
+    #[test]
+    fn the_gist_of_a_file_is_taken_once_for_as_long_as_the_entry_stays() {
+        let taken = Cell::new(0);
+        let length = |bytes: &Arc<[u8]>| {
+            taken.set(taken.get() + 1);
+            bytes.len()
+        };
+        let entry = |text: &str| FileEntry::new(Content::Bytes(text.as_bytes().into()), None);
+        let kept = entry("four");
+        assert_eq!((kept.gist(length).as_deref(), kept.gist(length).as_deref()), (Some(&4), Some(&4)));
+        assert_eq!((kept.clone().gist(length).as_deref(), taken.get()), (Some(&4), 1));
+        assert_eq!((entry("other").gist(length).as_deref(), taken.get()), (Some(&5), 2));
+        assert_eq!(FileEntry::new(Content::NameOnly, None).gist(length), None);
+    }
 
     #[test]
     fn paths_are_taken_apart_and_put_together() {
@@ -416,6 +473,17 @@ mod tests {
         }
         for tail in ["..", "c/../..", "/c", "", "."] {
             assert!(path.join(tail).is_err(), "{tail}");
+        }
+    }
+
+    #[test]
+    fn paths_order_as_their_bytes_do() {
+        let order = ["a", "a-b", "a.b", "a/b", "folder/a", "folder/a1", "folder/é", "folder1", "folder1/longer", "x"];
+        for (at, left) in order.iter().enumerate() {
+            for (other, right) in order.iter().enumerate() {
+                let [left, right] = [left, right].map(|text| RelPath::parse(text).unwrap());
+                assert_eq!(left.cmp(&right), at.cmp(&other), "{left} {right}");
+            }
         }
     }
 

@@ -128,8 +128,9 @@ fn password_of_address(rest: &str) -> Option<Range<usize>> {
     let (user, _) = address[..end.unwrap_or(address.len())].rsplit_once('@')?;
     let (name, password) = user.split_once(':')?;
     let start = "://".len() + name.len() + 1;
-    let is_variable = password.starts_with('$');
-    not_masked(rest, start..start + password.len()).filter(|secret| !secret.is_empty() && !is_variable)
+    // What is masked in it may have been what made it no address: `://token=/abcdef;x:y@z`.
+    let is_secret = !password.is_empty() && !password.starts_with('$') && !user.contains(MASK);
+    is_secret.then(|| start..start + password.len())
 }
 
 fn token(rest: &str) -> Option<Range<usize>> {
@@ -194,6 +195,10 @@ fn value(rest: &str, start: usize) -> Option<Range<usize>> {
         return None;
     }
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')' | '}');
+    // Its name may have been read another way before: `--pwd :[masked]`.
+    if head(text).split(ends).next().is_some_and(|value| value.contains(MASK)) {
+        return None;
+    }
     let length = text.find(ends).unwrap_or(text.len());
     (length >= 6).then_some(start..start + length)
 }

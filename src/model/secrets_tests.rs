@@ -22,6 +22,8 @@ fn what_is_shaped_like_a_secret_is_masked_and_the_rest_stays() {
         ("api-key: 0a1b2c3d4e", "api-key: [masked]"),
         ("?token=abcdef&x=1", "?token=[masked]&x=1"),
         ("login --password hunter22 --user me", "login --password [masked] --user me"),
+        ("://token=/abcdef;x:y@z", "://token=[masked];x:y@z"),
+        ("x--password :hunter22", "x--password :[masked]"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nnext",
             "-----BEGIN RSA PRIVATE KEY-----[masked]-----END RSA PRIVATE KEY-----\nnext",

@@ -37,6 +37,13 @@ pub(crate) struct Clock {
     pub(crate) utc_offset_seconds: i32,
 }
 
+impl Clock {
+    /// Reads a stamp with the local offset of this machine for those without a zone.
+    pub(crate) fn read(self, text: &str) -> Option<Timestamp> {
+        Timestamp::parse(text, self.utc_offset_seconds).ok()
+    }
+}
+
 impl Timestamp {
     /// Reads every stamp seen in the wild: RFC 3339 with any offset and any number of fraction digits, the same with a space
     /// for the `T`, without a zone (taken as local, nine-step.md A9.10), or a bare date.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::OpError;
 use super::world::Opened;
 use super::world::located;
+use crate::dialect::news;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::Guard;
@@ -72,15 +73,18 @@ impl Opened {
     pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
         let subject = self.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
+        // A schema judges the entries of a list one by one: those that stand there as before were judged before.
+        if let EditKind::Replace { before, after } = &edit.kind
+            && news(before, after).is_some_and(|news| schema::is_valid(subject, &news))
+        {
+            return Ok(());
+        }
         let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(strip_bom(bytes));
         let failed = |problem: String| Err(OpError::SelfCheck { file: edit.path.as_str().to_owned(), problem });
         let after = match parsed(after) {
             Ok(after) => after,
             Err(error) => return failed(error.to_string()),
         };
-        if schema::is_valid(subject, &after) {
-            return Ok(());
-        }
         let before = match &edit.kind {
             EditKind::Replace { before, .. } => parsed(before).unwrap_or(Value::Null),
             EditKind::Create { .. } | EditKind::Remove { .. } | EditKind::Append { .. } => Value::Null,

@@ -219,7 +219,7 @@ fn backup(opened: &Opened) -> Option<Version> {
 pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
-        let entry = FileEntry { content: Content::Bytes(Arc::from(bytes.as_slice())), modified: None };
+        let entry = FileEntry::new(Content::Bytes(Arc::from(bytes.as_slice())), None);
         files.files.insert(path.clone(), entry);
     }
     Opened::new(opened.candidate.clone(), files)

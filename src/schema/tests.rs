@@ -69,6 +69,44 @@ fn every_schema_names_and_describes_itself() {
     }
 }
 
+/// Says where a schema judges a list by more than its entries, each by itself.
+fn judged_as_a_whole(schema: &Value, pointer: &str, is_denied: bool, found: &mut Vec<String>) {
+    // Which of several may hold for an object hangs on what stands beside the list.
+    const OF_ALTERNATIVES: [&str; 5] = ["not", "if", "then", "else", "oneOf"];
+    const OF_THE_LIST: [&str; 8] = [
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "prefixItems",
+        "unevaluatedItems",
+    ];
+    for (key, value) in schema.as_object().into_iter().flatten() {
+        let pointer = format!("{pointer}/{key}");
+        if OF_THE_LIST.contains(&key.as_str()) || (is_denied && key == "items") {
+            found.push(pointer.clone());
+        }
+        let is_choice = key == "properties" && pointer.contains("/anyOf/");
+        let is_denied = is_denied || is_choice || OF_ALTERNATIVES.contains(&key.as_str());
+        judged_as_a_whole(value, &pointer, is_denied, found);
+    }
+    for (at, value) in schema.as_array().into_iter().flatten().enumerate() {
+        judged_as_a_whole(value, &format!("{pointer}/{at}"), is_denied, found);
+    }
+}
+
+#[test]
+fn the_lists_of_state_files_are_judged_entry_by_entry() {
+    for subject in Subject::ALL.into_iter().filter(|subject| *subject != Subject::Change) {
+        let schema = serde_json::from_str(by_name(subject.name()).unwrap().text).unwrap();
+        let mut found = Vec::new();
+        judged_as_a_whole(&schema, "", false, &mut found);
+        assert_eq!(found, [""; 0], "{}: what is left out of `dialect::news` would count", subject.name());
+    }
+}
+
 #[test]
 fn a_nine_step_state_with_unknown_fields_is_valid() {
     assert_eq!(objections(Subject::NineStepState, &state()), []);

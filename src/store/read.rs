@@ -65,11 +65,11 @@ pub(crate) fn file_set(
     let is_there = || lock::exists(&candidate.own.under(checked.path()));
     let has_writers = || is_there() && checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
-        read_locked(project, &checked, candidate)?
+        read_locked(project, &checked, candidate, clock)?
     } else {
-        let files = read_all(&checked, &candidate.reads, None);
+        let files = read_all(&checked, &candidate.reads, None, &taking(candidate, clock));
         // The first writer may have come while we read.
-        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
+        if has_writers() { read_locked(project, &checked, candidate, clock)? } else { files }
     };
     Ok(set_of(project, root, candidate, files, clock))
 }
@@ -93,7 +93,7 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
-    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None, &taking(candidate, clock)), clock)
 }
 
 fn set_of(
@@ -130,7 +130,7 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
 pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {
         Ok(root) => read_entry(&root, path, FILE_LIMIT),
-        Err(error) => FileEntry { content: Content::Problem(ReadProblem::Other(error.to_string())), modified: None },
+        Err(error) => FileEntry::new(Content::Problem(ReadProblem::Other(error.to_string())), None),
     }
 }
 
@@ -159,10 +159,11 @@ fn read_locked(
     project: &Project,
     root: &Root,
     candidate: &Candidate,
+    clock: Clock,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
     let own_dir = match root.locate(&candidate.own) {
         Ok(own_dir) => own_dir,
-        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
+        Err(_) => return Ok(read_all(root, &candidate.reads, None, &taking(candidate, clock))),
     };
     if txn::is_pending(&own_dir) {
         // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
@@ -174,20 +175,29 @@ fn read_locked(
     }
     let _shared = lock::share(&own_dir, project.lock_timeout)?;
     let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
-    Ok(read_all(root, &candidate.reads, pending.as_ref()))
+    Ok(read_all(root, &candidate.reads, pending.as_ref(), &taking(candidate, clock)))
 }
 
-fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
+/// Returns what is done with a file that may be one of many.
+fn taking(candidate: &Candidate, clock: Clock) -> impl Fn(&FileEntry) + Sync + use<> {
+    let gist = candidate.gist;
+    move |entry| gist.iter().for_each(|take| take(entry, clock))
+}
+
+fn read_all(
+    root: &Root,
+    reads: &[ReadSpec],
+    pending: Option<&Record>,
+    take: &(dyn Fn(&FileEntry) + Sync),
+) -> BTreeMap<RelPath, FileEntry> {
     let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
     let is_file = |one: &ReadSpec| matches!(one, ReadSpec::File(_));
     for read in reads.chunk_by(|one, next| is_file(one) && is_file(next)) {
         match &read[0] {
             ReadSpec::File(_) => read.chunks(OPEN_FILES).for_each(|files| set.read_together(files)),
             ReadSpec::Contents { dir, suffix } => {
-                let mut paths = set.names(dir, suffix).into_iter();
-                while paths.len() > 0 {
-                    set.read_many(paths.by_ref().take(SMALL_FILES).collect());
-                }
+                let paths = set.names(dir, suffix);
+                set.read_many(paths, take);
             }
             ReadSpec::Tree { dir, suffix } => {
                 for folder in set.folders(dir) {
@@ -195,10 +205,11 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
                 }
             }
             ReadSpec::Names { dir } => {
-                for path in set.names(dir, "") {
-                    let entry = FileEntry { content: Content::NameOnly, modified: None };
-                    set.files.entry(path).or_insert(entry);
-                }
+                let names = set.names(dir, "").into_iter();
+                let mut files: BTreeMap<_, _> =
+                    names.map(|path| (path, FileEntry::new(Content::NameOnly, None))).collect();
+                files.append(&mut set.files);
+                set.files = files;
             }
             ReadSpec::Elsewhere { root, file, shown } => set.read_elsewhere(root, file, shown),
         }
@@ -236,10 +247,10 @@ fn lay_over(
             files.remove(path);
         }
         (Some((bytes, modified)), Some(true)) => {
-            files.insert(path.clone(), FileEntry { content: Content::Bytes(bytes.into()), modified });
+            files.insert(path.clone(), FileEntry::new(Content::Bytes(bytes.into()), modified));
         }
         (Some(_), Some(false)) => {
-            files.entry(path.clone()).or_insert(FileEntry { content: Content::NameOnly, modified: None });
+            files.entry(path.clone()).or_insert(FileEntry::new(Content::NameOnly, None));
         }
         (Some(_), None) => {}
     }
@@ -318,16 +329,21 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads files as if one after the other.
-    fn read_many(&mut self, paths: Vec<RelPath>) {
-        let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-        let early = if is_roomy { side_by_side(self.root, &paths) } else { vec![None; paths.len()] };
-        for (path, entry) in paths.into_iter().zip(early) {
-            match entry {
-                Some(entry) if !self.has(&path) => self.add(path, entry),
-                Some(_) | None => self.read(&path),
+    /// Reads files whose paths are sorted as if one after the other.
+    fn read_many(&mut self, paths: Vec<RelPath>, take: &(dyn Fn(&FileEntry) + Sync)) {
+        let mut read = Vec::with_capacity(paths.len());
+        let mut paths = paths.into_iter();
+        while paths.len() > 0 {
+            let paths: Vec<RelPath> = paths.by_ref().take(SMALL_FILES).filter(|path| !self.has(path)).collect();
+            let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
+            let early = if is_roomy { side_by_side(self.root, &paths, take) } else { vec![None; paths.len()] };
+            for (path, early) in paths.into_iter().zip(early) {
+                let entry = early.unwrap_or_else(|| read_entry(self.root, &path, FILE_LIMIT.min(self.left)));
+                read.extend(self.counted(entry).map(|entry| (path, entry)));
             }
         }
+        // They come in their order: looking for the place of each of thousands takes as long as reading it.
+        self.files.append(&mut read.into_iter().collect());
     }
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
@@ -339,12 +355,19 @@ impl Reading<'_> {
     }
 
     fn add(&mut self, path: RelPath, entry: FileEntry) {
+        if let Some(entry) = self.counted(entry) {
+            self.files.insert(path, entry);
+        }
+    }
+
+    /// Counts what was read; of a file that is not there nothing is said.
+    fn counted(&mut self, entry: FileEntry) -> Option<FileEntry> {
         match &entry.content {
-            Content::Problem(ReadProblem::Missing) => return,
+            Content::Problem(ReadProblem::Missing) => return None,
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
             Content::NameOnly | Content::Problem(_) => {}
         }
-        self.files.insert(path, entry);
+        Some(entry)
     }
 
     /// Reads the files of a folder whose names end so, and notes the names of the others.
@@ -356,7 +379,7 @@ impl Reading<'_> {
             if path.name().ends_with(suffix) {
                 self.read(&path);
             } else {
-                let entry = FileEntry { content: Content::NameOnly, modified: None };
+                let entry = FileEntry::new(Content::NameOnly, None);
                 self.files.entry(path).or_insert(entry);
             }
         }
@@ -384,7 +407,7 @@ impl Reading<'_> {
             Ok(entries) => entries,
             Err(ReadProblem::Missing) => return Vec::new(),
             Err(problem) => {
-                let entry = FileEntry { content: Content::Problem(problem), modified: None };
+                let entry = FileEntry::new(Content::Problem(problem), None);
                 self.files.insert(dir.clone(), entry);
                 return Vec::new();
             }
@@ -402,16 +425,17 @@ impl Reading<'_> {
     }
 }
 
-/// Reads small files on several threads, since most of the time goes into opening one after the other. Whatever a thread cannot
-/// settle is `None`.
-fn side_by_side(root: &Root, paths: &[RelPath]) -> Vec<Option<FileEntry>> {
+/// Reads small files on several threads, since most of the time goes into opening one after the other, and takes what there is to
+/// take of each. Whatever a thread cannot settle is `None`.
+fn side_by_side(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)) -> Vec<Option<FileEntry>> {
     let threads = (paths.len() / FILES_PER_THREAD).min(READ_THREADS);
     if threads < 2 {
         return vec![None; paths.len()];
     }
     let is_small = |entry: &FileEntry| !matches!(entry.content, Content::Problem(ReadProblem::TooLarge { .. }));
     let read = &|paths: &[RelPath]| -> Vec<Option<FileEntry>> {
-        paths.iter().map(|path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small)).collect()
+        let read = |path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small).inspect(take);
+        paths.iter().map(read).collect()
     };
     let mut chunks = paths.chunks(paths.len().div_ceil(threads));
     // This thread would only wait for the others.
@@ -436,7 +460,7 @@ fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
 }
 
 fn entry_of(file: Opened, limit: u64) -> FileEntry {
-    let problem = |problem| FileEntry { content: Content::Problem(problem), modified: None };
+    let problem = |problem| FileEntry::new(Content::Problem(problem), None);
     let (file, metadata) = match file {
         Ok(opened) => opened,
         Err(found) => return problem(found),
@@ -446,7 +470,7 @@ fn entry_of(file: Opened, limit: u64) -> FileEntry {
         Ok(bytes) => Content::Bytes(bytes),
         Err(found) => Content::Problem(found),
     };
-    FileEntry { content, modified }
+    FileEntry::new(content, modified)
 }
 
 /// Does the same as [`bounded`] in the place where the bytes stay: a copy of a large file costs as much as reading it.

@@ -238,7 +238,7 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
     let root = Root::open(&scratch.root).unwrap();
     let seen = |read: ReadSpec| -> Vec<(String, Content)> {
-        let files = read_all(&root, &[read], Some(&record));
+        let files = read_all(&root, &[read], Some(&record), &|_| {});
         files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
     };
     let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));

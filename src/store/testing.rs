@@ -136,6 +136,7 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         state: rel("run/state.json"),
         own: own(),
         reads,
+        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

@@ -22,7 +22,7 @@ pub(super) fn files(state: &str, text: &str) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "state".to_owned(),
         own: path(".piton"),
-        files: BTreeMap::from([(path(state), FileEntry { content, modified: None })]),
+        files: BTreeMap::from([(path(state), FileEntry::new(content, None))]),
         state: path(state),
         worktrees: Vec::new(),
         main_root: None,

@@ -20,7 +20,7 @@ pub(super) fn path(text: &str) -> RelPath {
 pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
     let entry = |(at, text): &(&str, &str)| {
         let content = Content::Bytes(Arc::from(text.as_bytes()));
-        (path(at), FileEntry { content, modified: None })
+        (path(at), FileEntry::new(content, None))
     };
     FileSet {
         root: Utf8PathBuf::from("/project"),

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use super::gist::Gist;
 use super::ids;
 use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
 use super::raw;
-use super::rules;
 use super::rules::Word;
 use super::session::Session;
 use super::task;
 use super::task::Place;
 use super::task::Task;
+use super::todo::Line;
 use super::todo::Mark;
 use super::todo::Mention;
 use super::todo::Subject;
 use super::todo::Todo;
-use crate::dialect::json::Tape;
+use crate::model::Clock;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -30,7 +31,7 @@ pub(super) struct Book<'a> {
     pub(super) layout: Layout,
     pub(super) session: Session<'a>,
     /// In natural order of their ids.
-    pub(super) tasks: Vec<Task<'a>>,
+    pub(super) tasks: Vec<Task>,
     pub(super) index: Index,
     /// The word for a running task.
     pub(super) running: &'static str,
@@ -57,7 +58,7 @@ impl<'a> Book<'a> {
         let mut mentions = vec![None; tasks.len()];
         if let Some(todo) = &todo {
             let mut subjects = todo.subjects(&index);
-            if add_checklist_tasks(todo, &subjects, &layout, &mut tasks, &mut findings) {
+            if add_checklist_tasks(&layout, (todo, &subjects), &mut tasks, files.clock, &mut findings) {
                 index = index_of(&tasks);
                 subjects = todo.subjects(&index);
             }
@@ -100,7 +101,7 @@ impl<'a> Book<'a> {
             .iter()
             .zip(&self.mentions)
             // A group stands in the list as a line without a box (ccw.md B5).
-            .filter(|(task, mention)| mention.is_none() && task.word != Word::Container)
+            .filter(|(task, mention)| mention.is_none() && task.gist.word != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {
@@ -111,8 +112,8 @@ impl<'a> Book<'a> {
     }
 }
 
-fn index_of<'t>(tasks: &'t [Task<'_>]) -> Index {
-    let names = |(at, task): (usize, &'t Task<'_>)| task.aliases.iter().map(move |alias| (alias.as_str(), at));
+fn index_of<'t>(tasks: &'t [Task]) -> Index {
+    let names = |(at, task): (usize, &'t Task)| task.aliases.iter().map(move |alias| (alias.as_str(), at));
     Index::of(tasks.iter().map(|task| task.id.as_str()), tasks.iter().enumerate().flat_map(names))
 }
 
@@ -130,10 +131,10 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
 /// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing, and tells whether
 /// there were any. Without any task with an id, each box at the margin is a task.
 fn add_checklist_tasks(
-    todo: &Todo,
-    subjects: &[Option<Subject>],
     layout: &Layout,
-    tasks: &mut Vec<Task<'_>>,
+    (todo, subjects): (&Todo, &[Option<Subject>]),
+    tasks: &mut Vec<Task>,
+    clock: Clock,
     findings: &mut Vec<Finding>,
 ) -> bool {
     let count = tasks.len();
@@ -147,7 +148,7 @@ fn add_checklist_tasks(
         // A group line over tasks with files (`IMPL-1` over `IMPL-1.1`) stands for no work of its own.
         if !groups.contains(&ids::loose(&id)) && ids::is_safe(&id) {
             added.push(id.clone());
-            tasks.push(from_line(&id, &title, line.mark, Place::Checklist { number: line.number, at: line.at }));
+            tasks.push(from_line(line, &id, &title, clock));
         }
     }
     if count > 0 && !added.is_empty() {
@@ -158,8 +159,7 @@ fn add_checklist_tasks(
     if tasks.is_empty() {
         let boxes = todo.lines.iter().filter(|line| !line.is_indented && !line.is_legend());
         for (at, line) in boxes.enumerate() {
-            let place = Place::Checklist { number: line.number, at: line.at };
-            tasks.push(from_line(&format!("TODO-{}", at + 1), &line.title(""), line.mark, place));
+            tasks.push(from_line(line, &format!("TODO-{}", at + 1), &line.title(""), clock));
         }
     }
     if tasks.len() > count {
@@ -169,16 +169,17 @@ fn add_checklist_tasks(
 }
 
 /// Makes a task of a checklist line; its box is its status, since nothing else records one.
-fn from_line(id: &str, title: &str, mark: Mark, place: Place) -> Task<'static> {
-    let status = match mark {
+fn from_line(line: &Line, id: &str, title: &str, clock: Clock) -> Task {
+    let status = match line.mark {
         Mark::Open => "pending",
         Mark::Done => "completed",
         Mark::InProgress => "in_progress",
         Mark::Blocked => "blocked",
         Mark::Cancelled => "cancelled",
     };
-    let tape = Tape::of(&serde_json::json!({"title": title, "status": status}));
-    Task { id: StepId::new(id), aliases: Vec::new(), place, word: rules::word(tape.root()), own: None, tape }
+    let (gist, text) = Gist::with_text(&serde_json::json!({"title": title, "status": status}), clock);
+    let place = Place::Checklist { number: line.number, at: line.at };
+    Task { id: StepId::new(id), aliases: Vec::new(), place, gist, text }
 }
 
 /// Gives each summary to the one task that its name begins with.

@@ -12,7 +12,6 @@ use super::raw;
 use super::session::Session;
 use super::task::Place;
 use super::todo;
-use super::todo::Mark;
 use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
@@ -88,13 +87,12 @@ impl<'a> Draft<'a> {
 
     /// Ticks the box of a task, where it has one of its own.
     pub(super) fn tick(&mut self, step: &StepId) {
-        self.ticks.extend(self.notes.mention(step).and_then(|mention| mention.at));
+        self.ticks.extend(self.notes.box_of(step));
     }
 
     /// Empties the box of a task, where it has one of its own.
     pub(super) fn empty(&mut self, step: &StepId) {
-        let mention = self.notes.mention(step);
-        self.emptied.extend(mention.filter(|mention| mention.mark != Mark::Open).and_then(|mention| mention.at));
+        self.emptied.extend(self.notes.box_of(step));
     }
 
     /// Opens a JSON file with an object at `base`.

@@ -3,7 +3,7 @@
 use super::raw;
 use super::rules;
 use crate::dialect::json::Json;
-use crate::model::FileSet;
+use crate::model::Clock;
 use crate::model::Status;
 use crate::model::Timestamp;
 
@@ -11,11 +11,13 @@ use crate::model::Timestamp;
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) attempts: u32,
-    /// Failures since it was last completed.
-    pub(super) failures: u32,
-    pub(super) error: Option<String>,
+    /// Failures since it was last completed, where the file tells of any.
+    failures: Option<u32>,
+    error: Option<String>,
+    /// What stands in the place of a result, which is why a task failed that says nothing else.
+    result: Option<String>,
     pub(super) started_at: Option<Timestamp>,
-    pub(super) finished_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
     /// The newest stamp of all.
     pub(super) stamp: Option<Timestamp>,
     /// Why the last attempt was cut off, where the file says so.
@@ -30,44 +32,67 @@ struct Entry {
     note: Option<String>,
 }
 
-/// Reads the past of a task that stands at `status` now.
-pub(super) fn read(files: &FileSet, task: Json<'_>, status: Status) -> History {
-    let time = |value: Option<Json<'_>>| raw::text(value).and_then(|text| files.time(&text));
-    let [history, execution, meta] = task.pick(["status_history", "execution", "meta"]);
-    let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
-    let entries: Vec<Entry> = raw::items(history).map(|entry| read_entry(files, entry)).collect();
-    let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
-    let starts = u32::try_from(starts).unwrap_or(u32::MAX);
-    let recorded = raw::count(in_execution("attempts"));
-    let attempts = recorded.unwrap_or(starts);
-    let last = |wanted: &[Status]| {
-        let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
-        entry.and_then(|entry| entry.at)
-    };
-    let last_attempt = time(in_execution("last_attempt"));
-    let completed = time(in_execution("completion_time"));
-    let [executed_at, completed_at, updated_at] = task.pick(["executed_at", "completed_at", "updated_at"]).map(time);
-    let ended = matches!(status, Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled);
-    let finished_at = last(&[Status::Completed, Status::Failed, Status::Skipped, Status::Cancelled])
-        .or(completed)
-        .or(executed_at)
-        .or(completed_at);
-    let in_meta = meta.map(|meta| meta.pick(["updated", "updated_at", "completed_at"]).map(time)).unwrap_or_default();
-    let stamps = [last_attempt, completed, executed_at, completed_at, updated_at].into_iter().chain(in_meta);
-    let stamp = stamps.flatten().chain(entries.iter().filter_map(|entry| entry.at)).max();
-    History {
-        attempts,
-        failures: failures(&entries, attempts, starts, status),
-        error: error(task, execution, &entries, status),
-        started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time(in_execution("started_at"))),
-        finished_at: finished_at.filter(|_| ended),
-        stamp,
-        interruption_reason: raw::text(in_execution("interruption_reason")),
-        last_attempt,
+impl History {
+    pub(super) fn read(task: Json<'_>, clock: Clock) -> Self {
+        let time = |value: Option<Json<'_>>| raw::text(value).and_then(|text| clock.read(&text));
+        let [history, execution, meta] = task.pick(["status_history", "execution", "meta"]);
+        let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
+        let entries: Vec<Entry> = raw::items(history).map(|entry| read_entry(entry, clock)).collect();
+        let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
+        let starts = u32::try_from(starts).unwrap_or(u32::MAX);
+        let recorded = raw::count(in_execution("attempts"));
+        let attempts = recorded.unwrap_or(starts);
+        let last = |wanted: &[Status]| {
+            let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
+            entry.and_then(|entry| entry.at)
+        };
+        let last_attempt = time(in_execution("last_attempt"));
+        let completed = time(in_execution("completion_time"));
+        let [executed_at, completed_at, updated_at] =
+            task.pick(["executed_at", "completed_at", "updated_at"]).map(time);
+        let finished_at = last(&[Status::Completed, Status::Failed, Status::Skipped, Status::Cancelled])
+            .or(completed)
+            .or(executed_at)
+            .or(completed_at);
+        let in_meta =
+            meta.map(|meta| meta.pick(["updated", "updated_at", "completed_at"]).map(time)).unwrap_or_default();
+        let stamps = [last_attempt, completed, executed_at, completed_at, updated_at].into_iter().chain(in_meta);
+        let stamp = stamps.flatten().chain(entries.iter().filter_map(|entry| entry.at)).max();
+        Self {
+            attempts,
+            failures: failures(&entries, attempts, starts),
+            error: error(task, execution, &entries),
+            result: raw::text(task.get("result")),
+            started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time(in_execution("started_at"))),
+            finished_at,
+            stamp,
+            interruption_reason: raw::text(in_execution("interruption_reason")),
+            last_attempt,
+        }
+    }
+
+    /// Counts the failures since the task was last completed. Where a file without history stands at failed, every attempt was
+    /// one (ccw.md B7.3).
+    pub(super) fn failures(&self, status: Status) -> u32 {
+        let untold = if status == Status::Failed { self.attempts.max(1) } else { 0 };
+        self.failures.unwrap_or(untold)
+    }
+
+    /// Returns what went wrong, of a task that is not over or failed.
+    pub(super) fn error(&self, status: Status) -> Option<&str> {
+        let result = || self.result.as_deref().filter(|_| status == Status::Failed);
+        let counts = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);
+        self.error.as_deref().or_else(result).filter(|_| counts)
+    }
+
+    /// Returns when the task was over, if it is.
+    pub(super) fn finished_at(&self, status: Status) -> Option<Timestamp> {
+        let ended = matches!(status, Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled);
+        self.finished_at.filter(|_| ended)
     }
 }
 
-fn read_entry(files: &FileSet, entry: Json<'_>) -> Entry {
+fn read_entry(entry: Json<'_>, clock: Clock) -> Entry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
         rules::status(&word).or_else(|| rules::meant(&word))
@@ -76,37 +101,33 @@ fn read_entry(files: &FileSet, entry: Json<'_>) -> Entry {
     Entry {
         from: status(&["/from"]),
         to: status(&["/to", "/status"]),
-        at: at.and_then(|text| files.time(&text)),
+        at: at.and_then(|text| clock.read(&text)),
         note: raw::first_text(entry, &["/note", "/error", "/reason"]),
     }
 }
 
-/// Counts failures in a row. Where a file without history stands at failed, every attempt was one (ccw.md B7.3); a history
-/// that begins at failed continues such a file.
-fn failures(entries: &[Entry], attempts: u32, starts: u32, status: Status) -> u32 {
+/// Counts failures in a row, where there are any. A history that begins at failed continues a file without one, in which every
+/// attempt was a failure (ccw.md B7.3).
+fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
     if entries.iter().all(|entry| entry.to != Some(Status::Failed) && entry.from != Some(Status::Failed)) {
-        return if status == Status::Failed { attempts.max(1) } else { 0 };
+        return None;
     }
     let began_failed = entries.first().is_some_and(|entry| entry.from == Some(Status::Failed));
     let earlier = if began_failed { attempts.saturating_sub(starts).max(1) } else { 0 };
-    entries.iter().fold(earlier, |count, entry| match entry.to {
+    Some(entries.iter().fold(earlier, |count, entry| match entry.to {
         Some(Status::Failed) => count.saturating_add(1),
         // A task that was opened again begins anew.
         Some(Status::Completed | Status::Pending) => 0,
         Some(Status::InProgress | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled)
         | None => count,
-    })
+    }))
 }
 
-fn error(task: Json<'_>, execution: Option<Json<'_>>, entries: &[Entry], status: Status) -> Option<String> {
-    if !matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending) {
-        return None;
-    }
+fn error(task: Json<'_>, execution: Option<Json<'_>>, entries: &[Entry]) -> Option<String> {
     let [result, error] = task.pick(["result", "error"]);
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
     let told = |error: Json<'_>| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
     let reason = || raw::text(execution?.get("interruption_reason"));
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed))?.note.clone();
-    let result = || raw::text(result).filter(|_| status == Status::Failed);
-    errors.into_iter().flatten().find_map(told).or_else(reason).or_else(last_failure).or_else(result)
+    errors.into_iter().flatten().find_map(told).or_else(reason).or_else(last_failure)
 }

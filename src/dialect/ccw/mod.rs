@@ -7,6 +7,7 @@ mod archive;
 mod book;
 mod brief;
 mod draft;
+mod gist;
 mod history;
 mod ids;
 mod layout;

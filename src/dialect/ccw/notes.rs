@@ -36,9 +36,14 @@ impl Notes {
         Some(&self.tasks[self.find(id)?].1)
     }
 
-    /// Returns what the checklist says about a task.
-    pub(super) fn mention(&self, id: &StepId) -> Option<&Mention> {
-        self.mentions[self.find(id)?].as_ref()
+    /// Returns the byte of the checklist at which the box of a task is. The box of one that only the checklist knows is its
+    /// status, whatever other lines say of it.
+    pub(super) fn box_of(&self, id: &StepId) -> Option<usize> {
+        let at = self.find(id)?;
+        match self.tasks[at].1 {
+            Place::Checklist { at, .. } => Some(at),
+            Place::File { .. } | Place::Unreadable { .. } => self.mentions[at].as_ref().and_then(|mention| mention.at),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::gist::Gist;
 use super::layout::Layout;
 use super::layout::MARKER;
 use super::layout::OWN_DIR;
@@ -248,6 +249,7 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         own: below(&dir, OWN_DIR),
         state: dir,
         reads,
+        gist: Some(Gist::take),
         rank,
         claim: Claim::Stated,
         may_be_replaced: false,

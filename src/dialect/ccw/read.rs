@@ -9,8 +9,6 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::book::some_of;
-use super::history;
-use super::history::History;
 use super::ids;
 use super::notes::Notes;
 use super::parts;
@@ -62,12 +60,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     for at in 0..book.tasks.len() {
         let task = &book.tasks[at];
         let (status, kind) = standing(&book, at, &kinship, &mut findings);
-        let history = history::read(files, task.value(), status);
-        stamp = stamp.max(history.stamp);
-        interruption = newer(interruption, recorded_interruption(task, status, &history));
-        steps.push(step(&book, at, (status, kind), &kinship, history, &mut findings));
-        // Of a session of thousands, tasks and steps are not held side by side.
-        book.tasks[at].tape = Tape::null();
+        stamp = stamp.max(task.gist.history.stamp);
+        interruption = newer(interruption, recorded_interruption(task, status));
+        steps.push(step(&book, at, (status, kind), &kinship, &mut findings));
     }
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
@@ -108,7 +103,6 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 struct Kinship {
     children: Vec<Vec<usize>>,
     parent: Vec<Option<usize>>,
-    has_subtasks: Vec<bool>,
     /// Children that are named and have no file.
     missing: Vec<Vec<String>>,
     /// The task that each subtask stands in, by the id of the subtask in small letters.
@@ -121,28 +115,26 @@ impl Kinship {
         let mut kin = Self {
             children: vec![Vec::new(); count],
             parent: vec![None; count],
-            has_subtasks: vec![false; count],
             missing: vec![Vec::new(); count],
             owners: BTreeMap::new(),
         };
         for (at, task) in book.tasks.iter().enumerate() {
-            for (number, subtask) in task::subtasks(task.value()).1.enumerate() {
-                kin.has_subtasks[at] = true;
-                let id = raw::first_text(subtask, &["/id", "/task_id"]).filter(|_| number < raw::LIST_LIMIT);
-                if let Some(id) = id {
+            for (number, subtask) in task.gist.subtasks.iter().enumerate() {
+                if let Some(id) = subtask.id.as_ref().filter(|_| number < raw::LIST_LIMIT) {
                     kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
                 }
-                let name = task::subtask_name(subtask, number);
-                match book.index.find(&name) {
+                match book.index.find(&subtask.name) {
                     Some(child) => kin.adopt(at, child),
-                    None if subtask.is_string() && ids::is_task_shaped(&name) => kin.missing[at].push(name),
+                    None if subtask.is_name && ids::is_task_shaped(&subtask.name) => {
+                        kin.missing[at].push(subtask.name.clone());
+                    }
                     None => {}
                 }
             }
         }
         for (at, task) in book.tasks.iter().enumerate() {
             let above = ids::ancestors(task.id.as_str());
-            let declared = task::parent(task.value()).and_then(|parent| book.index.find(&parent));
+            let declared = task.gist.parent.as_ref().and_then(|parent| book.index.find(parent));
             if let Some(parent) = declared
                 && (is_group(&book.tasks[parent]) || above.contains(&ids::loose(book.tasks[parent].id.as_str())))
             {
@@ -183,8 +175,8 @@ impl Kinship {
 }
 
 /// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
-fn is_group(task: &Task<'_>) -> bool {
-    task.word == Word::Container || matches!(task.place, Place::Checklist { .. })
+fn is_group(task: &Task) -> bool {
+    task.gist.word == Word::Container || matches!(task.place, Place::Checklist { .. })
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
@@ -204,19 +196,19 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
             Place::Checklist { number, .. } => finding.at(&book.layout.todo).line(*number, None),
         });
     };
-    match &task.word {
+    match &task.gist.word {
         Word::Known(status) => (*status, kind),
         Word::Container if is_container => (Status::Pending, kind),
         Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if !kinship.has_subtasks[at] => {
+        Word::Container if task.gist.subtasks.is_empty() => {
             let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container => (status_of_subtasks(task.value()), StepKind::Work),
+        Word::Container => (status_of_subtasks(task), StepKind::Work),
         Word::Missing => {
             if !is_container {
                 report(
@@ -239,8 +231,8 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
 }
 
 /// Derives the status of a container whose subtasks stand in its own file.
-fn status_of_subtasks(value: Json<'_>) -> Status {
-    let parts = parts::read(value, Status::Pending, |_| false);
+fn status_of_subtasks(task: &Task) -> Status {
+    let parts = stored_detail(&task.text, Status::Pending).parts;
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
         Status::Completed
@@ -258,16 +250,15 @@ fn step(
     at: usize,
     (status, kind): (Status, StepKind),
     kinship: &Kinship,
-    history: History,
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &book.tasks[at];
-    let value = task.value();
+    let (gist, history) = (&task.gist, &task.gist.history);
     let legacy = book.layout.is_legacy;
-    let agent = rules::agent(value, legacy);
-    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(task.word, Word::Unknown(_));
+    let agent = gist.doer.agent(legacy);
+    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(gist.word, Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(book, at, kinship, findings);
-    if kind == StepKind::Container || task.word == Word::Container {
+    if kind == StepKind::Container || gist.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| book.tasks[*at].id.clone()).collect::<Vec<StepId>>();
@@ -280,31 +271,31 @@ fn step(
         depends_on,
         dangling,
         attempts: history.attempts,
-        failures: history.failures,
-        error: history.error.map(|error| mask_secrets(&error).into_owned()),
+        failures: history.failures(status),
+        error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
         witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
         witnesses_needed: 2,
-        detail: detail(book, at, (status, kind), kinship),
+        detail: detail(book, at, (status, kind)),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
-        finished_at: history.finished_at,
-        commit: raw::first_text(value, &["/result/commit_hash", "/result/commit"]).filter(|commit| is_commit(commit)),
+        finished_at: history.finished_at(status),
+        commit: gist.commit.clone(),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
         definition: task::defined_as(task),
         summaries: book.summaries[at].clone(),
-        ..Step::new(task.id.clone(), task::title(value, &task.id))
+        ..Step::new(task.id.clone(), gist.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
 /// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
-fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind), kinship: &Kinship) -> StepDetail {
+fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
     let task = &book.tasks[at];
-    if let Some(bytes) = task.own.filter(|_| kind == StepKind::Work && !kinship.has_subtasks[at]) {
-        return StepDetail::stored(Arc::clone(bytes), status, stored_detail);
+    if task.place.is_whole_file() && kind == StepKind::Work && task.gist.subtasks.is_empty() {
+        return StepDetail::stored(Arc::clone(&task.text), status, stored_detail);
     }
     let is_child = |name: &str| book.index.find(name).is_some_and(|child| child != at);
-    let mut detail = detail_of(task.value(), status, is_child);
+    let mut detail = read_detail(&task.text, status, is_child);
     if kind == StepKind::Container {
         detail.parts.clear();
     }
@@ -312,7 +303,11 @@ fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind), kinshi
 }
 
 fn stored_detail(bytes: &[u8], status: Status) -> Detail {
-    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, |_| false))
+    read_detail(bytes, status, |_| false)
+}
+
+fn read_detail(bytes: &[u8], status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
+    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, is_child))
 }
 
 fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
@@ -333,10 +328,6 @@ fn variables(task: Json<'_>) -> Map<String, Value> {
     }
 }
 
-fn is_commit(text: &str) -> bool {
-    (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit())
-}
-
 /// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
 fn dependencies(
     book: &Book<'_>,
@@ -349,10 +340,10 @@ fn dependencies(
         let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
         book.index.find_leading(text).or_else(owner)
     };
-    for dependency in task::dependencies(book.tasks[at].value()) {
+    for dependency in &book.tasks[at].gist.dependencies {
         let named = book.index.find(&dependency.text);
         let texts = match named {
-            Some(_) => vec![dependency.text],
+            Some(_) => vec![dependency.text.clone()],
             None => apart(&dependency.text, |text| find(text).is_some()),
         };
         for text in texts {
@@ -402,8 +393,7 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
             line: Some(mention.number),
         });
     }
-    let record = task::record_of_success(book.tasks[at].value(), &book.tasks[at].word);
-    witnesses.extend(record.map(|source| Witness {
+    witnesses.extend(book.tasks[at].gist.record.map(|source| Witness {
         source: source.into(),
         done: true,
         file: book.tasks[at].place.path().cloned(),
@@ -415,11 +405,8 @@ fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
 }
 
 /// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
-fn recorded_interruption(
-    task: &Task<'_>,
-    status: Status,
-    history: &History,
-) -> Option<(Interruption, Option<Timestamp>)> {
+fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
+    let history = &task.gist.history;
     let reason = history.interruption_reason.as_ref()?;
     let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);
@@ -543,7 +530,7 @@ fn state_files(book: &Book<'_>) -> Vec<RelPath> {
     let own = [&book.layout.session, &book.layout.todo];
     // Several tasks may stand in one file.
     let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
-    let places = book.tasks.iter().filter_map(|task| Some((task.place.path()?, task.own.is_some())));
+    let places = book.tasks.iter().filter_map(|task| Some((task.place.path()?, task.place.is_whole_file())));
     let tasks = places.filter(|(path, is_alone)| *is_alone || told.insert(path)).map(|(path, _)| path);
     own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }

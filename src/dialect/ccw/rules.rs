@@ -100,13 +100,32 @@ pub(super) fn fold(text: &str) -> String {
     text.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// Chooses who runs a task: `meta.agent`, else by `meta.type` in the words of the time (ccw.md B7.6).
-pub(super) fn agent(task: Json<'_>, legacy: bool) -> Option<String> {
-    let named = raw::first_text(task, &["/meta/agent", "/agent"]);
-    let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
-    named.or_else(|| {
-        let kind = raw::first_text(task, &["/meta/type", "/type"])?;
-        let agent = match (kind.trim().to_lowercase().as_str(), legacy) {
+/// Is what a task says about who runs it.
+#[derive(Debug, Default)]
+pub(super) enum Doer {
+    Named(String),
+    /// Somebody for work of this kind.
+    ForKind(String),
+    #[default]
+    Unsaid,
+}
+
+impl Doer {
+    pub(super) fn of(task: Json<'_>) -> Self {
+        let named = raw::first_text(task, &["/meta/agent", "/agent"]);
+        let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
+        let kind = || raw::first_text(task, &["/meta/type", "/type"]).map(|kind| kind.trim().to_lowercase());
+        named.map(Self::Named).or_else(|| kind().map(Self::ForKind)).unwrap_or_default()
+    }
+
+    /// Chooses who runs the task: `meta.agent`, else by `meta.type` in the words of the time (ccw.md B7.6).
+    pub(super) fn agent(&self, legacy: bool) -> Option<String> {
+        let kind = match self {
+            Self::Named(agent) => return Some(agent.clone()),
+            Self::ForKind(kind) => kind.as_str(),
+            Self::Unsaid => return None,
+        };
+        let agent = match (kind, legacy) {
             ("feature" | "bugfix" | "refactor" | "test-gen", _) | ("docs", true) => "code-developer",
             ("test-fix", _) => "test-fix-agent",
             ("test", true) => "code-review-test-agent",
@@ -116,7 +135,7 @@ pub(super) fn agent(task: Json<'_>, legacy: bool) -> Option<String> {
             _ => return None,
         };
         Some(agent.to_owned())
-    })
+    }
 }
 
 /// Names who could run a task that does not say so.

@@ -1,8 +1,8 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::Doer;
 use super::Word;
-use super::agent;
 use super::interruption_kind;
 use super::interruption_word;
 use super::word;
@@ -72,7 +72,7 @@ fn agents_are_named_or_follow_from_the_type_and_the_time() {
         (json!({"meta": {"agent": "@"}}), false, None),
         (json!({"meta": 3}), false, None),
     ] {
-        assert_eq!(agent(Tape::of(&task).root(), legacy).as_deref(), expected, "{task}");
+        assert_eq!(Doer::of(Tape::of(&task).root()).agent(legacy).as_deref(), expected, "{task}");
     }
 }
 

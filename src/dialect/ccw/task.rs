@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::gist::Gist;
+use super::gist::Shape;
 use super::ids;
 use super::layout::Layout;
 use super::raw;
@@ -14,6 +16,7 @@ use super::session::Session;
 use crate::dialect::json::Json;
 use crate::dialect::json::Kind;
 use crate::dialect::json::Tape;
+use crate::model::Clock;
 use crate::model::Content;
 use crate::model::DefinedAs;
 use crate::model::FileEntry;
@@ -26,17 +29,14 @@ use crate::model::StepId;
 
 /// Is one task as found.
 #[derive(Debug)]
-pub(super) struct Task<'a> {
+pub(super) struct Task {
     pub(super) id: StepId,
     /// Other names under which dependencies and checklists may speak of it.
     pub(super) aliases: Vec<String>,
     pub(super) place: Place,
-    /// What its `status` says.
-    pub(super) word: Word,
-    /// The bytes of the file that it has for itself.
-    pub(super) own: Option<&'a Arc<[u8]>>,
-    /// The object that defines it; null when it could not be read or there is none.
-    pub(super) tape: Tape<'a>,
+    pub(super) gist: Arc<Gist>,
+    /// The object that defines it: the file that it has for itself, else what stands in another one; null when it could not be read.
+    pub(super) text: Arc<[u8]>,
 }
 
 /// Says where a task is recorded.
@@ -52,15 +52,15 @@ pub(super) enum Place {
 
 /// Is every task of a session and what was wrong with them.
 #[derive(Debug, Default)]
-pub(super) struct Tasks<'a> {
-    pub(super) list: Vec<Task<'a>>,
+pub(super) struct Tasks {
+    pub(super) list: Vec<Task>,
     pub(super) findings: Vec<Finding>,
     /// Some file could not be read.
     pub(super) is_degraded: bool,
 }
 
 /// Reads the task files, else the tasks inside the session file, in natural order.
-pub(super) fn read<'a>(files: &'a FileSet, layout: &Layout, session: &Session<'_>) -> Tasks<'a> {
+pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session<'_>) -> Tasks {
     let mut tasks = Tasks::default();
     let mut found: Vec<(&RelPath, &FileEntry)> = Vec::new();
     for (path, entry) in files.in_dir(&layout.tasks) {
@@ -71,14 +71,16 @@ pub(super) fn read<'a>(files: &'a FileSet, layout: &Layout, session: &Session<'_
     found.sort_by_cached_key(|(path, _)| StepId::new(stem(path)));
     let mut lists = Vec::new();
     for (path, entry) in &found {
-        tasks.read_file(path, entry, &mut lists);
+        if tasks.read_file(path, entry, files.clock) {
+            lists.push((path, entry));
+        }
     }
     let is_alone = tasks.list.is_empty();
-    for (path, tape) in lists {
-        tasks.read_list(path, &tape, is_alone);
+    for (path, entry) in lists {
+        tasks.read_list(path, entry, is_alone, files.clock);
     }
     if tasks.list.is_empty() {
-        tasks.read_embedded(&layout.session, "/tasks", session.value().get("tasks"));
+        tasks.read_embedded(&layout.session, "/tasks", session.value().get("tasks"), files.clock);
     }
     tasks.drop_duplicates();
     tasks
@@ -88,40 +90,48 @@ fn stem(path: &RelPath) -> &str {
     path.name().strip_suffix(".json").unwrap_or_else(|| path.name())
 }
 
-impl<'a> Tasks<'a> {
-    fn read_file<'p>(&mut self, path: &'p RelPath, entry: &'a FileEntry, lists: &mut Vec<(&'p RelPath, Tape<'a>)>) {
-        let bytes = match &entry.content {
-            Content::Bytes(bytes) => bytes,
-            Content::NameOnly => return self.unreadable(path, "its content was not read", None),
-            Content::Problem(problem) => return self.unreadable(path, &problem.to_string(), None),
-        };
-        match Tape::parse(bytes) {
-            Ok(tape) if listed(tape.root()).is_some() => lists.push((path, tape)),
-            Ok(tape) if tape.root().is_object() => {
-                let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, Some(bytes), tape);
+impl Tasks {
+    /// Reads a file with a task of its own, and tells whether it is a list of tasks instead.
+    fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> bool {
+        let (bytes, gist) = match (&entry.content, Gist::of(entry, clock)) {
+            (Content::Bytes(bytes), Some(gist)) => (bytes, gist),
+            (Content::Problem(problem), _) => {
+                self.unreadable(path, &problem.to_string(), None);
+                return false;
             }
-            Ok(_) => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
-            Err(_) if ["tmp", "temp"].contains(&stem(path)) => {
+            (Content::Bytes(_) | Content::NameOnly, _) => {
+                self.unreadable(path, "its content was not read", None);
+                return false;
+            }
+        };
+        match &gist.shape {
+            Shape::List => return true,
+            Shape::Task => {
+                let place = Place::File { path: path.clone(), pointer: String::new() };
+                self.add(path, stem(path), place, (Arc::clone(&gist), Arc::clone(bytes)));
+            }
+            Shape::Other => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
+            Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
                 // Agents of CCW write through a file of this name, and leave it when that fails (ccw.md B8.10, B8.12).
                 let message = "the file was left by a write that failed and is no task; it was left out";
                 self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
             }
-            Err(error) => {
-                self.unreadable(
-                    path,
-                    &format!("it does not parse: {}", error.message),
-                    Some((error.line, error.column)),
-                );
+            Shape::Broken(error) => {
+                let problem = format!("it does not parse: {}", error.message);
+                self.unreadable(path, &problem, Some((error.line, error.column)));
             }
         }
+        false
     }
 
     /// Reads a file that lists tasks, where no file describes a single one; else it is an index of those.
-    fn read_list(&mut self, path: &RelPath, tape: &Tape<'_>, is_alone: bool) {
+    fn read_list(&mut self, path: &RelPath, entry: &FileEntry, is_alone: bool, clock: Clock) {
         let before = self.list.len();
-        if let Some((pointer, tasks)) = listed(tape.root()).filter(|_| is_alone) {
-            self.read_embedded(path, pointer, Some(tasks));
+        if let Content::Bytes(bytes) = &entry.content
+            && let Ok(tape) = Tape::parse(bytes)
+            && let Some((pointer, tasks)) = listed(tape.root()).filter(|_| is_alone)
+        {
+            self.read_embedded(path, pointer, Some(tasks), clock);
         }
         if self.list.len() == before {
             let message = "the file lists tasks and is none itself; it was left out";
@@ -130,20 +140,21 @@ impl<'a> Tasks<'a> {
     }
 
     /// Reads the tasks of an array that stands at `pointer` in a file.
-    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<Json<'_>>) {
+    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<Json<'_>>, clock: Clock) {
         for (at, value) in raw::items(tasks).enumerate() {
             if !value.is_object() || own_id(value).is_none() {
                 continue;
             }
             let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            self.add(path, &format!("task-{}", at + 1), place, None, Tape::of(&value.to_value()));
+            let object = Gist::with_text(&value.to_value(), clock);
+            self.add(path, &format!("task-{}", at + 1), place, object);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, own_bytes: Option<&'a Arc<[u8]>>, tape: Tape<'a>) {
-        let own = own_id(tape.root());
-        let id = match &own {
-            Some(id) if ids::is_safe(id) => id.as_str(),
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (gist, text): (Arc<Gist>, Arc<[u8]>)) {
+        let own = gist.own_id.as_deref();
+        let id = match own {
+            Some(id) if ids::is_safe(id) => id,
             Some(id) => {
                 let message = format!("`{}` cannot be used as an id; the name of the file is used", raw::line(id));
                 self.findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/id"));
@@ -151,14 +162,14 @@ impl<'a> Tasks<'a> {
             }
             None => stem,
         };
-        if own_bytes.is_some() && ids::is_safe(own.as_deref().unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
+        if place.is_whole_file() && ids::is_safe(own.unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
             let message = format!("the file {} describes the task {}", raw::line(path.name()), raw::line(id));
             self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
         }
         let id = StepId::new(id);
-        let names = own.as_deref().into_iter().chain([stem]);
+        let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, place, word: rules::word(tape.root()), own: own_bytes, tape });
+        self.list.push(Task { id, aliases, place, gist, text });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -173,8 +184,8 @@ impl<'a> Tasks<'a> {
         });
         self.is_degraded = true;
         let place = Place::Unreadable { path: path.clone() };
-        let (word, tape) = (Word::Missing, Tape::null());
-        self.list.push(Task { id, aliases: Vec::new(), place, word, own: None, tape });
+        let (gist, text) = (Arc::new(Gist::empty(Shape::Other)), Arc::from(&b"null"[..]));
+        self.list.push(Task { id, aliases: Vec::new(), place, gist, text });
     }
 
     /// Keeps, of tasks with one id, the one whose file has that name, else the first.
@@ -209,12 +220,6 @@ impl<'a> Tasks<'a> {
     }
 }
 
-impl Task<'_> {
-    pub(super) fn value(&self) -> Json<'_> {
-        self.tape.root()
-    }
-}
-
 impl Place {
     pub(super) fn path(&self) -> Option<&RelPath> {
         match self {
@@ -222,30 +227,21 @@ impl Place {
             Self::Checklist { .. } => None,
         }
     }
+
+    /// Tells whether it is a file that holds the task and nothing else.
+    pub(super) fn is_whole_file(&self) -> bool {
+        matches!(self, Self::File { pointer, .. } if pointer.is_empty())
+    }
 }
 
 /// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
-pub(super) fn running_word(tasks: &[Task<'_>]) -> &'static str {
-    let (mut is_active, mut is_in_progress) = (false, false);
-    let mut hear = |value: Option<Json<'_>>| {
-        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
-        match said.map(|said| rules::fold(&said)).as_deref() {
-            Some("active") => is_active = true,
-            Some(_) => is_in_progress = true,
-            None => {}
-        }
-    };
-    for task in tasks {
-        hear(task.value().get("status"));
-        for entry in raw::items(task.value().get("status_history")) {
-            hear(entry.get("to"));
-            hear(entry.get("from"));
-        }
-    }
+pub(super) fn running_word(tasks: &[Task]) -> &'static str {
+    let is_active = tasks.iter().any(|task| task.gist.running.active);
+    let is_in_progress = tasks.iter().any(|task| task.gist.running.in_progress);
     if is_active && !is_in_progress { "active" } else { "in_progress" }
 }
 
-fn own_id(value: Json<'_>) -> Option<String> {
+pub(super) fn own_id(value: Json<'_>) -> Option<String> {
     match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))?.kind() {
         Kind::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
         Kind::Number(id) => Some(id.to_string()),
@@ -254,7 +250,7 @@ fn own_id(value: Json<'_>) -> Option<String> {
 }
 
 /// Returns the list that a file among the task files is, with its pointer; of a task nothing.
-fn listed(value: Json<'_>) -> Option<(&'static str, Json<'_>)> {
+pub(super) fn listed(value: Json<'_>) -> Option<(&'static str, Json<'_>)> {
     if value.is_array() {
         return raw::items(Some(value)).any(|item| own_id(item).is_some()).then_some(("", value));
     }
@@ -386,10 +382,16 @@ pub(super) fn subtask_name(subtask: Json<'_>, at: usize) -> String {
     told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
 }
 
-/// Returns the first lines of what the task is about.
-pub(super) fn title(task: Json<'_>, id: &StepId) -> String {
+/// Returns the first lines of what the task is about, where it says so.
+pub(super) fn title(task: Json<'_>) -> Option<String> {
     let told = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
-    told.map_or_else(|| raw::line(id.as_str()), |title| raw::line(&title))
+    told.map(|title| raw::line(&title))
+}
+
+/// Returns the commit that its result is.
+pub(super) fn commit(task: Json<'_>) -> Option<String> {
+    let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
+    raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
 }
 
 pub(super) fn focus(task: Json<'_>) -> Vec<String> {
@@ -427,11 +429,10 @@ pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
 }
 
 /// Says where the definition of a task is found.
-pub(super) fn defined_as(task: &Task<'_>) -> DefinedAs {
-    let stored = |bytes: Arc<[u8]>| DefinedAs::Stored { bytes, read: read_definition };
+pub(super) fn defined_as(task: &Task) -> DefinedAs {
     match &task.place {
         Place::File { .. } | Place::Checklist { .. } => {
-            stored(task.own.map(Arc::clone).unwrap_or_else(|| task.value().literal().as_bytes().into()))
+            DefinedAs::Stored { bytes: Arc::clone(&task.text), read: read_definition }
         }
         Place::Unreadable { .. } => DefinedAs::Workflow,
     }

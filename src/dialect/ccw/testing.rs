@@ -42,7 +42,7 @@ pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
     for (name, bytes) in files {
         let is_summary = name.contains("summaries/");
         let content = if is_summary { Content::NameOnly } else { Content::Bytes(Arc::from(*bytes)) };
-        entries.insert(path(&format!("{dir}/{name}")), FileEntry { content, modified: None });
+        entries.insert(path(&format!("{dir}/{name}")), FileEntry::new(content, None));
     }
     FileSet {
         root: Utf8PathBuf::from("/project"),
@@ -118,7 +118,7 @@ pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
     let mut set = set.clone();
     for edit in edits {
         let content = Content::Bytes(Arc::from(edit.after().unwrap()));
-        set.files.insert(edit.path.clone(), FileEntry { content, modified: None });
+        set.files.insert(edit.path.clone(), FileEntry::new(content, None));
     }
     set
 }

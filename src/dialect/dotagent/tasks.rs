@@ -118,14 +118,14 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
     (step.status, step.attempts, step.failures) = match result.word {
         Some(Word::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
         Some(Word::Pending) => (Status::Pending, task.attempts, task.attempts),
-        Some(Word::Running) => (Status::InProgress, task.attempts + 1, task.attempts + 1),
-        Some(Word::PreComplete) if is_ahead => (Status::InProgress, task.attempts + 1, task.attempts),
+        Some(Word::Running) => (Status::InProgress, task.attempts.saturating_add(1), task.attempts.saturating_add(1)),
+        Some(Word::PreComplete) if is_ahead => (Status::InProgress, task.attempts.saturating_add(1), task.attempts),
         Some(Word::PreComplete | Word::Verifying | Word::Verified) => {
-            (Status::Completed, task.attempts + 1, task.attempts)
+            (Status::Completed, task.attempts.saturating_add(1), task.attempts)
         }
-        Some(Word::Blocked) => (Status::Blocked, task.attempts + 1, task.attempts),
+        Some(Word::Blocked) => (Status::Blocked, task.attempts.saturating_add(1), task.attempts),
         Some(Word::Failed) => {
-            let failures = task.attempts.max(1) + u32::from(is_ahead && task.attempts > 0);
+            let failures = task.attempts.max(1).saturating_add(u32::from(is_ahead && task.attempts > 0));
             (Status::Failed, failures, failures)
         }
         None => {
@@ -216,7 +216,7 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
         Ok(verdict) => {
             step.status = Status::Failed;
             step.review = Some(Review { verdict, open_conditions: None });
-            step.failures = task.attempts + 1;
+            step.failures = task.attempts.saturating_add(1);
             step.attempts = 1;
             step.error = output::complaint(&value);
         }

@@ -13,6 +13,7 @@ use super::JsonError;
 use super::describe;
 use super::scan::Node;
 use super::scan::Sort;
+use super::scan::scan;
 use super::scan::scan_piece;
 use super::tape::Json;
 use super::tape::Tape;
@@ -139,7 +140,8 @@ impl Document {
         }
     }
 
-    /// Removes a key from its object, or an element from its array, with its comma. A missing one is no change.
+    /// Removes a key from its object, or an element from its array, with its comma. A missing one is no change. A key that is
+    /// there several times goes altogether: an older value of it would count again.
     pub(crate) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = unescape(key);
@@ -147,19 +149,44 @@ impl Document {
         // An element of an array begins with itself.
         let items = container.items().map(|item| (item, item));
         let members: Vec<(Json<'_>, Json<'_>)> = container.members().chain(items).collect();
-        let at = match container.is_array() {
-            true => key.parse().ok().filter(|at| *at < members.len()),
-            false => members.iter().position(|(name, _)| name.is(&key)),
+        let gone: Vec<usize> = match container.is_array() {
+            true => key.parse().ok().into_iter().filter(|at| *at < members.len()).collect(),
+            false => (0..members.len()).filter(|at| members[*at].0.is(&key)).collect(),
         };
-        let Some(at) = at else { return false };
-        let (name, value) = members[at];
-        let (start, end) = match (at.checked_sub(1).map(|before| members[before]), members.get(at + 1)) {
-            (Some((_, before)), _) => (span(before.node()).1, span(value.node()).1),
-            (None, Some((after, _))) => (span(name.node()).0, span(after.node()).0),
-            (None, None) => (span(name.node()).0, span(value.node()).1),
+        let first_kept = gone.iter().enumerate().take_while(|(count, at)| count == *at).count();
+        let bytes_of = |at: usize| {
+            let (name, value) = members[at];
+            match members.get(at + 1) {
+                _ if at > first_kept => span(members[at - 1].1.node()).1..span(value.node()).1,
+                Some((after, _)) => span(name.node()).0..span(after.node()).0,
+                None => span(name.node()).0..span(value.node()).1,
+            }
         };
-        let nodes = name.at()..value.after();
-        self.splice(start..end, "", nodes)
+        match gone.as_slice() {
+            [] => false,
+            [at] => {
+                let (bytes, nodes) = (bytes_of(*at), members[*at].0.at()..members[*at].1.after());
+                self.splice(bytes, "", nodes)
+            }
+            _ => {
+                let gone = gone.into_iter().map(bytes_of).collect();
+                self.cut(gone)
+            }
+        }
+    }
+
+    /// Takes pieces out of the text, which stand in it in this order, and looks anew where each value is.
+    fn cut(&mut self, pieces: Vec<Range<usize>>) -> bool {
+        let mut text = String::with_capacity(self.text().len());
+        let mut done = 0;
+        for piece in pieces {
+            text.push_str(&self.text()[done..piece.start]);
+            done = piece.end;
+        }
+        text.push_str(&self.text()[done..]);
+        let Some(nodes) = scan(&text) else { return false };
+        self.tape = Tape { text: Cow::Owned(text), nodes };
+        true
     }
 
     /// Returns the text as bytes, BOM included.

@@ -77,6 +77,22 @@ fn keys_are_removed_with_their_comma() {
 }
 
 #[test]
+fn a_key_that_is_there_several_times_goes_altogether() {
+    for (text, expected) in [
+        ("{\"b\": 1, \"a\": 2, \"b\": 3}", "{\"a\": 2}"),
+        ("{\"b\": 1, \"b\": 3, \"a\": 2}", "{\"a\": 2}"),
+        ("{\"a\": 2, \"b\": 1, \"\\u0062\": 3}", "{\"a\": 2}"),
+        ("{\n  \"b\": 1,\n  \"a\": [2],\n  \"b\": {},\n  \"c\": 4\n}\n", "{\n  \"a\": [2],\n  \"c\": 4\n}\n"),
+        ("{ \"b\": 1, \"b\": 3 }", "{  }"),
+    ] {
+        let mut document = Document::parse(text.as_bytes()).unwrap();
+        assert!(document.remove("/b") && !document.remove("/b") && document.set("/b", &json!(5)));
+        assert_eq!(document.value()["b"], json!(5), "{text}");
+        assert_eq!(edited(text, |doc| assert!(doc.remove("/b"))), expected);
+    }
+}
+
+#[test]
 fn elements_are_removed_with_their_comma() {
     for (text, expected) in [
         ("{\"l\": [1, {\"a\": [2]}, 3]}", "{\"l\": [1, 3]}"),

@@ -5,10 +5,12 @@
 //! in it means, is what `serde_json` says.
 
 mod document;
+mod news;
 mod scan;
 mod tape;
 
 pub(crate) use document::Document;
+pub(crate) use news::news;
 pub(crate) use tape::Json;
 pub(crate) use tape::Kind;
 pub(crate) use tape::Places;

@@ -151,15 +151,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self) -> Option<()> {
-        let node = self.open(Sort::Plain);
-        let mut is_numbered = false;
+        let (start, mut sort, mut is_numbered) = (self.at, Sort::Plain, false);
         self.at += 1;
         loop {
             self.at += plain_length(self.bytes.get(self.at..)?);
             match *self.bytes.get(self.at)? {
                 b'"' => break,
                 b'\\' => {
-                    self.nodes[node].sort = Sort::Escaped;
+                    sort = Sort::Escaped;
                     match self.bytes.get(self.at + 1)? {
                         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
                         b'u' => is_numbered = true,
@@ -172,14 +171,13 @@ impl<'a> Scanner<'a> {
         }
         self.at += 1;
         if is_numbered {
-            let start = self.nodes[node].start as usize;
             serde_json::from_str::<String>(&self.text[start..self.at]).ok()?;
         }
-        self.close(node)
+        self.leaf(start, sort);
+        Some(())
     }
 
     fn number(&mut self) -> Option<()> {
-        let node = self.open(Sort::Number);
         let start = self.at;
         if self.peek() == b'-' {
             self.at += 1;
@@ -204,7 +202,8 @@ impl<'a> Scanner<'a> {
         if has_exponent || self.at - start > LONG_NUMBER {
             serde_json::from_str::<Number>(&self.text[start..self.at]).ok()?;
         }
-        self.close(node)
+        self.leaf(start, Sort::Number);
+        Some(())
     }
 
     fn digits(&mut self) -> Option<()> {
@@ -216,18 +215,25 @@ impl<'a> Scanner<'a> {
     }
 
     fn word(&mut self, word: &str, sort: Sort) -> Option<()> {
-        let node = self.open(sort);
+        let start = self.at;
         self.text[self.at..].starts_with(word).then(|| self.at += word.len())?;
-        self.close(node)
+        self.leaf(start, sort);
+        Some(())
     }
 
+    /// Notes a value that holds no others and ends here.
+    fn leaf(&mut self, start: usize, sort: Sort) {
+        self.nodes.push(Node { start: super::to_u32(start), end: super::to_u32(self.at), size: 1, sort });
+    }
+
+    /// Notes where a container begins; what is in it follows.
     fn open(&mut self, sort: Sort) -> usize {
         let start = super::to_u32(self.at);
         self.nodes.push(Node { start, end: start, size: 1, sort });
         self.nodes.len() - 1
     }
 
-    /// Notes where the value ends that was opened as this node.
+    /// Notes where the container ends that was opened as this node.
     fn close(&mut self, node: usize) -> Option<()> {
         let size = super::to_u32(self.nodes.len() - node);
         let opened = self.nodes.get_mut(node)?;

@@ -166,7 +166,8 @@ impl<'t> Json<'t> {
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
         let mut found = [None; N];
         for (name, value) in self.members() {
-            if let Some(at) = keys.iter().position(|key| name.is(key)) {
+            let name = name.read_string();
+            if let Some(at) = keys.iter().position(|key| *key == name) {
                 found[at] = Some(value);
             }
         }

@@ -48,9 +48,7 @@ impl Ledger {
         for entry in &state.history {
             ledger.run(entry);
         }
-        if let Some(last) = state.last.get()
-            && !is_recorded(state, last)
-        {
+        if let Some(last) = unrecorded(state) {
             ledger.run_unrecorded(last);
         }
         ledger.skips(state);
@@ -85,7 +83,7 @@ impl Ledger {
     /// Takes in a record of `completed_steps`: every one is a run, as far as anybody knows.
     fn list(&mut self, entry: &Entry) {
         let Some(place) = entry.place() else { return };
-        let word = entry.status.get().and_then(|status| Word::parse(status));
+        let word = word_of(entry);
         let verdict =
             word.and_then(Word::verdict).or_else(|| entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)));
         let tally = self.ran(place, entry);
@@ -97,7 +95,7 @@ impl Ledger {
     /// Takes in a record of `history`, or a `last_execution` that the history does not have.
     fn run(&mut self, entry: &Entry) {
         let Some(place) = entry.place() else { return };
-        let Some(word) = entry.status.get().and_then(|status| Word::parse(status)) else { return };
+        let Some(word) = word_of(entry) else { return };
         let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word.verdict());
         let passed = match word {
             Word::Completed | Word::Verdict(_) => verdict.is_none_or(approves),
@@ -161,11 +159,6 @@ impl Ledger {
     /// Takes in a `last_execution` that the history does not have. A success of it is in `completed_steps` as well.
     fn run_unrecorded(&mut self, last: &Entry) {
         let Some(place) = last.place() else { return };
-        // Words of the history have no meaning here (nine-step.md A1.2); they were reported as unknown.
-        let word = last.status.get().and_then(|status| Word::parse(status));
-        if matches!(word, Some(Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack)) {
-            return;
-        }
         let before = self.tallies.get(&place).cloned().unwrap_or_default();
         self.run(last);
         let Some(tally) = self.tallies.get_mut(&place) else { return };
@@ -239,11 +232,37 @@ impl Tally {
     }
 }
 
-/// Tells whether the history already has `last_execution`: another tool may have written the one and not the other.
-pub(super) fn is_recorded(state: &State, last: &Entry) -> bool {
+/// Returns `last_execution` where it tells of an execution that the history does not have: another tool may have written the one
+/// and not the other.
+pub(super) fn unrecorded(state: &State) -> Option<&Entry> {
+    state.last.get().filter(|last| last.place().is_some() && tells_of_execution(last) && !is_recorded(state, last))
+}
+
+fn tells_of_execution(last: &Entry) -> bool {
+    let Some(word) = word_of(last) else { return false };
+    match word {
+        Word::InProgress | Word::Completed | Word::Failed | Word::WaitingApproval | Word::Verdict(_) => true,
+        // Words of the history have no meaning here (nine-step.md A1.2); they were reported as unknown.
+        Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack => false,
+        Word::Pending => false,
+    }
+}
+
+fn is_recorded(state: &State, last: &Entry) -> bool {
     let Some(newest) = state.history.last() else { return false };
     match (newest.timestamp, last.timestamp) {
-        (Some(newest), Some(last)) => newest >= last,
+        // What was taken into the history keeps its stamp, and what follows it there may have an earlier one: clocks differ, and
+        // a time without a zone means another moment to another machine.
+        (Some(newest), Some(last_at)) => {
+            let is_copy = |entry: &Entry| {
+                entry.timestamp == last.timestamp && entry.place() == last.place() && word_of(entry) == word_of(last)
+            };
+            newest >= last_at || state.history.iter().any(is_copy)
+        }
         (None, _) | (_, None) => state.history.iter().any(|entry| entry.place() == last.place()),
     }
+}
+
+fn word_of(entry: &Entry) -> Option<Word> {
+    entry.status.get().and_then(|status| Word::parse(status))
 }

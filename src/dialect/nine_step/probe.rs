@@ -166,6 +166,7 @@ impl Prober<'_> {
             reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
             state,
             own,
+            gist: None,
             rank: None,
             claim: Claim::Stated,
             may_be_replaced: place == Where::Early,

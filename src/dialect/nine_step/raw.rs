@@ -69,7 +69,8 @@ impl<T> Field<T> {
 /// Is one record of an execution: `last_execution`, or an element of one of the arrays.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) pointer: String,
+    /// The key of the file under which it stands, and its place there if that is a list.
+    at: (&'static str, Option<usize>),
     pub(super) phase: Field<u32>,
     pub(super) step: Field<StepNumber>,
     pub(super) agent: Option<String>,
@@ -91,8 +92,16 @@ impl Entry {
         Some(Place::new(*self.phase.get()?, *self.step.get()?))
     }
 
-    fn read(value: Json<'_>, pointer: String, files: &FileSet) -> Self {
-        let [phase_said, step, agent, status, verdict, timestamp, at, commit] =
+    /// Returns its JSON pointer.
+    pub(super) fn pointer(&self) -> String {
+        match self.at {
+            (key, Some(at)) => format!("/{key}/{at}"),
+            (key, None) => format!("/{key}"),
+        }
+    }
+
+    fn read(value: Json<'_>, at: (&'static str, Option<usize>), files: &FileSet) -> Self {
+        let [phase_said, step, agent, status, verdict, timestamp, at_said, commit] =
             value.pick(["phase", "step", "agent", "status", "verdict", "timestamp", "at", "commit_sha"]);
         let [message, findings, error, conditions, attempt, attempts, revisions, decision] = value.pick([
             "error_message",
@@ -106,11 +115,11 @@ impl Entry {
         ]);
         let text = |value: Option<Json<'_>>| Field::read(value, |value| value.as_str().map(Cow::into_owned));
         let count = |value: Option<Json<'_>>| value.and_then(whole).and_then(|n| u32::try_from(n).ok());
-        let stamp = timestamp.and_then(Json::as_str).or_else(|| at.and_then(Json::as_str));
+        let stamp = timestamp.and_then(Json::as_str).or_else(|| at_said.and_then(Json::as_str));
         let agent = agent.and_then(Json::as_str).map(|agent| clean_line(&agent, 100));
         let commit = commit.and_then(Json::as_str).filter(|commit| is_commit(commit));
         Self {
-            pointer,
+            at,
             phase: Field::read(phase_said, phase),
             step: Field::read(step, StepNumber::read),
             agent: agent.filter(|agent| !agent.is_empty()),
@@ -170,7 +179,7 @@ impl State {
         let value = source.tape.root();
         let mut reader = Reader { value, source, findings };
         let last = Field::read(value.get("last_execution"), |last| {
-            last.is_object().then(|| Entry::read(last, "/last_execution".to_owned(), source.files))
+            last.is_object().then(|| Entry::read(last, ("last_execution", None), source.files))
         });
         reader.check_stamp("/last_execution/timestamp");
         let at = last.get().and_then(Entry::place);
@@ -288,7 +297,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn entries(&mut self, key: &str) -> Vec<Entry> {
+    fn entries(&mut self, key: &'static str) -> Vec<Entry> {
         let Some(value) = self.field(key) else { return Vec::new() };
         if !value.is_array() {
             self.ignored(&format!("/{key}"), "a list");
@@ -297,7 +306,7 @@ impl<'a> Reader<'a, '_> {
         let mut entries = Vec::new();
         let mut unusable = 0;
         for (at, item) in value.items().enumerate() {
-            let entry = item.is_object().then(|| Entry::read(item, format!("/{key}/{at}"), self.source.files));
+            let entry = item.is_object().then(|| Entry::read(item, (key, Some(at)), self.source.files));
             match entry.filter(|entry| entry.place().is_some()) {
                 Some(entry) => entries.push(entry),
                 None => {

@@ -91,6 +91,12 @@ impl StepNumber {
         }
     }
 
+    /// Returns the id of the step in the phase of this number.
+    pub(super) fn in_phase(self, phase: &str) -> StepId {
+        // There are ten in every phase: putting pieces together is cheaper than formatting.
+        StepId::new([phase, ":", self.as_str()].concat())
+    }
+
     /// Returns the number as the files spell it: an integer, but for `2.5`.
     pub(super) fn to_value(self) -> Value {
         match self {
@@ -186,8 +192,7 @@ impl Place {
     }
 
     pub(super) fn id(self) -> StepId {
-        // There are ten in every phase: putting pieces together is cheaper than formatting.
-        StepId::new([self.phase.to_string().as_str(), ":", self.step.as_str()].concat())
+        self.step.in_phase(&self.phase.to_string())
     }
 }
 

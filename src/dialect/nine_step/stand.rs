@@ -220,7 +220,7 @@ fn disagreements(state: &State, at: Place, status: Status, source: &Source<'_>, 
         let message = format!(
             "`completed_steps` has step {place} at a later time than `last_execution` ({at}); `last_execution` counts"
         );
-        findings.push(source.finding(FindingCode::StatusConflict, &entry.pointer, message).on(&place.id()));
+        findings.push(source.finding(FindingCode::StatusConflict, &entry.pointer(), message).on(&place.id()));
     }
 }
 

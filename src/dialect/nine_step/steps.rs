@@ -81,9 +81,10 @@ impl<'a> Layout<'a> {
         // A step is large, and there are many: they are not moved while the list grows.
         let mut steps: Vec<Step> = Vec::with_capacity((first..=last).count() * StepNumber::ALL.len());
         for phase in first..=last {
-            let (entry, group) = (self.entry(phase), format!("Phase {phase}"));
+            let (entry, name) = (self.entry(phase), phase.to_string());
+            let group = ["Phase ", &name].concat();
             for number in StepNumber::ALL.into_iter().filter(|number| *number >= entry) {
-                let mut step = self.step(Place::new(phase, number));
+                let mut step = self.step(Place::new(phase, number), &name);
                 step.group = Some(group.clone());
                 step.depends_on = steps.last().map(|before| before.id.clone()).into_iter().collect();
                 steps.push(step);
@@ -147,10 +148,11 @@ impl<'a> Layout<'a> {
         if seen { StepNumber::Plan } else { configured }
     }
 
-    fn step(&self, place: Place) -> Step {
+    /// Lays out one step; `phase` is the number of its phase as a text.
+    fn step(&self, place: Place, phase: &str) -> Step {
         let tally = self.ledger.get(place);
         let is_here = place == self.stand.at;
-        let mut step = Step::new(place.id(), place.step.title());
+        let mut step = Step::new(place.step.in_phase(phase), place.step.title());
         step.short = Some(place.step.as_str().to_owned());
         step.kind = place.step.kind();
         step.status = self.status_of(place);
@@ -163,8 +165,7 @@ impl<'a> Layout<'a> {
             _ if self.sent_back_by == Some(place) => Some(self.stand.at.step),
             _ => place.step.reviewed(),
         };
-        step.returns_to =
-            back.filter(|back| *back >= self.entry(place.phase)).map(|back| Place::new(place.phase, back).id());
+        step.returns_to = back.filter(|back| *back >= self.entry(place.phase)).map(|back| back.in_phase(phase));
         step.review = if is_here { self.stand.review.clone() } else { past_review(&step, tally) };
         if let Some(tally) = tally {
             step.attempts = tally.attempts;
@@ -179,8 +180,7 @@ impl<'a> Layout<'a> {
             step.error = self.stand.error.clone().or(step.error);
         }
         if place.step == StepNumber::Commit {
-            step.probe =
-                Some(format!("look whether HEAD already holds the commit of phase {}: git log -1", place.phase));
+            step.probe = Some(format!("look whether HEAD already holds the commit of phase {phase}: git log -1"));
         }
         step
     }

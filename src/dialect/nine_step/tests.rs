@@ -56,7 +56,7 @@ fn files_at(at: &str, state: &[u8]) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "feat-quotes".to_owned(),
         own: path(".piton"),
-        files: BTreeMap::from([(state_path.clone(), FileEntry { content, modified: None })]),
+        files: BTreeMap::from([(state_path.clone(), FileEntry::new(content, None))]),
         state: state_path,
         worktrees: Vec::new(),
         main_root: None,

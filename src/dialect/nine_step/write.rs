@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::ledger::Ledger;
-use super::ledger::is_recorded;
+use super::ledger::unrecorded;
 use super::raw;
 use super::raw::Entry;
 use super::raw::Field;
@@ -47,6 +47,7 @@ use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 
 /// Keys of `last_execution` that speak of one execution and go when the next one takes its place.
 const OF_ONE_EXECUTION: [&str; 12] = [
@@ -159,6 +160,7 @@ struct Writer<'a> {
     tape: &'a Tape<'a>,
     state: &'a State,
     ledger: &'a Ledger,
+    now: Timestamp,
     at: Value,
     is_imported: bool,
 }
@@ -171,7 +173,8 @@ impl<'a> Writer<'a> {
             return Err(EditError::Unsupported(message));
         }
         let document = Document::of(tape, bytes.starts_with("\u{feff}".as_bytes()));
-        Ok(Self { files, document, tape, state, ledger, at: json!(change.at), is_imported: false })
+        let (now, at) = (change.at, json!(change.at));
+        Ok(Self { files, document, tape, state, ledger, now, at, is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -427,11 +430,7 @@ impl<'a> Writer<'a> {
         if std::mem::replace(&mut self.is_imported, true) {
             return Ok(());
         }
-        let Some(last) = self.state.last.get() else { return Ok(()) };
-        let Some(place) = last.place().filter(|_| !is_recorded(self.state, last)) else { return Ok(()) };
-        if last.status.get().and_then(|status| Word::parse(status)).is_none_or(|word| word == Word::Pending) {
-            return Ok(());
-        }
+        let Some(place) = unrecorded(self.state).and_then(Entry::place) else { return Ok(()) };
         let Some(recorded) = self.tape.root().get("last_execution").filter(|last| last.is_object()) else {
             return Ok(());
         };
@@ -468,8 +467,21 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        self.forget_approvals(place);
         self.set("/current_phase", &json!(place.phase))?;
         self.set("/current_step", &place.step.to_value())
+    }
+
+    /// Takes out approvals of the gate ahead with a time that is still to come: they were given to what was there before, and
+    /// would count for what is recorded now.
+    fn forget_approvals(&mut self, place: Place) {
+        let gate = Place::new(place.phase, StepNumber::Approval);
+        let is_early = |entry: &&Entry| entry.place() == Some(gate) && entry.timestamp > Some(self.now);
+        let approvals = self.state.approvals.iter().filter(|_| place <= gate);
+        let early: Vec<String> = approvals.filter(is_early).map(Entry::pointer).collect();
+        for pointer in early.into_iter().rev() {
+            self.remove(&pointer);
+        }
     }
 
     /// Sets a value, unless the file says the same already in its own spelling.

@@ -129,7 +129,7 @@ pub(super) fn journal(files: &FileSet) -> Vec<u8> {
 }
 
 pub(super) fn put(files: &mut FileSet, at: &str, bytes: &[u8]) {
-    files.files.insert(path(at), FileEntry { content: Content::Bytes(bytes.into()), modified: None });
+    files.files.insert(path(at), FileEntry::new(Content::Bytes(bytes.into()), None));
 }
 
 pub(super) fn start_change(name: &str) -> Change {

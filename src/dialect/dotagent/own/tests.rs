@@ -142,10 +142,7 @@ fn what_a_run_stores_reads_back_as_the_same_workflow() {
 
 fn files_of(phase: &Value, execution: &Value) -> FileSet {
     let rel = |path: &str| RelPath::parse(path).unwrap();
-    let entry = |value: &Value| FileEntry {
-        content: Content::Bytes(Arc::from(value.to_string().into_bytes())),
-        modified: None,
-    };
+    let entry = |value: &Value| FileEntry::new(Content::Bytes(Arc::from(value.to_string().into_bytes())), None);
     let files = [("memory/state/phase.json", phase), ("memory/state/execution.json", execution)];
     FileSet {
         root: "/p".into(),

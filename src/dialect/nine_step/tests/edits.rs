@@ -187,6 +187,46 @@ fn a_skip_is_kept_with_its_reason_until_the_step_runs_after_all() {
 }
 
 #[test]
+fn what_came_of_a_step_at_a_later_time_than_now_does_not_undo_what_is_recorded_after_it() {
+    let skip = || ChangeKind::Skip { step: step_id("1:5"), part: None, reason: "not needed".to_owned() };
+    for (status, failures) in [("failed", 1), ("in_progress", 0), ("pending", 0), ("completed", 0)] {
+        // The clock of the change says 09:00.
+        let last =
+            format!("{{\"phase\": 1, \"step\": 5, \"status\": \"{status}\", \"timestamp\": \"2026-03-02T11:00:00Z\"}}");
+        let after = super::run(&edited(&files(&state(&last, "")), skip()));
+        let skipped = step(&after, "1:5");
+        assert_eq!((skipped.status, skipped.failures), (Status::Skipped, failures), "{status}");
+    }
+}
+
+#[test]
+fn an_approval_with_a_later_time_than_now_does_not_open_the_gate_again() {
+    let approvals = "\"approvals\": [{\"phase\": 1, \"step\": 2.5, \"at\": \"2026-03-01T08:00:00Z\"}, \
+         {\"phase\": 1, \"step\": 2.5, \"at\": \"2026-03-02T11:00:00Z\"}, \
+         {\"phase\": 2, \"step\": 2.5, \"at\": \"2026-03-02T11:00:00Z\"}]";
+    let last = |step: &str| format!("{{\"phase\": 1, \"step\": {step}, \"status\": \"in_progress\"}}");
+    let approved = Outcome { verdict: Some(ReviewVerdict::Approved), ..outcome_of("1:2", Status::Completed) };
+    let after = edited(&files(&state(&last("2"), approvals)), finished(approved));
+    assert_eq!(step(&super::run(&after), "1:2.5").status, Status::WaitingApproval);
+    assert_eq!(value(&after)["approvals"].as_array().unwrap().len(), 2);
+    let behind = edited(&files(&state(&last("3"), approvals)), finished(outcome_of("1:3", Status::Completed)));
+    assert_eq!(value(&behind)["approvals"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn words_of_the_history_are_not_taken_into_it_from_elsewhere() {
+    let done = "{\"phase\": 1, \"step\": 3, \"status\": \"completed\", \"timestamp\": \"2026-03-02T08:00:00Z\", \"commit_sha\": \"0123abc\"}";
+    for word in ["skipped", "rolled_back", "interrupted", "decided"] {
+        let last =
+            format!("{{\"phase\": 1, \"step\": 1, \"status\": \"{word}\", \"timestamp\": \"2026-03-02T08:30:00Z\"}}");
+        let before = state(&last, &format!("\"history\": [{done}]"));
+        let after = edited(&files(&before), begin("1:4", None));
+        assert_eq!(value(&after)["history"].as_array().unwrap().len(), 2, "{word}");
+        assert_eq!(step(&super::run(&after), "1:3").commit.as_deref(), Some("0123abc"), "{word}");
+    }
+}
+
+#[test]
 fn a_run_rests_and_goes_on() {
     let before = state("{\"phase\": 1, \"step\": 5, \"status\": \"in_progress\"}", "");
     let paused = edited(&files(&before), ChangeKind::Pause { reason: Some("lunch".to_owned()) });

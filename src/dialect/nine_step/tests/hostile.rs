@@ -184,7 +184,7 @@ fn a_backup_shows_the_plan_and_does_not_unblock_it() {
     let good = state("{\"phase\": 1, \"step\": 3, \"status\": \"completed\"}", "");
     let backup = path(&format!("{}.backup", super::STATE));
     let content = Content::Bytes(std::sync::Arc::from(good.as_bytes()));
-    files.files.insert(backup, FileEntry { content, modified: None });
+    files.files.insert(backup, FileEntry::new(content, None));
     let loaded = NineStep.load(&files);
     assert_eq!(codes(&loaded), [FindingCode::StateUnreadable]);
     assert_eq!(loaded.findings[0].severity, Severity::Blocking);
@@ -202,7 +202,7 @@ fn a_backup_shows_the_plan_and_does_not_unblock_it() {
 fn a_file_that_cannot_be_read_says_why() {
     let mut files = files("{}");
     for problem in [ReadProblem::Permission, ReadProblem::Directory, ReadProblem::LinkLeavesRoot] {
-        let entry = FileEntry { content: Content::Problem(problem.clone()), modified: None };
+        let entry = FileEntry::new(Content::Problem(problem.clone()), None);
         files.files.insert(files.state.clone(), entry);
         let loaded = NineStep.load(&files);
         assert_eq!(codes(&loaded), [FindingCode::StateUnreadable]);

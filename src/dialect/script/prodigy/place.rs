@@ -114,6 +114,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         state: newest.path.clone(),
         own,
         reads: reads.collect(),
+        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

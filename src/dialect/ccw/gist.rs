@@ -1,0 +1,146 @@
+//! What a task file says by itself: all that a session needs of it, read once for as long as its bytes are the same.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::history::History;
+use super::raw;
+use super::rules;
+use super::rules::Doer;
+use super::rules::Word;
+use super::task;
+use super::task::Dependency;
+use crate::dialect::json::Json;
+use crate::dialect::json::JsonError;
+use crate::dialect::json::Tape;
+use crate::model::Clock;
+use crate::model::FileEntry;
+use crate::model::Status;
+
+/// Is what the object that defines a task says, whatever else there is in its session.
+#[derive(Debug)]
+pub(super) struct Gist {
+    pub(super) shape: Shape,
+    pub(super) own_id: Option<String>,
+    /// What its `status` says.
+    pub(super) word: Word,
+    pub(super) running: Running,
+    pub(super) title: Option<String>,
+    pub(super) doer: Doer,
+    pub(super) parent: Option<String>,
+    pub(super) subtasks: Vec<Subtask>,
+    pub(super) dependencies: Vec<Dependency>,
+    pub(super) history: History,
+    pub(super) commit: Option<String>,
+    /// What says that it is done while it counts as pending.
+    pub(super) record: Option<&'static str>,
+}
+
+/// Says what the whole of a text is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Task,
+    /// Lists tasks, and is none.
+    List,
+    /// JSON, and no object.
+    Other,
+    Broken(JsonError),
+}
+
+/// Says which words for a running task are in use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Running {
+    pub(super) active: bool,
+    pub(super) in_progress: bool,
+}
+
+/// Is one of the subtasks that a task lists.
+#[derive(Debug)]
+pub(super) struct Subtask {
+    /// The id that it has where it stands.
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    /// Nothing but its name stands there.
+    pub(super) is_name: bool,
+}
+
+impl Gist {
+    /// Returns the gist of a file; `None` where it has no bytes.
+    pub(super) fn of(entry: &FileEntry, clock: Clock) -> Option<Arc<Self>> {
+        entry.gist(|bytes| match Tape::parse(bytes) {
+            Ok(tape) if task::listed(tape.root()).is_some() => Self::empty(Shape::List),
+            Ok(tape) if tape.root().is_object() => Self::of_task(tape.root(), clock),
+            Ok(_) => Self::empty(Shape::Other),
+            Err(error) => Self::empty(Shape::Broken(error)),
+        })
+    }
+
+    /// Takes the gist of a file that is about to be asked for.
+    pub(super) fn take(entry: &FileEntry, clock: Clock) {
+        Self::of(entry, clock);
+    }
+
+    /// Returns the gist of an object that has no file to itself, with the text of it.
+    pub(super) fn with_text(object: &Value, clock: Clock) -> (Arc<Self>, Arc<[u8]>) {
+        let tape = Tape::of(object);
+        (Arc::new(Self::of_task(tape.root(), clock)), tape.root().literal().as_bytes().into())
+    }
+
+    fn of_task(value: Json<'_>, clock: Clock) -> Self {
+        let word = rules::word(value);
+        let mut running = Running::default();
+        running.hear(value.get("status"));
+        for entry in raw::items(value.get("status_history")) {
+            running.hear(entry.get("to"));
+            running.hear(entry.get("from"));
+        }
+        let subtask = |(at, subtask): (usize, Json<'_>)| Subtask {
+            id: raw::first_text(subtask, &["/id", "/task_id"]),
+            name: task::subtask_name(subtask, at),
+            is_name: subtask.is_string(),
+        };
+        Self {
+            shape: Shape::Task,
+            own_id: task::own_id(value),
+            running,
+            title: task::title(value),
+            doer: Doer::of(value),
+            parent: task::parent(value),
+            subtasks: task::subtasks(value).1.enumerate().map(subtask).collect(),
+            dependencies: task::dependencies(value),
+            history: History::read(value, clock),
+            commit: task::commit(value),
+            record: task::record_of_success(value, &word),
+            word,
+        }
+    }
+
+    pub(super) fn empty(shape: Shape) -> Self {
+        Self {
+            shape,
+            own_id: None,
+            word: Word::Missing,
+            running: Running::default(),
+            title: None,
+            doer: Doer::default(),
+            parent: None,
+            subtasks: Vec::new(),
+            dependencies: Vec::new(),
+            history: History::default(),
+            commit: None,
+            record: None,
+        }
+    }
+}
+
+impl Running {
+    fn hear(&mut self, value: Option<Json<'_>>) {
+        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
+        match said.map(|said| rules::fold(&said)).as_deref() {
+            Some("active") => self.active = true,
+            Some(_) => self.in_progress = true,
+            None => {}
+        }
+    }
+}
