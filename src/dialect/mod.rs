@@ -376,7 +376,7 @@ impl Loaded {
 }
 
 /// Writes into files that were read, without reading all of them again.
-pub(crate) trait Editor: std::fmt::Debug {
+pub(crate) trait Editor: std::fmt::Debug + Sync {
     /// Does what [`Dialect::edit`] does.
     ///
     /// # Errors

@@ -458,7 +458,7 @@ fn next_command(world: &World, opened: &Opened, revision: &str) -> Option<String
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
     let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
-    let header = opened.header_at(run, revision.to_owned());
+    let header = opened.header(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     // The state may name another subject than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));

@@ -129,7 +129,7 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
     let options =
         Options { mode: world.mode_of(run), age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
     // No row shows a revision, a digest of every state file.
-    let header = opened.header_at(run, String::new());
+    let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     let merges = planned.plan.next.iter().any(|next| next.action == Action::Merge);
     let over = planned.plan.verdict == Verdict::Complete && !merges;

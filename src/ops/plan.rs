@@ -20,6 +20,7 @@ use crate::model::PartRef;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::side_by_side;
 
 /// Is what a caller asks of the planner, as typed.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +59,11 @@ pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanR
 pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.weigh(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
-    let mut planned = engine::plan(run, opened.header(run), evidence, findings, options);
+    // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
+    let header = opened.header(run, String::new());
+    let plan = || engine::plan(run, header, evidence, findings, options);
+    let (revision, mut planned) = side_by_side(opened.size(), || opened.revision(), plan);
+    planned.plan.run.revision = revision;
     planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()

@@ -101,7 +101,7 @@ fn contradictions(world: &World, opened: &Opened) -> Vec<Finding> {
     let Some(run) = &opened.loaded.run else { return Vec::new() };
     let known = &opened.loaded.findings;
     let evidence = world.evidence(opened, false);
-    let header = opened.header_at(run, String::new());
+    let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(world.clock.now));
     let is_contradiction = |finding: &Finding| {
         matches!(

@@ -25,6 +25,7 @@ use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::Evidence;
+use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -425,26 +426,34 @@ impl Opened {
         self.revision_with(&[])
     }
 
+    /// Returns how many bytes were read.
+    pub(crate) fn size(&self) -> usize {
+        let bytes = |entry: &FileEntry| if let Content::Bytes(bytes) = &entry.content { bytes.len() } else { 0 };
+        self.files.files.values().map(bytes).sum()
+    }
+
+    fn state_files(&self) -> &[RelPath] {
+        self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
+    }
+
+    /// Returns what the revision is made of for one file: its bytes, or the proof of them that reading left.
+    fn told(&self, path: &RelPath) -> &[u8] {
+        let proof = self.loaded.proofs.get(path).map(String::as_bytes);
+        proof.or_else(|| self.files.bytes(path)).unwrap_or_default()
+    }
+
     /// Returns what the revision is once these edits are on disk.
     pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
-        let state_files = self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default();
-        let pieces = state_files.iter().flat_map(|path| {
+        let pieces = self.state_files().iter().flat_map(|path| {
             let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            let proof = self.loaded.proofs.get(path).map(String::as_bytes);
-            let content = after.or(proof).or_else(|| self.files.bytes(path)).unwrap_or_default();
-            [path.as_str().as_bytes(), &[0], content, &[0]]
+            [path.as_str().as_bytes(), &[0], after.unwrap_or_else(|| self.told(path)), &[0]]
         });
         let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
     }
 
-    pub(crate) fn header(&self, run: &Run) -> RunHeader {
-        self.header_at(run, self.revision())
-    }
-
-    /// Does the same for a caller who has the revision already.
-    pub(crate) fn header_at(&self, run: &Run, revision: String) -> RunHeader {
+    pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {
         RunHeader {
             id: run.id.clone(),
             dialect: run.dialect,

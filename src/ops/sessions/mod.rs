@@ -150,7 +150,7 @@ fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> Sess
         return row;
     };
     let options = Options { age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
-    let header = opened.header_at(run, String::new());
+    let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
     let session = Session::of(&opened.files).ok();
     let end = session.as_ref().and_then(|session| session.state.run.worktree.as_deref());
