@@ -38,7 +38,7 @@ use super::sessions::Sessions;
 
 type Build = fn(Command) -> Command;
 
-/// Builds each verb by itself; what help says of it is with [`Verb`].
+/// Builds each verb by itself; what help says of it is with [`Verb`](super::args::Verb).
 const ALONE: [(&str, Build); 29] = [
     ("list", List::augment_args),
     ("plan", Plan::augment_args),
