@@ -226,7 +226,8 @@ pub(crate) fn take_in(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
     let modified = Some(files.clock.now);
     for edit in edits {
         let grown = match &edit.kind {
-            EditKind::Append { bytes, .. } => files.bytes(&edit.path).map(|before| [before, bytes].concat()),
+            // The first record makes the file.
+            EditKind::Append { bytes, .. } => Some([files.bytes(&edit.path).unwrap_or_default(), bytes].concat()),
             EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. } => None,
         };
         let after = grown.as_deref().or_else(|| edit.after());
