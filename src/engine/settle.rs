@@ -475,7 +475,7 @@ impl Weighing<'_> {
         let record = self.records.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
         let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
-        if self.step.is_defined_as(recorded) {
+        if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }
         self.because.push("its definition was changed since".to_owned());

@@ -299,7 +299,7 @@ fn the_definition_that_the_state_itself_recorded_counts_first() {
         step(&mut run, "A").definition = serde_json::json!({"goal": "fly"}).into();
         let digest = run.steps[0].definition_digest();
         step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
-        let logged = EvidenceRecord { definition: Some("00".to_owned()), outputs: Vec::new(), ..record("A", 10, "") };
+        let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };
         let evidence = Evidence { records: vec![logged], ..Evidence::default() };
         assert_eq!(settled(&run, &evidence).0[0], standing);
     }
@@ -309,13 +309,8 @@ fn the_definition_that_the_state_itself_recorded_counts_first() {
 fn a_definition_that_changed_since_counts_against_what_was_done() {
     for (definition, idempotent, standing, codes) in [
         (two().steps[0].definition_digest(), true, Standing::Done, vec![]),
-        (Some("00".to_owned()), true, Standing::Invalid, vec![FindingCode::DefinitionChanged]),
-        (
-            Some("00".to_owned()),
-            false,
-            Standing::Verify,
-            vec![FindingCode::DefinitionChanged, FindingCode::OutcomeUnknown],
-        ),
+        (Some("00".into()), true, Standing::Invalid, vec![FindingCode::DefinitionChanged]),
+        (Some("00".into()), false, Standing::Verify, vec![FindingCode::DefinitionChanged, FindingCode::OutcomeUnknown]),
         (None, true, Standing::Done, vec![]),
     ] {
         let mut run = two();

@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod detail;
 mod diff;
+mod digest_text;
 mod document;
 mod evidence;
 mod files;
@@ -35,6 +36,7 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use detail::{Detail, StepDetail};
 pub(crate) use diff::unified_diff;
+pub(crate) use digest_text::DigestText;
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,

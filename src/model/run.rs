@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
-use super::Digest;
+use super::DigestText;
 use super::Interruption;
 use super::JsonText;
 use super::Mode;
@@ -142,7 +142,7 @@ pub(crate) struct Step {
     /// Its definition in its own system's words, for the context; a stranger's text.
     pub(crate) definition: DefinedAs,
     /// Digest of the definition that its result was made from, where the state itself records it.
-    pub(crate) done_as: Option<String>,
+    pub(crate) done_as: Option<DigestText>,
     /// What it left before this moment belongs to an earlier attempt.
     pub(crate) fresh_since: Option<Timestamp>,
     pub(crate) summaries: Vec<RelPath>,
@@ -174,12 +174,12 @@ impl DefinedAs {
         }
     }
 
-    fn digest(&self) -> Option<Digest> {
+    fn digest(&self) -> Option<DigestText> {
         if let Self::Text(text) = self {
-            return Some(Digest::of(text.as_str().as_bytes()));
+            return Some(DigestText::of(text.as_str().as_bytes()));
         }
         let definition = self.value();
-        (!definition.is_null()).then(|| Digest::of(definition.to_string().as_bytes()))
+        (!definition.is_null()).then(|| DigestText::of(definition.to_string().as_bytes()))
     }
 }
 
@@ -254,13 +254,8 @@ impl Step {
     }
 
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
-    pub(crate) fn definition_digest(&self) -> Option<String> {
-        self.definition.digest().map(|digest| digest.hex())
-    }
-
-    /// Tells whether a text is its [`Step::definition_digest`].
-    pub(crate) fn is_defined_as(&self, digest: &str) -> bool {
-        self.definition.digest().is_some_and(|found| found.is(digest))
+    pub(crate) fn definition_digest(&self) -> Option<DigestText> {
+        self.definition.digest()
     }
 
     /// Returns a pending step of work with nothing else known about it.

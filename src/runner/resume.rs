@@ -206,7 +206,7 @@ impl Choice<'_> {
     fn edits(&self) -> Result<(), RunError> {
         let steps = &self.ledger.run().steps;
         let is_edited = |step: &&Step| {
-            step.status == Status::Completed && step.done_as.as_ref().is_some_and(|digest| !step.is_defined_as(digest))
+            step.status == Status::Completed && step.done_as.is_some() && step.done_as != step.definition_digest()
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.asked.accept_edits) else { return Ok(()) };

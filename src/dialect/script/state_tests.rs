@@ -78,7 +78,7 @@ fn what_a_step_went_through_is_kept() {
         [start(), begin("1", 1), done("1"), begin("2", 1), failed("2", 1), resume, begin("2", 2), failed("2", 2)];
     let state = play(&lines);
     let (one, two) = (&state.steps["1"], &state.steps["2"]);
-    assert_eq!((one.status, one.digest.as_deref(), one.attempts), (Status::Completed, Some("d"), 1));
+    assert_eq!((one.status, one.digest.clone(), one.attempts), (Status::Completed, Some("d".into()), 1));
     assert_eq!((two.status, two.attempts, two.failures, two.exit_code), (Status::Failed, 2, 2, Some(1)));
     assert_eq!(two.errors, ["exit 1", "exit 1"]);
     assert_eq!((state.run.resumes, state.run.head.as_deref(), state.seq), (1, Some("abc"), 8));

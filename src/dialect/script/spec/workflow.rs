@@ -11,6 +11,7 @@ use super::template::Template;
 use crate::dialect::script::record::Outline;
 use crate::dialect::script::record::OutlineStep;
 use crate::dialect::yaml::Place;
+use crate::model::DigestText;
 use crate::model::StepId;
 
 /// Is a workflow of commands that run one after the other.
@@ -230,8 +231,8 @@ pub(crate) struct Streams {
 impl Step {
     /// Returns the digest of what the step is defined as. How often it is tried, how long it may take and where it stands in the
     /// file are not part of it.
-    pub(crate) fn digest(&self) -> String {
-        crate::model::sha256_hex(self.essence.to_string().as_bytes())
+    pub(crate) fn digest(&self) -> DigestText {
+        DigestText::of(self.essence.to_string().as_bytes())
     }
 }
 

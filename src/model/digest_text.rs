@@ -1,0 +1,108 @@
+//! Digests as files hold them: of the thousands in a large state each is compared, and few are written out again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error;
+use serde::de::Visitor;
+use sha2::Digest as _;
+use sha2::Sha256;
+
+/// Is a SHA-256 in lower-case hexadecimal, or a text that stands where one should.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub(crate) enum DigestText {
+    Sha256([u8; 32]),
+    /// It is the digest of nothing, and stays as it was written.
+    Other(Box<str>),
+}
+
+impl DigestText {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self::Sha256(Sha256::digest(bytes).into())
+    }
+}
+
+impl From<&str> for DigestText {
+    fn from(text: &str) -> Self {
+        sha256(text).map_or_else(|| Self::Other(text.into()), Self::Sha256)
+    }
+}
+
+fn sha256(text: &str) -> Option<[u8; 32]> {
+    let (pairs, []) = text.as_bytes().as_chunks() else { return None };
+    let pairs: &[[u8; 2]; 32] = pairs.try_into().ok()?;
+    let mut bytes = [0; 32];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = nibble(*high)? << 4 | nibble(*low)?;
+    }
+    Some(bytes)
+}
+
+const fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for DigestText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sha256(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for DigestText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for DigestText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Spelling)
+    }
+}
+
+/// Takes a text without a copy of its own.
+struct Spelling;
+
+impl Visitor<'_> for Spelling {
+    type Value = DigestText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<DigestText, E> {
+        Ok(DigestText::from(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DigestText;
+
+    #[test]
+    fn every_text_stays_as_it_was_written() {
+        // FIPS 180-4, "abc".
+        const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let abc = DigestText::of(b"abc");
+        assert_eq!((DigestText::from(ABC), abc.to_string().as_str()), (abc.clone(), ABC));
+        let others = ["", "d", &ABC[1..], &ABC[..62], &ABC.to_uppercase(), &ABC.replace("ad", "ag"), &ABC.repeat(2)];
+        for other in others {
+            let read: DigestText = serde_json::from_str(&format!("\"{other}\"")).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), format!("\"{other}\""));
+            assert_ne!(read, abc, "{other}");
+        }
+        assert_ne!(DigestText::from(ABC.replace("ad", "ae").as_str()), abc);
+    }
+}
