@@ -65,5 +65,5 @@ pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use side_by_side::side_by_side;
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{Digest, clean, clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{Digest, clean, clean_line, is_clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

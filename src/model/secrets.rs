@@ -134,6 +134,9 @@ fn password_of_address(rest: &str) -> Option<Range<usize>> {
 }
 
 fn token(rest: &str) -> Option<Range<usize>> {
+    if rest.len() < TOKEN_CHARS {
+        return None;
+    }
     let is_common = || COMMON_PREFIXES.iter().any(|prefix| rest.starts_with(prefix));
     let needs_digit = !PREFIXES.iter().any(|prefix| rest.starts_with(prefix));
     if needs_digit && !is_common() {

@@ -22,9 +22,7 @@ fn is_printable_ascii(text: &str) -> bool {
 
 /// Does the same and folds the text into one line of at most `limit` characters.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
-    let has_spare_space =
-        || text.starts_with(' ') || text.ends_with(' ') || text.as_bytes().windows(2).any(|pair| pair == b"  ");
-    if text.len() <= limit && is_printable_ascii(text) && !has_spare_space() {
+    if is_clean_line(text, limit) {
         return text.to_owned();
     }
     let mut line = String::new();
@@ -39,6 +37,13 @@ pub(crate) fn clean_line(text: &str, limit: usize) -> String {
         line.push('…');
     }
     line
+}
+
+/// Tells of most texts that [`clean_line`] leaves them as they are.
+pub(crate) fn is_clean_line(text: &str, limit: usize) -> bool {
+    let has_spare_space =
+        || text.starts_with(' ') || text.ends_with(' ') || text.as_bytes().windows(2).any(|pair| pair == b"  ");
+    text.len() <= limit && is_printable_ascii(text) && !has_spare_space()
 }
 
 /// Counts things in words: `1 step`, `2 steps`.
