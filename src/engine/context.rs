@@ -161,10 +161,10 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
     if let Some(step) = step {
         for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
             let what = line(&format!("summary of {}", on.id), TITLE_CHARS);
-            reading.extend(on.summaries.iter().map(|path| path.reading(what.clone())));
+            reading.extend(on.proof().summaries.iter().map(|path| path.reading(what.clone())));
         }
         let what = line(&format!("what {} left before", step.id), TITLE_CHARS);
-        reading.extend(step.summaries.iter().map(|path| path.reading(what.clone())));
+        reading.extend(step.proof().summaries.iter().map(|path| path.reading(what.clone())));
     }
     let mut seen = BTreeSet::new();
     reading.retain(|item| seen.insert(item.path.clone().unwrap_or_else(|| item.what.clone())));
@@ -178,7 +178,7 @@ fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<Reading> {
             Some(commit) => format!("{id}: {} (commit {commit})", step.title),
             None => format!("{id}: {}", step.title),
         };
-        let path = step.summaries.first().map(|path| path.as_str().to_owned());
+        let path = step.proof().summaries.first().map(|path| path.as_str().to_owned());
         Some(Reading { what: line(&what, SENTENCE_CHARS), path })
     };
     plan.steps.completed.iter().filter_map(with_summary).collect()

@@ -212,7 +212,7 @@ fn retry_takes_the_failed_step_itself() {
     assert_eq!((next_of(&planned), planned.plan.next[0].rule.as_str()), (vec!["retry V".to_owned()], "7.retry"));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --retry"));
     let mut lost = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    step(&mut lost, "A").outputs = vec![path("out.json")];
+    step(&mut lost, "A").proof_mut().outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&lost, &retry(None))), ["retry A"]);
 }
 
@@ -291,7 +291,7 @@ fn what_may_be_left_out() {
     }
     // What is recorded as done and not believed may be left out: somebody goes on without it.
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    step(&mut run, "A").outputs = vec![path("out.json")];
+    step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&run, &Options { skip: ids(&["A"]), ..options() })), ["run B"]);
     // A container is what its children are.
     let mut run = line_of(&[("A", Status::Pending), ("P", Status::Pending)]);

@@ -13,6 +13,7 @@ use crate::model::EvidenceRecord;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -87,8 +88,9 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
     let weighing =
         Weighing { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
     let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
-    let problems: Vec<String> = step.outputs.iter().filter_map(problem).collect();
-    let one_is_enough = step.outputs_any && problems.len() < step.outputs.len();
+    let Proof { outputs, outputs_any, .. } = step.proof();
+    let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
+    let one_is_enough = *outputs_any && problems.len() < outputs.len();
     if one_is_enough { Vec::new() } else { problems }
 }
 
@@ -243,7 +245,8 @@ impl Weighing<'_> {
         }
         // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
-        let doubters: Vec<&str> = self.step.witnesses.iter().filter(doubting).map(|witness| &*witness.source).collect();
+        let witnesses = self.step.proof().witnesses.iter();
+        let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
@@ -333,8 +336,9 @@ impl Weighing<'_> {
 
     /// Hears the other places in the state; `None` when none of them speaks for done.
     fn hear(&mut self) -> Option<Heard> {
+        let Proof { witnesses, witnesses_needed, .. } = self.step.proof();
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            self.step.witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
+            witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
@@ -347,7 +351,7 @@ impl Weighing<'_> {
             1 => self.because.push(format!("{} does not", names(&silent))),
             _ => self.because.push(format!("{} do not", names(&silent))),
         }
-        let enough = self.step.witnesses_needed > 0 && speaking.len() >= self.step.witnesses_needed;
+        let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
         Some(Heard { sources, enough, file: first.file.clone(), line: first.line })
     }
 
@@ -405,11 +409,12 @@ impl Weighing<'_> {
 
     /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
     fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
-        if self.step.outputs_any && self.step.outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
+        let Proof { outputs, outputs_any, .. } = self.step.proof();
+        if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
             return Outputs::Valid;
         }
         let mut all = Outputs::None;
-        for path in &self.step.outputs {
+        for path in outputs {
             match self.problem_of(path, since) {
                 None if all == Outputs::None => all = Outputs::Valid,
                 None => {}
@@ -440,7 +445,7 @@ impl Weighing<'_> {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
             start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        let fresh_since = self.step.fresh_since.max(self.withdrawn_at());
+        let fresh_since = self.step.proof().fresh_since.max(self.withdrawn_at());
         let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
@@ -459,7 +464,7 @@ impl Weighing<'_> {
                 Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
             }
             Some(FileFact::Present { .. }) => {
-                let rejected = self.step.rejected.iter().find(|(rejected, _)| rejected == path);
+                let rejected = self.step.proof().rejected.iter().find(|(rejected, _)| rejected == path);
                 rejected.map(|(_, why)| (FindingCode::OutputRejected, why.clone()))
             }
         }

@@ -59,7 +59,7 @@ pub(crate) use plan::{
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use rollback::{RollBack, RollBackRecord, Undoing, UndoneCommit};
 pub(crate) use run::{
-    After, DefinedAs, Part, PartKind, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+    After, DefinedAs, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};

@@ -114,16 +114,8 @@ pub(crate) struct Step {
     pub(crate) error: Option<String>,
     /// What each failure since the last success said, oldest first; strangers' texts.
     pub(crate) past_errors: Vec<String>,
-    /// Files it must have left for `completed` to be believed.
-    pub(crate) outputs: Vec<RelPath>,
-    /// Any one of `outputs` is enough.
-    pub(crate) outputs_any: bool,
-    /// Outputs that are there and whose content is no result of this run, with why.
-    pub(crate) rejected: Vec<(RelPath, String)>,
-    /// What else in the state speaks about it.
-    pub(crate) witnesses: Vec<Witness>,
-    /// A single witness that speaks for done is enough to ask, all together are enough to believe.
-    pub(crate) witnesses_needed: usize,
+    /// `None` where nothing but its status says whether it is done, as in most runs of thousands of steps.
+    pub(crate) proof: Option<Box<Proof>>,
     /// What only whoever does it has to know.
     pub(crate) detail: StepDetail,
     pub(crate) children: Vec<StepId>,
@@ -143,8 +135,23 @@ pub(crate) struct Step {
     pub(crate) definition: DefinedAs,
     /// Digest of the definition that its result was made from, where the state itself records it.
     pub(crate) done_as: Option<DigestText>,
+}
+
+/// Is what shows that a step is done, beside its status.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proof {
+    /// Files it must have left for `completed` to be believed.
+    pub(crate) outputs: Vec<RelPath>,
+    /// Any one of `outputs` is enough.
+    pub(crate) outputs_any: bool,
+    /// Outputs that are there and whose content is no result of this run, with why.
+    pub(crate) rejected: Vec<(RelPath, String)>,
     /// What it left before this moment belongs to an earlier attempt.
     pub(crate) fresh_since: Option<Timestamp>,
+    /// What else in the state speaks about it.
+    pub(crate) witnesses: Vec<Witness>,
+    /// A single witness that speaks for done is enough to ask, all together are enough to believe.
+    pub(crate) witnesses_needed: usize,
     pub(crate) summaries: Vec<RelPath>,
 }
 
@@ -244,7 +251,27 @@ pub(crate) enum PartKind {
     Work,
 }
 
+impl Proof {
+    const NONE: &'static Self = &Self {
+        outputs: Vec::new(),
+        outputs_any: false,
+        rejected: Vec::new(),
+        fresh_since: None,
+        witnesses: Vec::new(),
+        witnesses_needed: 0,
+        summaries: Vec::new(),
+    };
+}
+
 impl Step {
+    pub(crate) fn proof(&self) -> &Proof {
+        self.proof.as_deref().unwrap_or(Proof::NONE)
+    }
+
+    pub(crate) fn proof_mut(&mut self) -> &mut Proof {
+        self.proof.get_or_insert_default()
+    }
+
     pub(crate) fn detail(&self) -> &Detail {
         self.detail.get()
     }
@@ -278,11 +305,7 @@ impl Step {
             failures: 0,
             error: None,
             past_errors: Vec::new(),
-            outputs: Vec::new(),
-            outputs_any: false,
-            rejected: Vec::new(),
-            witnesses: Vec::new(),
-            witnesses_needed: 0,
+            proof: None,
             detail: StepDetail::default(),
             children: Vec::new(),
             started_at: None,
@@ -294,8 +317,6 @@ impl Step {
             file: None,
             definition: DefinedAs::Workflow,
             done_as: None,
-            fresh_since: None,
-            summaries: Vec::new(),
         }
     }
 }

@@ -53,7 +53,11 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
     if wanted.outputs.is_empty() {
         let outputs = |step: &Step| {
             let id = step.id.clone();
-            step.outputs.clone().into_iter().map(move |path| WantedOutput { step: id.clone(), path, schema: None })
+            step.proof().outputs.clone().into_iter().map(move |path| WantedOutput {
+                step: id.clone(),
+                path,
+                schema: None,
+            })
         };
         wanted.outputs = run.steps.iter().flat_map(outputs).collect();
     }
@@ -250,7 +254,7 @@ impl Weighing<'_> {
 
     fn outputs(&mut self) {
         for step in &self.run.steps {
-            for path in &step.outputs {
+            for path in &step.proof().outputs {
                 let found = match self.evidence.files.get(path) {
                     Some(FileFact::Present { parses: Some(false), .. }) => "there, and does not parse".to_owned(),
                     Some(FileFact::Present { .. }) => "there".to_owned(),

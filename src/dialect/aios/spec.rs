@@ -156,7 +156,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let position = steps.iter().find(is_open).map(|step| step.id.clone());
     let output = |step: &Step| {
         let id = step.id.clone();
-        step.outputs.clone().into_iter().map(move |path| WantedOutput { step: id.clone(), path, schema: None })
+        step.proof().outputs.clone().into_iter().map(move |path| WantedOutput { step: id.clone(), path, schema: None })
     };
     let wanted = Wanted { outputs: steps.iter().flat_map(output).collect(), ..Wanted::default() };
     let id = clean_line(&pipeline.id, 100);
@@ -218,7 +218,7 @@ impl Artifacts<'_> {
                 _ => self.pipeline.folder.join(&format!("{stem}.{extension}")).ok(),
             };
             if step.status != Status::Skipped {
-                step.outputs =
+                step.proof_mut().outputs =
                     artifact.as_ref().map(|artifact| artifact.path.clone()).or_else(to_write).into_iter().collect();
             }
             step.kind = if at == CRITIQUE { StepKind::Review } else { StepKind::Work };

@@ -237,7 +237,7 @@ impl Phases<'_> {
                 step.error = Some(gate.reasons.join("; ")).filter(|error| !error.is_empty());
                 step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             }
-            Decision::Pass if self.status == StoryStatus::InReview => step.witnesses.push(Witness {
+            Decision::Pass if self.status == StoryStatus::InReview => step.proof_mut().witnesses.push(Witness {
                 source: format!("the gate ({})", clean_line(&gate.word, 60)).into(),
                 done: true,
                 file: Some(gate.file.clone()),

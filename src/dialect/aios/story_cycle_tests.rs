@@ -73,7 +73,7 @@ fn the_newest_gate_says_how_a_review_ended_and_the_status_never_does() {
         let run = load(&files(&[(STORY, &text), (GATE, gate)])).run.unwrap();
         let step = &run.steps[3];
         assert_eq!(step.status, review, "{status} {gate}");
-        assert_eq!(step.witnesses.iter().any(|witness| witness.done), says_done, "{status} {gate}");
+        assert_eq!(step.proof().witnesses.iter().any(|witness| witness.done), says_done, "{status} {gate}");
         assert_eq!(step.returns_to.as_ref().map(|id| id.as_str()), Some("3_implement"));
     }
 }

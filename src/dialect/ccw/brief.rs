@@ -258,7 +258,7 @@ fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = Vec::new();
     for dependency in step.depends_on.iter().filter_map(|id| run.step(id)) {
         let children = dependency.children.iter().filter_map(|id| run.step(id));
-        let of = dependency.summaries.iter().chain(children.flat_map(|child| &child.summaries));
+        let of = dependency.proof().summaries.iter().chain(children.flat_map(|child| &child.proof().summaries));
         found.extend(of.cloned());
     }
     found.sort();

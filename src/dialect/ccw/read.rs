@@ -31,6 +31,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -274,8 +275,12 @@ fn step(
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
-        witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
-        witnesses_needed: 2,
+        proof: Some(Box::new(Proof {
+            witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
+            witnesses_needed: 2,
+            summaries: book.summaries[at].clone(),
+            ..Proof::default()
+        })),
         detail: detail(book, at, (status, kind)),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
@@ -283,7 +288,6 @@ fn step(
         commit: gist.commit.clone(),
         file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
         definition: task::defined_as(task),
-        summaries: book.summaries[at].clone(),
         ..Step::new(task.id.clone(), gist.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
@@ -454,7 +458,7 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
         for on in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
-            if on.status == Status::Completed && on.summaries.is_empty() && told.insert(on.id.as_str()) {
+            if on.status == Status::Completed && on.proof().summaries.is_empty() && told.insert(on.id.as_str()) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }

@@ -57,8 +57,8 @@ fn a_session_of_the_seed_is_read() {
         (&["src/auth".to_owned()][..], "src/auth/login.ts:handle:75-120")
     );
     assert_eq!(step.detail().parts[0].commands, ["rg auth"]);
-    assert!(step.summaries.is_empty());
-    assert_eq!(run.steps[0].summaries[0].name(), "IMPL-1.1-summary.md");
+    assert!(step.proof().summaries.is_empty());
+    assert_eq!(run.steps[0].proof().summaries[0].name(), "IMPL-1.1-summary.md");
     let interruption = run.interruption.as_ref().unwrap();
     assert_eq!(
         (interruption.kind, interruption.reason.as_str()),
@@ -149,8 +149,8 @@ fn witnesses_say_what_checklist_and_summaries_say() {
     let run = loaded.run.as_ref().unwrap();
     let said = |id: &str| {
         let step = step(run, id);
-        assert_eq!(step.witnesses_needed, 2);
-        step.witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
+        assert_eq!(step.proof().witnesses_needed, 2);
+        step.proof().witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
     };
     let (todo, summary) = ("TODO_LIST.md", "summary");
     assert_eq!(said("IMPL-1"), [(todo, true, Some(1)), (summary, false, None)]);
@@ -267,7 +267,7 @@ fn unknown_words_are_never_read_as_done() {
     let loaded = load(&set);
     let run = loaded.run.as_ref().unwrap();
     assert_eq!((run.status, run.steps[0].status), (RunStatus::Active, Status::Blocked));
-    assert!(run.steps[0].witnesses.is_empty());
+    assert!(run.steps[0].proof().witnesses.is_empty());
     assert!(codes(&loaded).contains(&FindingCode::StatusUnknown));
     assert!(codes(&loaded).contains(&FindingCode::SessionStatusStale));
 }

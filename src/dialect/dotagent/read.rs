@@ -124,7 +124,7 @@ pub(super) fn is_rebuilt(book: &Book<'_>) -> bool {
 fn wanted_outputs(steps: &[Step]) -> Vec<WantedOutput> {
     let of = |step: &Step| {
         let step_id = step.id.clone();
-        let outputs = step.outputs.clone();
+        let outputs = step.proof().outputs.clone();
         outputs.into_iter().map(move |path| WantedOutput { step: step_id.clone(), path, schema: None })
     };
     steps.iter().flat_map(of).collect()

@@ -42,11 +42,11 @@ pub(super) fn build(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut reflection = phase_step(book, Phase::Reflection);
     reflection.depends_on = vec![id_of(Phase::Verification)];
     match book.recorded_output(Phase::Reflection) {
-        Some(path) => reflection.outputs = vec![path],
+        Some(path) => reflection.proof_mut().outputs = vec![path],
         None => {
             // An aggregate over all workflows is no reflection on this one.
-            reflection.outputs = book.json_in(&book.layout.reflections(), &["_aggregate.json"]);
-            reflection.outputs_any = true;
+            reflection.proof_mut().outputs = book.json_in(&book.layout.reflections(), &["_aggregate.json"]);
+            reflection.proof_mut().outputs_any = true;
         }
     }
     reject(book, &mut reflection);
@@ -90,15 +90,16 @@ fn status_of(book: &Book<'_>, phase: Phase) -> Status {
 
 /// Says which file proves a phase: the one the state names, else the usual one.
 fn expect(book: &Book<'_>, step: &mut Step, phase: Phase) {
-    step.outputs = book.recorded_output(phase).or_else(|| book.usual_output(phase)).into_iter().collect();
+    step.proof_mut().outputs = book.recorded_output(phase).or_else(|| book.usual_output(phase)).into_iter().collect();
     reject(book, step);
 }
 
 /// Notes the outputs whose content is no result of this run.
 pub(super) fn reject(book: &Book<'_>, step: &mut Step) {
-    for path in &step.outputs {
+    let Some(proof) = &mut step.proof else { return };
+    for path in &proof.outputs {
         if let Found::Rejected(why) = book.owner().look(book.files, path) {
-            step.rejected.push((path.clone(), why));
+            proof.rejected.push((path.clone(), why));
         }
     }
 }
@@ -150,10 +151,10 @@ fn architecture(book: &Book<'_>) -> Vec<Step> {
     designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
     let usual = book.usual_output(phase);
     if status != Status::Completed {
-        designs.outputs = book.json_in(&book.layout.designs(), &[]);
+        designs.proof_mut().outputs = book.json_in(&book.layout.designs(), &[]);
         // The final design comes out of designs: where it is, there were some.
-        designs.outputs.extend(usual.clone().filter(|path| book.files.files.contains_key(path)));
-        designs.outputs_any = true;
+        designs.proof_mut().outputs.extend(usual.clone().filter(|path| book.files.files.contains_key(path)));
+        designs.proof_mut().outputs_any = true;
         reject(book, &mut designs);
     }
     let gate = gate(book, phase, DESIGNS);
@@ -163,7 +164,7 @@ fn architecture(book: &Book<'_>) -> Vec<Step> {
     last.depends_on = vec![designs.id.clone(), gate.id.clone()];
     expect(book, &mut last, phase);
     let is_there = usual.is_some_and(|path| matches!(book.owner().look(book.files, &path), Found::Fits(_)));
-    let is_reached = gate.status == Status::Completed && has_fitting_design(book, &designs.outputs);
+    let is_reached = gate.status == Status::Completed && has_fitting_design(book, &designs.proof().outputs);
     match status {
         Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
         Status::Failed if is_reached => designs.status = Status::InProgress,
@@ -189,7 +190,7 @@ fn implementation(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut step = phase_step(book, phase);
     step.depends_on = vec![id_of(Phase::Architecture)];
     if book.execution.tasks.is_empty() {
-        step.outputs = book.recorded_output(phase).into_iter().collect();
+        step.proof_mut().outputs = book.recorded_output(phase).into_iter().collect();
         return vec![step];
     }
     if let Some(path) = book.recorded_output(phase)

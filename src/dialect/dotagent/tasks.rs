@@ -109,8 +109,8 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
     step.definition = task.definition().into();
     step.started_at = task.started_at.filter(|_| !task.is_leftover);
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
-    step.outputs = task.output.iter().cloned().collect();
-    step.rejected = step.outputs.iter().cloned().zip(result.rejected.clone()).collect();
+    step.proof_mut().outputs = task.output.iter().cloned().collect();
+    step.proof_mut().rejected = step.proof().outputs.iter().cloned().zip(result.rejected.clone()).collect();
     step.detail_mut().focus = task.text(&["retry_strategy"]).into_iter().collect();
     depend(book, task, &mut step);
     let is_ahead = result.is_ahead(task);
@@ -144,8 +144,8 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
         || (step.status == Status::Pending && result.fits && !result.is_success())
     {
         // What is there says that it did not work: it proves nothing.
-        step.outputs.clear();
-        step.rejected.clear();
+        step.proof_mut().outputs.clear();
+        step.proof_mut().rejected.clear();
     }
     if is_ahead && result.word != Some(Word::PreComplete) {
         let says = result.word.map_or("nothing", Word::as_str);
@@ -153,7 +153,7 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
         findings.push(book.about(task, FindingCode::CompletedByEvidence, "", message));
     }
     if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-        step.witnesses.push(witness(book));
+        step.proof_mut().witnesses.push(witness(book));
     }
     step
 }
@@ -198,7 +198,7 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
     step.attempts = u32::from(step.status != Status::Pending);
     if !is_waited_for {
         if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-            step.witnesses.push(witness(book));
+            step.proof_mut().witnesses.push(witness(book));
         }
         return step;
     }
@@ -211,7 +211,7 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
             step.status = Status::InProgress;
             step.review = Some(Review { verdict, open_conditions: None });
             step.attempts = 1;
-            step.outputs = vec![path];
+            step.proof_mut().outputs = vec![path];
         }
         Ok(verdict) => {
             step.status = Status::Failed;
@@ -245,7 +245,7 @@ fn resolution(book: &Book<'_>, task: &Task, result: &Left, work: &Step) -> Step 
     if let Some(path) = path.filter(|path| matches!(owner.look(book.files, path), Found::Fits(_))) {
         step.status = Status::InProgress;
         step.attempts = 1;
-        step.outputs = vec![path];
+        step.proof_mut().outputs = vec![path];
     }
     step
 }

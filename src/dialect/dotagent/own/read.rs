@@ -164,7 +164,7 @@ impl Reader<'_> {
         step.returns_to = definition.returns_to.as_ref().map(|target| StepId::new(&target.text));
         step.idempotent = definition.idempotent.unwrap_or(true);
         step.probe.clone_from(&definition.probe);
-        step.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
+        step.proof_mut().outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
         step.definition = definition.essence().into();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
@@ -180,7 +180,7 @@ impl Reader<'_> {
             step.status = Status::WaitingApproval;
         }
         if step.status == Status::Completed {
-            step.summaries.clone_from(&step.outputs);
+            step.proof_mut().summaries = step.proof().outputs.clone();
         }
         step
     }
@@ -205,7 +205,8 @@ impl Reader<'_> {
         step.failures = number("failures");
         step.started_at = time("started_at");
         step.finished_at = time("completed_at");
-        step.fresh_since = if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
+        step.proof_mut().fresh_since =
+            if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
         step.error = text("last_error");
         step.commit = text("commit");
         if let Some(agent) = text("agent") {
