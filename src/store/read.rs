@@ -9,6 +9,7 @@ use std::io;
 use std::io::Read as _;
 use std::iter;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::thread;
 
 use camino::Utf8Path;
@@ -34,6 +35,7 @@ use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Timestamp;
+use crate::model::side_by_side;
 
 const FILE_LIMIT: u64 = 64 << 20;
 const SET_LIMIT: u64 = 256 << 20;
@@ -43,8 +45,6 @@ const INPUT_LIMIT: u64 = 16 << 20;
 const SMALL_LIMIT: u64 = 64 << 10;
 const SMALL_FILES: usize = 1_024;
 const READ_THREADS: usize = 4;
-/// Of single files the largest is read on a thread of its own where the others have so many bytes together.
-const WORTH_A_THREAD: u64 = 128 << 10;
 /// So many single files are open at once.
 const OPEN_FILES: usize = 8;
 /// With fewer files for each, starting a thread takes longer than it saves.
@@ -307,26 +307,27 @@ impl Reading<'_> {
         }
         let size = |file: &Opened| file.as_ref().map_or(0, |(_, metadata)| metadata.len());
         let largest = (0..files.len()).max_by_key(|at| size(&files[*at].1));
-        let total: u64 = files.iter().map(|(_, file)| size(file)).sum();
         let is_roomy = self.left >= FILE_LIMIT * files.len() as u64;
-        match largest.filter(|at| is_roomy && total - size(&files[*at].1) >= WORTH_A_THREAD) {
-            None => {
-                for (path, file) in files {
-                    let entry = entry_of(file, FILE_LIMIT.min(self.left));
-                    self.add(path.clone(), entry);
-                }
+        let Some(largest) = largest.filter(|_| is_roomy) else {
+            for (path, file) in files {
+                let entry = entry_of(file, FILE_LIMIT.min(self.left));
+                self.add(path.clone(), entry);
             }
-            Some(largest) => {
-                let (path, file) = files.swap_remove(largest);
-                thread::scope(|scope| {
-                    let started = thread::Builder::new().spawn_scoped(scope, move || entry_of(file, FILE_LIMIT));
-                    for (path, file) in files {
-                        self.add(path.clone(), entry_of(file, FILE_LIMIT));
-                    }
-                    let entry = started.ok().and_then(|thread| thread.join().ok());
-                    self.add(path.clone(), entry.unwrap_or_else(|| read_entry(self.root, path, FILE_LIMIT)));
-                });
-            }
+            return;
+        };
+        let (path, file) = files.swap_remove(largest);
+        let others = files.iter().map(|(_, file)| usize::try_from(size(file)).unwrap_or(usize::MAX));
+        let file = Mutex::new(Some(file));
+        let read_largest = || {
+            // A thread that came to nothing has taken the open file with it.
+            let opened = file.lock().ok().and_then(|mut file| file.take());
+            entry_of(opened.unwrap_or_else(|| self.root.open_file(path)), FILE_LIMIT)
+        };
+        let (entry, others) = side_by_side(others.fold(0, usize::saturating_add), read_largest, || {
+            files.into_iter().map(|(path, file)| (path, entry_of(file, FILE_LIMIT))).collect::<Vec<_>>()
+        });
+        for (path, entry) in others.into_iter().chain([(path, entry)]) {
+            self.add(path.clone(), entry);
         }
     }
 
@@ -337,7 +338,7 @@ impl Reading<'_> {
         while paths.len() > 0 {
             let paths: Vec<RelPath> = paths.by_ref().take(SMALL_FILES).filter(|path| !self.has(path)).collect();
             let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-            let early = if is_roomy { side_by_side(self.root, &paths, take) } else { vec![None; paths.len()] };
+            let early = if is_roomy { on_threads(self.root, &paths, take) } else { vec![None; paths.len()] };
             for (path, early) in paths.into_iter().zip(early) {
                 let entry = early.unwrap_or_else(|| read_entry(self.root, &path, FILE_LIMIT.min(self.left)));
                 read.extend(self.counted(entry).map(|entry| (path, entry)));
@@ -428,7 +429,7 @@ impl Reading<'_> {
 
 /// Reads small files on several threads, since most of the time goes into opening one after the other, and takes what there is to
 /// take of each. Whatever a thread cannot settle is `None`.
-fn side_by_side(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)) -> Vec<Option<FileEntry>> {
+fn on_threads(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)) -> Vec<Option<FileEntry>> {
     let threads = (paths.len() / FILES_PER_THREAD).min(READ_THREADS);
     if threads < 2 {
         return vec![None; paths.len()];
