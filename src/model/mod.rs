@@ -8,7 +8,7 @@ mod config;
 mod context;
 mod detail;
 mod diff;
-mod digest_text;
+mod digest;
 mod document;
 mod evidence;
 mod files;
@@ -36,7 +36,7 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use detail::{Detail, StepDetail};
 pub(crate) use diff::unified_diff;
-pub(crate) use digest_text::DigestText;
+pub(crate) use digest::{Digest, DigestText, sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, Driver, Evidence, EvidenceRecord, FileFact, OutputRecord, OutputSchema, Owner, Past, PastFile, Wanted,
@@ -65,5 +65,5 @@ pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use side_by_side::side_by_side;
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{Digest, clean, clean_line, is_clean_line, mistakes, plural, quoted, sha256_hex, sha256_hex_of};
+pub(crate) use text::{clean, clean_line, is_clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -2,9 +2,6 @@
 
 use std::borrow::Cow;
 
-use sha2::Digest as _;
-use sha2::Sha256;
-
 /// Removes what could drive a terminal or turn text around: control characters but for tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
@@ -63,62 +60,6 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns the SHA-256 of the bytes in lower-case hexadecimal.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    sha256_hex_of([bytes])
-}
-
-/// Returns the same of pieces, as if they were one after the other.
-pub(crate) fn sha256_hex_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let mut digest = Digest::default();
-    pieces.into_iter().for_each(|piece| digest.add(piece));
-    digest.hex()
-}
-
-/// Is the SHA-256 of all that was added to it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Digest(Sha256);
-
-impl Digest {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut digest = Self::default();
-        digest.add(bytes);
-        digest
-    }
-
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
-    pub(crate) fn hex(&self) -> String {
-        str::from_utf8(self.digits().as_flattened()).expect("digits are text").to_owned()
-    }
-
-    /// Tells whether a text is its [`Digest::hex`].
-    pub(crate) fn is(&self, hex: &str) -> bool {
-        let (pairs, rest) = hex.as_bytes().as_chunks();
-        rest.is_empty() && pairs.len() == 32 && self.digits().iter().zip(pairs).all(|(digits, pair)| digits == pair)
-    }
-
-    fn digits(&self) -> [[u8; 2]; 32] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut digits = [[0; 2]; 32];
-        for (digits, byte) in digits.iter_mut().zip(self.0.clone().finalize()) {
-            *digits = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-        }
-        digits
-    }
-}
-
-impl PartialEq for Digest {
-    fn eq(&self, other: &Self) -> bool {
-        self.digits() == other.digits()
-    }
-}
-
-impl Eq for Digest {}
-
 /// Makes a text safe as one word of a POSIX shell. Ids come from strangers' files and end up in commands that agents run.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
@@ -131,23 +72,8 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Digest;
     use super::clean;
     use super::clean_line;
-
-    #[test]
-    fn a_digest_is_its_digits_and_nothing_else() {
-        // FIPS 180-4, "abc".
-        const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let mut digest = Digest::of(b"a");
-        digest.add(b"bc");
-        assert_eq!(digest.hex(), ABC);
-        assert!(digest.is(ABC));
-        for other in ["", "ba", &ABC[1..], &ABC[..62], &ABC.to_uppercase(), &ABC.replace("ad", "ae"), &ABC.repeat(2)] {
-            assert!(!digest.is(other), "{other}");
-        }
-        assert!(!digest.is(&format!("{ABC}0")));
-    }
 
     #[test]
     fn escapes_and_bidirectional_marks_go() {
