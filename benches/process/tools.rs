@@ -45,8 +45,8 @@ impl Tools {
         for (program, source) in [(&floor, floor_c), (&steps, steps_c)] {
             super::run(Command::new("cc").args(["-O2", "-o"]).arg(program).arg(source));
         }
-        // A copy, as `setup` and releases install it: from what a linker leaves in memory, pages come one by one, which takes a call up to
-        // a millisecond more until the file is read anew.
+        // A copy, as `setup` and releases install it: from what a linker leaves in memory, pages come one by one, which takes a call half
+        // a millisecond more.
         let piton = into.join("piton");
         std::fs::copy(super::shipped::program(&[]), &piton).unwrap();
         Self { piton, empty, floor, rust_floor, steps, peers: peers() }
