@@ -88,10 +88,14 @@ impl Root {
             match existing.canonicalize_utf8() {
                 Ok(real) => break real,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if fs::symlink_metadata(existing).is_ok() {
-                        return Err(refuse("it goes through a link that leads nowhere"));
+                    match fs::symlink_metadata(existing) {
+                        Ok(found) if found.is_symlink() => {
+                            return Err(refuse("it goes through a link that leads nowhere"));
+                        }
+                        // Somebody made it meanwhile: the first writers of a run make its folder at the same time.
+                        Ok(_) => {}
+                        Err(_) => existing = existing.parent().ok_or_else(|| refuse("its root is gone"))?,
                     }
-                    existing = existing.parent().ok_or_else(|| refuse("its root is gone"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     return Err(refuse("it goes through a name that is not UTF-8"));
@@ -207,3 +211,7 @@ pub(super) fn problem_of(error: &io::Error) -> ReadProblem {
         _ => ReadProblem::Other(error.to_string()),
     }
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;
