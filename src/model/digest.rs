@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
-use serde::de::Error;
-use serde::de::Visitor;
 use sha2::Digest as _;
 use sha2::Sha256;
+
+use super::spelled::spelled;
 
 /// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
@@ -135,22 +135,7 @@ impl Serialize for DigestText {
 
 impl<'de> Deserialize<'de> for DigestText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Spelling)
-    }
-}
-
-/// Takes a text without a copy of its own.
-struct Spelling;
-
-impl Visitor<'_> for Spelling {
-    type Value = DigestText;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<DigestText, E> {
-        Ok(DigestText::from(text))
+        spelled(deserializer, |text| Ok(Self::from(text)))
     }
 }
 

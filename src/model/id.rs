@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
-use serde::de::Error;
-use serde::de::Visitor;
+
+use super::spelled::spelled;
 
 /// Names one of the five formats Piton speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -108,22 +108,7 @@ impl Serialize for StepId {
 
 impl<'de> Deserialize<'de> for StepId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Spelling)
-    }
-}
-
-/// Takes a text without a copy of its own.
-struct Spelling;
-
-impl Visitor<'_> for Spelling {
-    type Value = StepId;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<StepId, E> {
-        Ok(StepId::new(text))
+        spelled(deserializer, |text| Ok(Self::new(text)))
     }
 }
 

@@ -25,6 +25,7 @@ mod run;
 mod secrets;
 mod session;
 mod side_by_side;
+mod spelled;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;

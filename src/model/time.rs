@@ -16,9 +16,9 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
-use serde::de::Visitor;
 
 use super::plural;
+use super::spelled::spelled;
 
 /// Is a point in time, printed as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
@@ -142,22 +142,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text)
-    }
-}
-
-/// Reads the text of a stamp where it stands: a long state has tens of thousands.
-struct Text;
-
-impl Visitor<'_> for Text {
-    type Value = Timestamp;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Timestamp, E> {
-        Timestamp::parse(text, 0).map_err(E::custom)
+        spelled(deserializer, |text| Self::parse(text, 0).map_err(|error| error.to_string()))
     }
 }
 
