@@ -11,6 +11,7 @@ use super::DigestText;
 use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
+use super::Step;
 use super::StepId;
 use super::Timestamp;
 
@@ -55,6 +56,14 @@ pub(crate) struct WantedOutput {
     pub(crate) path: RelPath,
     /// What its content has to satisfy.
     pub(crate) schema: Option<OutputSchema>,
+}
+
+impl WantedOutput {
+    /// Returns what steps must have left, by no schema.
+    pub(crate) fn of(steps: &[Step]) -> Vec<Self> {
+        let each = |step: &Step, path: &RelPath| Self { step: step.id.clone(), path: path.clone(), schema: None };
+        steps.iter().flat_map(|step| step.proof().outputs.iter().map(move |path| each(step, path))).collect()
+    }
 }
 
 /// Is the JSON Schema that a step declares for an output.

@@ -50,17 +50,7 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
         }
         wanted.past = Some(WantedPast { since, files: paths });
     }
-    if wanted.outputs.is_empty() {
-        let outputs = |step: &Step| {
-            let id = step.id.clone();
-            step.proof().outputs.clone().into_iter().map(move |path| WantedOutput {
-                step: id.clone(),
-                path,
-                schema: None,
-            })
-        };
-        wanted.outputs = run.steps.iter().flat_map(outputs).collect();
-    }
+    wanted.outputs = WantedOutput::of(&run.steps);
     wanted.branches.extend(run.workspace.branch.clone());
     let agents: BTreeSet<&str> = run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(ROSTER).collect();
     wanted.documents.extend(agents.into_iter().flat_map(|agent| agent_files(base, agent)));

@@ -22,8 +22,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::clean_line;
 
 /// Id, short name, title, agent, and the stem of its artifact.
@@ -154,11 +152,6 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let is_over = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
     let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
     let position = steps.iter().find(is_open).map(|step| step.id.clone());
-    let output = |step: &Step| {
-        let id = step.id.clone();
-        step.proof().outputs.clone().into_iter().map(move |path| WantedOutput { step: id.clone(), path, schema: None })
-    };
-    let wanted = Wanted { outputs: steps.iter().flat_map(output).collect(), ..Wanted::default() };
     let id = clean_line(&pipeline.id, 100);
     let files = pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect();
     let title = format!("Spec Pipeline for {id}");
@@ -169,7 +162,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         degraded: !findings.is_empty(),
         ..Run::new(Kind::Spec.run_id(&id), DialectId::Aios, title, "spec-pipeline", files)
     };
-    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+    Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
 /// Is one artifact that is there; without content when it cannot be read or is prose.

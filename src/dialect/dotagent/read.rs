@@ -76,7 +76,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let steps = steps::build(&book, &mut findings);
     checks::check(&book, &mut findings);
-    let wanted = Wanted { outputs: wanted_outputs(&steps), ..Wanted::default() };
+    let wanted = Wanted { outputs: WantedOutput::of(&steps), ..Wanted::default() };
     Loaded { run: Some(run(&book, steps)), findings, wanted, ..Loaded::default() }
 }
 
@@ -119,13 +119,4 @@ fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
 /// Tells whether there are tasks although the file that should hold them is missing.
 pub(super) fn is_rebuilt(book: &Book<'_>) -> bool {
     matches!(book.execution.presence, Presence::Missing) && !book.execution.tasks.is_empty()
-}
-
-fn wanted_outputs(steps: &[Step]) -> Vec<WantedOutput> {
-    let of = |step: &Step| {
-        let step_id = step.id.clone();
-        let outputs = step.proof().outputs.clone();
-        outputs.into_iter().map(move |path| WantedOutput { step: step_id.clone(), path, schema: None })
-    };
-    steps.iter().flat_map(of).collect()
 }
