@@ -21,13 +21,13 @@ use crate::ops::Consent;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::PlanRequest;
+use crate::ops::ProjectContext;
 use crate::ops::RepairRequest;
 use crate::ops::Report;
 use crate::ops::Request;
 use crate::ops::ResumeRequest;
 use crate::ops::Spot;
 use crate::ops::Taken;
-use crate::ops::World;
 
 /// Is what comes of a verb.
 enum Outcome {
@@ -105,39 +105,39 @@ fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
 
 fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
     let global = &cli.global;
-    let world = |run: Option<&String>| World::open(&request(global, run));
+    let ctx = |run: Option<&String>| ProjectContext::open(&request(global, run));
     let report = match &cli.verb {
-        Verb::List(list) => ops::list(&world(None)?, list.all)?,
-        Verb::Plan(plan) if plan.patch => ops::patch(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
-        Verb::Plan(plan) => ops::plan(&world(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
+        Verb::List(list) => ops::list(&ctx(None)?, list.all)?,
+        Verb::Plan(plan) if plan.patch => ops::patch(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
+        Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Context(context) => {
-            ops::context(&world(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
+            ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
         }
-        Verb::Status(run) => ops::status(&world(run.run.as_ref())?)?,
+        Verb::Status(run) => ops::status(&ctx(run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
         Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
-        Verb::Start(start) if start.print => ops::print_workflow(&world(None)?, &start.workflow)?,
-        Verb::Start(start) => ops::start(&world(None)?, start_spec(start), start.archive)?,
+        Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?, &start.workflow)?,
+        Verb::Start(start) => ops::start(&ctx(None)?, start_spec(start), start.archive)?,
         Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
             let (run, change) = changes::of_step(&cli.verb)?;
-            let world = world(run.as_ref())?;
-            ops::change(&world, change)?
+            let ctx = ctx(run.as_ref())?;
+            ops::change(&ctx, change)?
         }
         Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
             let (run, change) = changes::of_run(&cli.verb);
-            ops::change(&world(run.as_ref())?, change)?
+            ops::change(&ctx(run.as_ref())?, change)?
         }
-        Verb::Resume(resume) => return resume_run(&world(resume.run.run.as_ref())?, global, resume, format),
+        Verb::Resume(resume) => return resume_run(&ctx(resume.run.run.as_ref())?, global, resume, format),
         Verb::Run(run) => return Ok(Outcome::Ran(script::run(global, run))),
         Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,
-        Verb::History(history) => ops::history(&world(history.run.run.as_ref())?, history.changes)?,
-        Verb::Restore(restore) => ops::restore(&world(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
+        Verb::History(history) => ops::history(&ctx(history.run.run.as_ref())?, history.changes)?,
+        Verb::Restore(restore) => ops::restore(&ctx(restore.run.run.as_ref())?, restore.to.as_deref(), restore.yes)?,
         Verb::Rollback(back) => {
-            super::rollback::rollback(&world(back.run.run.as_ref().or(back.named.as_ref()))?, back, format)?
+            super::rollback::rollback(&ctx(back.run.run.as_ref().or(back.named.as_ref()))?, back, format)?
         }
-        Verb::Repair(repair) => repair_run(&world(repair.run.run.as_ref())?, repair, format)?,
-        Verb::Archive(archive) if archive.all => ops::cleanup(&world(None)?, archive.after, archive.yes)?,
-        Verb::Archive(archive) => ops::archive(&world(archive.run.run.as_ref())?, archive.yes)?,
+        Verb::Repair(repair) => repair_run(&ctx(repair.run.run.as_ref())?, repair, format)?,
+        Verb::Archive(archive) if archive.all => ops::cleanup(&ctx(None)?, archive.after, archive.yes)?,
+        Verb::Archive(archive) => ops::archive(&ctx(archive.run.run.as_ref())?, archive.yes)?,
         Verb::Setup(setup) => ops::setup(&request(global, None), setup_request(setup))?,
         Verb::Doctor => ops::doctor(&request(global, None)),
         Verb::Demo(demo) => ops::demo(demo.keep)?,
@@ -207,11 +207,16 @@ fn start_spec(start: &args::Start) -> StartSpec {
 }
 
 /// Resumes: a session of the runner goes on at once, any other run is handed over.
-fn resume_run(world: &World, global: &Global, resume: &args::Resume, format: Format) -> Result<Outcome, CliError> {
-    let spot = match ops::spot(world) {
+fn resume_run(
+    ctx: &ProjectContext,
+    global: &Global,
+    resume: &args::Resume,
+    format: Format,
+) -> Result<Outcome, CliError> {
+    let spot = match ops::spot(ctx) {
         Ok(spot) => spot,
         Err(error @ OpError::UnknownRun { .. }) => {
-            refuse_guest(global, world)?;
+            refuse_guest(global, ctx)?;
             match error {
                 OpError::UnknownRun { wanted, known, .. } if wanted.starts_with("session-") => {
                     return Ok(Outcome::Ran(script::unknown(global, &wanted, &known)));
@@ -232,27 +237,27 @@ fn resume_run(world: &World, global: &Global, resume: &args::Resume, format: For
         return Err(CliError::usage(format!("{flag} is for a session of `piton run`")));
     }
     if resume.dry_run {
-        return Ok(ops::plan(world, &plan_request(&resume.flags))?.into());
+        return Ok(ops::plan(ctx, &plan_request(&resume.flags))?.into());
     }
-    hand_over(world, &spot, resume, format).map(Outcome::from)
+    hand_over(ctx, &spot, resume, format).map(Outcome::from)
 }
 
 /// Refuses a session of Prodigy that nobody asked to see, with the command that takes it over: its name is a name all the same.
-fn refuse_guest(global: &Global, world: &World) -> Result<(), OpError> {
+fn refuse_guest(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> {
     let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| global.prodigy_home.is_none()) else { return Ok(()) };
-    let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, world.run.as_ref()) };
+    let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, ctx.run.as_ref()) };
     // Where its home cannot be looked into, there is no guest to speak of.
-    match World::open(&wider).and_then(|wider| ops::spot(&wider)) {
+    match ProjectContext::open(&wider).and_then(|wider| ops::spot(&wider)) {
         Ok(spot) => spot.check_ours(),
         Err(_) => Ok(()),
     }
 }
 
 /// Takes a run up, and asks where a person has to agree. End of input is never consent.
-fn hand_over(world: &World, spot: &Spot, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
+fn hand_over(ctx: &ProjectContext, spot: &Spot, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
     let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
     let can_ask = output::can_ask() && format == Format::Text;
-    match ops::resume(world, spot, &request, can_ask)? {
+    match ops::resume(ctx, spot, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
         Taken::Ask(report, question, mode) => {
             let reads_answer = can_ask || mode == Mode::Preflight;
@@ -263,11 +268,11 @@ fn hand_over(world: &World, spot: &Spot, resume: &args::Resume, format: Format) 
             let answer = output::ask(&question.text)?;
             match ops::answered(&question, mode, answer.as_deref()) {
                 ops::Answer::GoOn => {}
-                ops::Answer::StartFresh => return Ok(ops::archive(world, true)?),
+                ops::Answer::StartFresh => return Ok(ops::archive(ctx, true)?),
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
             }
             request.yes = true;
-            match ops::resume(world, spot, &request, false)? {
+            match ops::resume(ctx, spot, &request, false)? {
                 Taken::Report(report) => Ok(*report),
                 Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
@@ -282,10 +287,10 @@ impl From<Report> for Outcome {
 }
 
 /// Proposes, and asks where a person is there to be asked. End of input is never consent.
-fn repair_run(world: &World, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
+fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
     let consent = if repair.yes { Consent::Any } else { Consent::None };
     let mut request = RepairRequest { from_evidence: repair.from_evidence, consent };
-    let report = ops::repair(world, &request)?;
+    let report = ops::repair(ctx, &request)?;
     let Some((question, digest)) = ops::to_ask(&report).filter(|_| output::can_ask() && format == Format::Text) else {
         return Ok(report);
     };
@@ -295,7 +300,7 @@ fn repair_run(world: &World, repair: &args::Repair, format: Format) -> Result<Re
         return Ok(report);
     }
     request.consent = Consent::To(digest);
-    Ok(ops::repair(world, &request)?)
+    Ok(ops::repair(ctx, &request)?)
 }
 
 fn completion_script(shell: clap_complete::Shell) -> Report {

@@ -9,22 +9,22 @@ use crate::model::ChangeKind;
 use crate::ops;
 use crate::ops::Body;
 use crate::ops::ChangeRequest;
+use crate::ops::ProjectContext;
 use crate::ops::Report;
 use crate::ops::RollbackRequest;
-use crate::ops::World;
 
 /// Proposes, and asks where a person is there to be asked. End of input is never consent.
-pub(super) fn rollback(world: &World, back: &args::Rollback, format: Format) -> Result<Report, CliError> {
+pub(super) fn rollback(ctx: &ProjectContext, back: &args::Rollback, format: Format) -> Result<Report, CliError> {
     let mut request = request(back)?;
     let can_ask = output::can_ask() && format == Format::Text;
-    let mut report = ops::rollback(world, &request)?;
+    let mut report = ops::rollback(ctx, &request)?;
     if can_ask && has_targets(&report) {
         output::say(&render::text(&report, false, true))?;
         request.to = output::ask("Roll back to which? (empty: none)")?.filter(|answer| !answer.trim().is_empty());
         if request.to.is_none() {
             return Ok(report);
         }
-        report = ops::rollback(world, &request)?;
+        report = ops::rollback(ctx, &request)?;
     }
     let Some((question, revision)) = ops::to_agree(&report).filter(|_| can_ask) else { return Ok(report) };
     output::say(&render::text(&report, false, true))?;
@@ -33,7 +33,7 @@ pub(super) fn rollback(world: &World, back: &args::Rollback, format: Format) -> 
         return Ok(report);
     }
     (request.yes, request.if_revision) = (true, Some(revision));
-    Ok(ops::rollback(world, &request)?)
+    Ok(ops::rollback(ctx, &request)?)
 }
 
 fn has_targets(report: &Report) -> bool {

@@ -12,9 +12,9 @@ use crate::ops;
 use crate::ops::Body;
 use crate::ops::CleanRequest;
 use crate::ops::OpError;
+use crate::ops::ProjectContext;
 use crate::ops::Report;
 use crate::ops::Request;
-use crate::ops::World;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -69,24 +69,24 @@ pub(super) struct Import {
 /// Answers one of them.
 pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) -> Result<Report, CliError> {
     Ok(match &sessions.what {
-        None | Some(What::List) => ops::list_sessions(&World::open(&request)?)?,
-        Some(What::Show(show)) => ops::show_session(&World::open(&request)?, show.id.as_deref())?,
-        Some(What::Clean(clean)) => clean_up(&World::open(&request)?, clean, format)?,
+        None | Some(What::List) => ops::list_sessions(&ProjectContext::open(&request)?)?,
+        Some(What::Show(show)) => ops::show_session(&ProjectContext::open(&request)?, show.id.as_deref())?,
+        Some(What::Clean(clean)) => clean_up(&ProjectContext::open(&request)?, clean, format)?,
         Some(What::Import(import)) => {
             let prodigy_home = request.prodigy_home.clone().or_else(ops::usual_prodigy_home);
-            let world = World::open(&Request { prodigy_home, ..request })?;
-            ops::import_session(&world, &import.id, import.no_worktree)?
+            let ctx = ProjectContext::open(&Request { prodigy_home, ..request })?;
+            ops::import_session(&ctx, &import.id, import.no_worktree)?
         }
     })
 }
 
 /// Says what would go, and lets a person agree. End of input is never consent.
-fn clean_up(world: &World, clean: &Clean, format: Format) -> Result<Report, CliError> {
+fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Report, CliError> {
     let request = CleanRequest { ids: clean.ids.clone(), dry_run: clean.dry_run };
     if clean.yes || clean.dry_run {
-        return Ok(ops::clean_sessions(world, &request)?);
+        return Ok(ops::clean_sessions(ctx, &request)?);
     }
-    let planned = ops::clean_sessions(world, &CleanRequest { dry_run: true, ..request.clone() })?;
+    let planned = ops::clean_sessions(ctx, &CleanRequest { dry_run: true, ..request.clone() })?;
     let Body::Clean(would) = &planned.body else { return Ok(planned) };
     if would.cleaned.is_empty() {
         return Ok(planned);
@@ -100,7 +100,7 @@ fn clean_up(world: &World, clean: &Clean, format: Format) -> Result<Report, CliE
         None
     };
     if matches!(answer.as_deref().map(str::trim), Some("y" | "Y" | "yes")) {
-        return Ok(ops::clean_sessions(world, &request)?);
+        return Ok(ops::clean_sessions(ctx, &request)?);
     }
     let hints =
         vec!["piton sessions clean --dry-run".to_owned(), "when you agree: piton sessions clean --yes".to_owned()];

@@ -11,8 +11,8 @@ use crate::model::SessionEvent;
 use crate::model::SessionLine;
 use crate::model::clean_line;
 use crate::ops;
+use crate::ops::ProjectContext;
 use crate::ops::Request;
-use crate::ops::World;
 use crate::store;
 use crate::store::Caller;
 use crate::store::RunLock;
@@ -25,7 +25,7 @@ const WORD_CHARS: usize = 80;
 /// Is a session with its log.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) world: World,
+    pub(super) ctx: ProjectContext,
     pub(super) id: String,
     pub(super) log: SessionLog,
 }
@@ -34,11 +34,11 @@ impl Session {
     /// Opens the project that the client stands in; `None` where it is none.
     pub(super) fn open(input: &Input, request: &Request) -> Option<Self> {
         let request = Request { project: Some(input.cwd.clone()), run: None, ..request.clone() };
-        let mut world = World::open(&request).ok().filter(|world| world.project.is_marked())?;
-        let id = world.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
-        world.environment.is_agent = true;
-        let log = SessionLog::of(&world.project, &id);
-        Some(Self { world, id, log })
+        let mut ctx = ProjectContext::open(&request).ok().filter(|ctx| ctx.project.is_marked())?;
+        let id = ctx.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
+        ctx.environment.is_agent = true;
+        let log = SessionLog::of(&ctx.project, &id);
+        Some(Self { ctx, id, log })
     }
 
     /// Does the same for a session of which something is known already; of any other nothing is noted.
@@ -48,31 +48,31 @@ impl Session {
 
     /// Adds to the log; what cannot be written is left out.
     pub(super) fn note(&self, event: SessionEvent) {
-        let _ = self.log.note(self.world.clock.now, event);
+        let _ = self.log.note(self.ctx.clock.now, event);
     }
 
     /// Begins the log where there is none yet: from here on the session has to do with runs.
     pub(super) fn begin(&self, source: &str) {
-        let caller = Caller::find(&self.world.environment);
+        let caller = Caller::find(&self.ctx.environment);
         let event = store::session::start(&caller, source);
-        let _ = self.log.begin(&self.world.project, self.world.clock.now, event);
+        let _ = self.log.begin(&self.ctx.project, self.ctx.clock.now, event);
     }
 
     /// Returns the runs that the session drives, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        store::session::held(&self.world.project, &self.id, events)
+        store::session::held(&self.ctx.project, &self.id, events)
     }
 
     /// Returns the project as seen by somebody who names one run.
-    pub(super) fn world_of(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<World> {
+    pub(super) fn world_of(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<ProjectContext> {
         let state = run.state.under(root).into_string();
-        let now = Some(self.world.clock.now.to_string());
+        let now = Some(self.ctx.clock.now.to_string());
         let request =
             Request { project: Some(root.as_str().to_owned()), run: Some(state), now, mode: None, prodigy_home: None };
-        let mut world = World::open(&request).ok()?;
-        world.environment.session = Some(self.id.clone());
-        world.environment.is_agent = true;
-        Some(world)
+        let mut ctx = ProjectContext::open(&request).ok()?;
+        ctx.environment.session = Some(self.id.clone());
+        ctx.environment.is_agent = true;
+        Some(ctx)
     }
 
     pub(super) fn agent_starts(&self, input: &Input) -> Option<Answer> {
@@ -123,10 +123,10 @@ impl Session {
         if held.is_empty() {
             return;
         }
-        let caller = store::session::caller(&self.world.project, &self.world.environment);
+        let caller = store::session::caller(&self.ctx.project, &self.ctx.environment);
         for (root, run) in held {
             if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
-                let _ = store::lease::refresh(&lock, self.world.clock, &caller);
+                let _ = store::lease::refresh(&lock, self.ctx.clock, &caller);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
     if is_known {
         session.begin(&input.source);
     }
-    let (runs, found) = ops::waiting(&session.world).ok()?;
+    let (runs, found) = ops::waiting(&session.ctx).ok()?;
     if found > 0 && !is_known {
         session.begin(&input.source);
     }
@@ -101,8 +101,8 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
 
 fn after_compaction(session: &Session) -> Option<Answer> {
     let held = session.held(&session.log.events());
-    let context = |world| {
-        let Body::Context(report) = ops::context(&world, None, CONTEXT_BYTES).ok()?.body else { return None };
+    let context = |ctx| {
+        let Body::Context(report) = ops::context(&ctx, None, CONTEXT_BYTES).ok()?.body else { return None };
         Some(report.context)
     };
     let worlds = held.iter().filter_map(|(root, run)| session.world_of(root, run));

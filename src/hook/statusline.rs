@@ -33,7 +33,7 @@ fn driven(session: &Session) -> Option<String> {
 }
 
 fn waiting(session: &Session) -> Option<String> {
-    let (runs, _) = ops::waiting(&session.world).ok()?;
+    let (runs, _) = ops::waiting(&session.ctx).ok()?;
     let newest: &ListedRun = runs.first()?;
     let more = if runs.len() > 1 { format!(" (+{})", runs.len() - 1) } else { String::new() };
     let progress = format!("{}/{}", newest.progress.done, newest.progress.total);

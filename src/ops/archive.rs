@@ -5,12 +5,12 @@ use super::OpError;
 use super::change::Desk;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
 use super::select;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Moved;
 use crate::dialect::Register;
 use crate::engine;
@@ -22,11 +22,11 @@ use crate::store;
 use crate::store::RunLock;
 
 /// Archives the run that is meant; one with open steps only with `yes`.
-pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    let opened = world.read(&spot)?;
+pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    let opened = ctx.read(&spot)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
-        let planned = plan::planned(world, &opened, run, &PlanRequest::default())?;
+        let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
         if planned.plan.verdict != Verdict::Complete {
             let open = planned.plan.progress.total - planned.plan.progress.done;
             let id = engine::quoted(run.id.as_str());
@@ -46,33 +46,33 @@ pub(crate) fn archive(world: &World, yes: bool) -> Result<Report, OpError> {
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
-    let to = put_away(world, &spot)?;
+    let to = put_away(ctx, &spot)?;
     Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&spot.candidate.name), to })))
 }
 
 /// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
-pub(crate) fn put_away(world: &World, spot: &Spot) -> Result<RelPath, OpError> {
-    let desk = Desk::open(world, spot)?;
+pub(crate) fn put_away(ctx: &ProjectContext, spot: &Spot) -> Result<RelPath, OpError> {
+    let desk = Desk::open(ctx, spot)?;
     desk.drive_check()?;
     let opened = &desk.opened;
-    let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), world.clock.now)? else {
+    let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
         return desk.move_aside(&spot.candidate.name);
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),
         Moved::Folder(from) => {
             let to = store::archive::free_folder(desk.lock(), &archival.to)?;
-            let entered = archival.register.map(|register| Entry::open(world, &desk, &register, &to)).transpose()?;
+            let entered = archival.register.map(|register| Entry::open(ctx, &desk, &register, &to)).transpose()?;
             // Each of these can be the last: the next archive does what is left.
             desk.commit_as("archive", None, &archival.edits)?;
-            entered.map_or(Ok(()), |entry| entry.write(world))?;
+            entered.map_or(Ok(()), |entry| entry.write(ctx))?;
             store::move_folder(desk.into_lock(), &from, &to)?;
             Ok(to)
         }
         Moved::Files { files, series } => {
             let to = store::archive::free_folder(desk.lock(), &archival.to)?;
             desk.move_files(&files, &to)?;
-            store::archive::prune(desk.lock(), &to, &series, world.project.config.limits.archives)?;
+            store::archive::prune(desk.lock(), &to, &series, ctx.project.config.limits.archives)?;
             Ok(to)
         }
     }
@@ -87,16 +87,16 @@ struct Entry {
 
 impl Entry {
     /// Locks and reads the list, so that one which takes no entry is found out before anything is written.
-    fn open(world: &World, desk: &Desk<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
+    fn open(ctx: &ProjectContext, desk: &Desk<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &desk.opened.files.root;
-        let lock = RunLock::acquire(root, &register.own, world.project.lock_timeout)?;
+        let lock = RunLock::acquire(root, &register.own, ctx.project.lock_timeout)?;
         let edit = desk.opened.dialect.enter(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 
-    fn write(self, world: &World) -> Result<(), OpError> {
+    fn write(self, ctx: &ProjectContext) -> Result<(), OpError> {
         if !self.edit.is_empty() {
-            store::commit(&self.lock, &self.edit, &world.checkpoint("archive"))?;
+            store::commit(&self.lock, &self.edit, &ctx.checkpoint("archive"))?;
         }
         Ok(())
     }

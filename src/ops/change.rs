@@ -6,14 +6,14 @@ use super::OpError;
 use super::draft::Draft;
 use super::draft::Drafted;
 use super::plan;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::record;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::select;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::engine;
@@ -114,14 +114,14 @@ fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
 }
 
 /// Records one change.
-pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    let mut desk = Desk::open(world, &spot)?;
+pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    let mut desk = Desk::open(ctx, &spot)?;
     check_begin(&spot, &request.kind)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
-    let kind = resolve_ids(world, &desk.opened, run, request.kind)?;
+    let kind = resolve_ids(ctx, &desk.opened, run, request.kind)?;
     let mut written = desk.apply(kind, request.force)?;
     written.findings.extend(desk.hold_lease(written.change));
     if let Some(next) = after_begin(&written)
@@ -134,15 +134,15 @@ pub(crate) fn change(world: &World, request: ChangeRequest) -> Result<Report, Op
     }
     if !written.moves_files() {
         desk.take_in(&written);
-        let report = report(world, &desk.opened, written);
+        let report = report(ctx, &desk.opened, written);
         leave(desk.opened);
         return Ok(report);
     }
     // Reading again takes the lock for itself.
     drop(desk);
-    let now = world.found_again(&spot, &written.files);
-    written.findings.extend(record::carry_evidence(world, &spot, &now));
-    Ok(report(world, &world.read(&now)?, written))
+    let now = ctx.found_again(&spot, &written.files);
+    written.findings.extend(record::carry_evidence(ctx, &spot, &now));
+    Ok(report(ctx, &ctx.read(&now)?, written))
 }
 
 /// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
@@ -175,25 +175,25 @@ impl Written {
 /// Is a run that is locked and read: the only place from which changes are written.
 #[derive(Debug)]
 pub(crate) struct Desk<'a> {
-    world: &'a World,
+    ctx: &'a ProjectContext,
     lock: RunLock,
     pub(crate) opened: Opened,
 }
 
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
-    pub(crate) fn open(world: &'a World, spot: &Spot) -> Result<Self, OpError> {
+    pub(crate) fn open(ctx: &'a ProjectContext, spot: &Spot) -> Result<Self, OpError> {
         spot.check_ours()?;
-        let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
+        let lock = RunLock::acquire(&spot.root, &spot.candidate.own, ctx.project.lock_timeout)?;
         // Who waited for the lock writes after those who held it, and says so.
-        let clock = world.later();
-        let read = || store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, clock);
+        let clock = ctx.later();
+        let read = || store::file_set_locked(&ctx.project, &lock, &spot.root, &spot.candidate, clock);
         let mut files = read();
         if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        Ok(Self { world, lock, opened: Opened::new(spot.candidate.clone(), files) })
+        Ok(Self { ctx, lock, opened: Opened::new(spot.candidate.clone(), files) })
     }
 
     /// Sees the run as it is after a change of one's own.
@@ -205,8 +205,8 @@ impl<'a> Desk<'a> {
         self.lock
     }
 
-    pub(super) const fn world(&self) -> &World {
-        self.world
+    pub(super) const fn ctx(&self) -> &ProjectContext {
+        self.ctx
     }
 
     /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
@@ -220,7 +220,7 @@ impl<'a> Desk<'a> {
 
     /// Refuses when a living process other than the caller drives the run.
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
-        let environment = &self.world.environment;
+        let environment = &self.ctx.environment;
         let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
@@ -241,11 +241,11 @@ impl<'a> Desk<'a> {
     /// Admits, edits, checks and commits one change.
     pub(crate) fn apply(&self, kind: ChangeKind, force: bool) -> Result<Written, OpError> {
         let run = self.opened.run()?;
-        let mut evidence = self.world.evidence(&self.opened, false);
+        let mut evidence = self.ctx.evidence(&self.opened, false);
         if matches!(kind, ChangeKind::Begin { .. }) {
-            self.world.look_at_workspace(&self.opened, &mut evidence);
+            self.ctx.look_at_workspace(&self.opened, &mut evidence);
         }
-        let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
+        let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
@@ -263,7 +263,7 @@ impl<'a> Desk<'a> {
             Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        super::start::hide_from_git(self.world, self.opened.dialect)?;
+        super::start::hide_from_git(self.ctx, self.opened.dialect)?;
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
@@ -291,7 +291,7 @@ impl<'a> Desk<'a> {
             backup: backup
                 .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
                 .collect(),
-            ..CheckpointMeta::new(change, self.clock().now, self.world.project.config.limits.history)
+            ..CheckpointMeta::new(change, self.clock().now, self.ctx.project.config.limits.history)
         };
         Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
@@ -345,7 +345,7 @@ impl<'a> Desk<'a> {
 }
 
 /// Resolves what a person typed to the ids of the run.
-fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+fn resolve_ids(ctx: &ProjectContext, opened: &Opened, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
         let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
@@ -358,7 +358,7 @@ fn resolve_ids(world: &World, opened: &Opened, run: &Run, kind: ChangeKind) -> R
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
-            let outputs = outcome.outputs.iter().map(|path| output(world, opened, path)).collect::<Result<_, _>>()?;
+            let outputs = outcome.outputs.iter().map(|path| output(ctx, opened, path)).collect::<Result<_, _>>()?;
             // A reviewer's summary is what the next agent has to address when nothing else was said.
             let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
@@ -391,9 +391,9 @@ fn gate_of(run: &Run, step: StepId) -> StepId {
 
 /// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
 /// nothing could be proved by it later.
-fn output(world: &World, opened: &Opened, path: &RelPath) -> Result<RelPath, OpError> {
+fn output(ctx: &ProjectContext, opened: &Opened, path: &RelPath) -> Result<RelPath, OpError> {
     let root = &opened.files.root;
-    let here = world.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
+    let here = ctx.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
     let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
     let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
     let found = from_here.into_iter().chain([path.clone()]).find(is_there);
@@ -429,9 +429,9 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 }
 
 /// Reports what was written and what comes next in the run as it is now.
-fn report(world: &World, opened: &Opened, written: Written) -> Report {
+fn report(ctx: &ProjectContext, opened: &Opened, written: Written) -> Report {
     let revision = opened.revision();
-    let next = after_begin(&written).or_else(|| next_command(world, opened, &revision));
+    let next = after_begin(&written).or_else(|| next_command(ctx, opened, &revision));
     checkpoint(written, revision, next)
 }
 
@@ -454,10 +454,10 @@ fn after_begin(written: &Written) -> Option<String> {
     Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
 }
 
-fn next_command(world: &World, opened: &Opened, revision: &str) -> Option<String> {
+fn next_command(ctx: &ProjectContext, opened: &Opened, revision: &str) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
-    let evidence = Evidence { owner: Owner::None, ..world.evidence(opened, false) };
-    let options = Options { attempt_limit: world.project.config.limits.attempts, ..Options::at(world.clock.now) };
+    let evidence = Evidence { owner: Owner::None, ..ctx.evidence(opened, false) };
+    let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };
     let header = opened.header(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     // The state may name another subject than before.

@@ -7,13 +7,13 @@ use super::Exit;
 use super::OpError;
 use super::archive;
 use super::list;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::CleanupItem;
 use super::report::CleanupReport;
 use super::report::Report;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Leftover;
 use crate::model::Content;
 use crate::model::Edit;
@@ -40,16 +40,16 @@ enum Of {
 }
 
 /// Lists what is older than `days`; puts it away with `yes`.
-pub(crate) fn cleanup(world: &World, days: u32, yes: bool) -> Result<Report, OpError> {
+pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report, OpError> {
     let limit = i64::from(days) * DAY;
-    let remains = world.remains();
-    let mut finds = over(world, limit)?;
+    let remains = ctx.remains();
+    let mut finds = over(ctx, limit)?;
     for spot in remains.ended {
-        let opened = world.read(&spot)?;
-        finds.extend(ended(world, spot, &opened, limit));
+        let opened = ctx.read(&spot)?;
+        finds.extend(ended(ctx, spot, &opened, limit));
     }
     finds.extend(
-        remains.leftovers.into_iter().filter_map(|(root, leftover)| left(world, root.as_path(), leftover, limit)),
+        remains.leftovers.into_iter().filter_map(|(root, leftover)| left(ctx, root.as_path(), leftover, limit)),
     );
     finds.sort_by(|left, right| left.item.path.cmp(&right.item.path));
     let mut exit = match (finds.is_empty(), yes) {
@@ -58,7 +58,7 @@ pub(crate) fn cleanup(world: &World, days: u32, yes: bool) -> Result<Report, OpE
         (false, false) => Exit::Person,
     };
     for find in finds.iter_mut().filter(|_| yes) {
-        match put_away(world, &find.of) {
+        match put_away(ctx, &find.of) {
             Ok(to) => find.item.to = Some(to),
             Err(error) => {
                 find.item.problem = Some(error.to_string());
@@ -75,16 +75,16 @@ pub(crate) fn cleanup(world: &World, days: u32, yes: bool) -> Result<Report, OpE
 }
 
 /// Returns the runs that are over and not put away yet.
-fn over(world: &World, limit: i64) -> Result<Vec<Find>, OpError> {
-    let (spots, _) = world.spots();
+fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<Find>, OpError> {
+    let (spots, _) = ctx.spots();
     let mut finds = Vec::new();
-    for entry in list::entries(world, &spots)?.into_iter().filter(|entry| !entry.shown) {
-        let opened = world.read(&entry.spot)?;
+    for entry in list::entries(ctx, &spots)?.into_iter().filter(|entry| !entry.shown) {
+        let opened = ctx.read(&entry.spot)?;
         let is_put_away = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
         if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_put_away) {
             let why = format!("{} is over", entry.row.id);
             finds.push(find(
-                world,
+                ctx,
                 &entry.spot.root,
                 &entry.spot.candidate.state,
                 why,
@@ -96,42 +96,42 @@ fn over(world: &World, limit: i64) -> Result<Vec<Find>, OpError> {
     Ok(finds)
 }
 
-fn ended(world: &World, spot: Spot, opened: &Opened, limit: i64) -> Option<Find> {
+fn ended(ctx: &ProjectContext, spot: Spot, opened: &Opened, limit: i64) -> Option<Find> {
     let run = opened.loaded.run.as_ref()?;
     let stamp = run.stamp.or_else(|| opened.files.files.get(&spot.candidate.state)?.modified)?;
-    let age = world.clock.now.seconds_since(stamp);
+    let age = ctx.clock.now.seconds_since(stamp);
     let why = format!("{} is over", run.id);
     let (root, state) = (spot.root.clone(), spot.candidate.state.clone());
-    (age >= limit).then(|| find(world, &root, &state, why, age, Of::Run(Box::new(spot))))
+    (age >= limit).then(|| find(ctx, &root, &state, why, age, Of::Run(Box::new(spot))))
 }
 
-fn left(world: &World, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<Find> {
+fn left(ctx: &ProjectContext, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<Find> {
     let modified = store::read_one(root, &leftover.file).modified?;
-    let age = world.clock.now.seconds_since(modified);
+    let age = ctx.clock.now.seconds_since(modified);
     let is_free = leftover.holder.is_none_or(store::is_gone);
     let (file, why) = (leftover.file.clone(), leftover.why.to_owned());
     let of = Of::File { root: root.to_owned(), leftover };
-    (is_free && age >= limit.max(SETTLED_SECONDS)).then(|| find(world, root, &file, why, age, of))
+    (is_free && age >= limit.max(SETTLED_SECONDS)).then(|| find(ctx, root, &file, why, age, of))
 }
 
-fn find(world: &World, root: &Utf8Path, path: &RelPath, why: String, age_seconds: i64, of: Of) -> Find {
-    let is_here = root == world.project.root;
+fn find(ctx: &ProjectContext, root: &Utf8Path, path: &RelPath, why: String, age_seconds: i64, of: Of) -> Find {
+    let is_here = root == ctx.project.root;
     let path = if is_here { path.as_str().to_owned() } else { path.under(root).into_string() };
     Find { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, of }
 }
 
-fn put_away(world: &World, of: &Of) -> Result<RelPath, OpError> {
+fn put_away(ctx: &ProjectContext, of: &Of) -> Result<RelPath, OpError> {
     match of {
-        Of::Run(spot) => archive::put_away(world, spot),
-        Of::File { root, leftover } => move_file(world, root, &leftover.file),
+        Of::Run(spot) => archive::put_away(ctx, spot),
+        Of::File { root, leftover } => move_file(ctx, root, &leftover.file),
     }
 }
 
 /// Moves one file into Piton's own folder beside it: a kill leaves it in one of the two places.
-fn move_file(world: &World, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
+fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
     let folder = file.parent().map_or_else(String::new, |folder| format!("{folder}/"));
     let own = RelPath::parse(&format!("{folder}.piton/leftovers"))?;
-    let lock = RunLock::acquire(root, &own, world.project.lock_timeout)?;
+    let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
     let before = match store::read_file(root, file) {
         Content::Bytes(before) => before,
         Content::Problem(problem) => {
@@ -141,12 +141,12 @@ fn move_file(world: &World, root: &Utf8Path, file: &RelPath) -> Result<RelPath, 
             return Err(OpError::InTheWay { message: format!("{file} was not read"), hints: Vec::new() });
         }
     };
-    let wanted = own.join(&format!("archive/{}_{}", file.name(), world.clock.now.compact()))?;
+    let wanted = own.join(&format!("archive/{}_{}", file.name(), ctx.clock.now.compact()))?;
     let to = store::archive::free_folder(&lock, &wanted)?.join(file.name())?;
     let edits = [
         Edit { path: to.clone(), kind: EditKind::Create { after: before.to_vec() } },
         Edit { path: file.clone(), kind: EditKind::Remove { before } },
     ];
-    store::commit(&lock, &edits, &world.checkpoint("archive"))?;
+    store::commit(&lock, &edits, &ctx.checkpoint("archive"))?;
     Ok(to)
 }

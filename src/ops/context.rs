@@ -4,12 +4,12 @@ use super::Exit;
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::ContextReport;
 use super::report::Report;
 use super::select;
-use super::world::Opened;
-use super::world::World;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Context;
@@ -17,13 +17,13 @@ use crate::model::Next;
 use crate::model::Run;
 
 /// Assembles the context of a step within `budget` bytes.
-pub(crate) fn context(world: &World, step: Option<&str>, budget: usize) -> Result<Report, OpError> {
-    let opened = select::select(world)?;
+pub(crate) fn context(ctx: &ProjectContext, step: Option<&str>, budget: usize) -> Result<Report, OpError> {
+    let opened = select::select(ctx)?;
     let run = opened.run()?;
-    let planned = plan::planned(world, &opened, run, &PlanRequest::default())?;
+    let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
     let next = match step {
         None => planned.plan.next.first().cloned(),
-        Some(text) => Some(next_for(world, &opened, run, &planned, text)?),
+        Some(text) => Some(next_for(ctx, &opened, run, &planned, text)?),
     };
     let Some(next) = next else {
         let message = format!("nothing is next in {}: the plan is {}", run.id, planned.plan.verdict.as_str());
@@ -40,13 +40,13 @@ pub(crate) fn assemble(opened: &Opened, run: &Run, planned: &Planned, next: &Nex
 }
 
 /// Returns the plan's own entry for a step, else one as if the caller had chosen the step.
-fn next_for(world: &World, opened: &Opened, run: &Run, planned: &Planned, text: &str) -> Result<Next, OpError> {
+fn next_for(ctx: &ProjectContext, opened: &Opened, run: &Run, planned: &Planned, text: &str) -> Result<Next, OpError> {
     let step = plan::resolve(run, text)?;
     if let Some(next) = planned.plan.next.iter().find(|next| next.step == step) {
         return Ok(next.clone());
     }
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
-    let forced = plan::planned(world, opened, run, &request)?;
+    let forced = plan::planned(ctx, opened, run, &request)?;
     forced.plan.next.into_iter().find(|next| next.step == step).ok_or_else(|| {
         let message = format!("{step} lies behind a gate that nobody has approved");
         let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];

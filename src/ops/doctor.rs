@@ -1,13 +1,13 @@
 //! `doctor`: what is wrong with this installation and this project. Works with no project, no git and broken state.
 
 use super::Exit;
+use super::project_context::ProjectContext;
+use super::project_context::Request;
+use super::project_context::open_up;
 use super::report::Body;
 use super::report::DoctorCheck;
 use super::report::DoctorReport;
 use super::report::Report;
-use super::world::Request;
-use super::world::World;
-use super::world::open_up;
 use crate::model::FindingCode;
 use crate::model::Owner;
 use crate::store;
@@ -15,8 +15,8 @@ use crate::store;
 /// Checks everything that can go wrong around a run.
 pub(crate) fn doctor(request: &Request) -> Report {
     let mut checks = vec![program(), git()];
-    match World::open(request) {
-        Ok(world) => project(&world, &mut checks),
+    match ProjectContext::open(request) {
+        Ok(ctx) => project(&ctx, &mut checks),
         Err(error) => checks.push(problem("project", error.to_string(), "mend it, then run piton doctor again")),
     }
     let healthy = checks.iter().all(|check| check.result != "problem");
@@ -43,18 +43,18 @@ fn git() -> DoctorCheck {
     }
 }
 
-fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
-    let place = match &world.project.git {
-        Some(git) if git.worktrees.is_empty() => format!("{} (git)", world.project.root),
-        Some(git) => format!("{} (git, {} linked worktrees)", world.project.root, git.worktrees.len()),
-        None => format!("{} (not in git)", world.project.root),
+fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
+    let place = match &ctx.project.git {
+        Some(git) if git.worktrees.is_empty() => format!("{} (git)", ctx.project.root),
+        Some(git) => format!("{} (git, {} linked worktrees)", ctx.project.root, git.worktrees.len()),
+        None => format!("{} (not in git)", ctx.project.root),
     };
     checks.push(good("project", place));
     checks.push(good(
         "session",
-        world.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
+        ctx.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
-    let (spots, findings) = world.all_told();
+    let (spots, findings) = ctx.all_told();
     checks.push(good("runs", format!("{} found", spots.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
@@ -71,13 +71,13 @@ fn project(world: &World, checks: &mut Vec<DoctorCheck>) {
             ));
             continue;
         }
-        match world.read(&spot) {
+        match ctx.read(&spot) {
             Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
             Ok(opened) => {
                 let unreadable =
                     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
-                let environment = &world.environment;
-                let owner = store::lease::inspect(&spot.root, &spot.candidate.own, world.clock, environment);
+                let environment = &ctx.environment;
+                let owner = store::lease::inspect(&spot.root, &spot.candidate.own, ctx.clock, environment);
                 let live = match store::lease::heed(owner, &opened.loaded.wanted.drivers, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::OpError;
-use super::world::Opened;
-use super::world::located;
+use super::project_context::Opened;
+use super::project_context::located;
 use crate::dialect::news;
 use crate::engine;
 use crate::engine::Admitted;

@@ -1,8 +1,8 @@
 //! Why a verb did not do what was asked. The command line turns it into an exit code and hints.
 
 use super::exit::Exit;
+use super::project_context::open_up;
 use super::report::ListedRun;
-use super::world::open_up;
 use crate::dialect;
 use crate::dialect::EditError;
 use crate::engine::Refusal;

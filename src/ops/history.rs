@@ -2,6 +2,8 @@
 
 use super::OpError;
 use super::past::Past;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::HistoryItem;
 use super::report::HistoryReport;
@@ -9,8 +11,6 @@ use super::report::Report;
 use super::restore;
 use super::restore::Version;
 use super::select;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::by_id;
@@ -22,16 +22,16 @@ use crate::store::history::HistoryEntry;
 use crate::store::journal::Logged;
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
-pub(crate) fn history(world: &World, with_changes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    if let Some(checkpoints) = kept_by_itself(world, &spot)? {
+pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    if let Some(checkpoints) = kept_by_itself(ctx, &spot)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })));
     }
-    let entries = Past::of(&spot.root, &spot.candidate, &world.project.config).entries()?;
+    let entries = Past::of(&spot.root, &spot.candidate, &ctx.project.config).entries()?;
     let logged = store::journal::logged(&spot.root, &spot.candidate.own);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
-        tell_changes(world, &spot, &mut checkpoints)?;
+        tell_changes(ctx, &spot, &mut checkpoints)?;
     }
     Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })))
 }
@@ -55,9 +55,9 @@ fn item(entry: HistoryEntry, logged: &[Logged]) -> HistoryItem {
 }
 
 /// Compares each state with the one that came after it.
-fn tell_changes(world: &World, spot: &Spot, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
-    let opened = world.read(spot)?;
-    let past = Past::of(&spot.root, &spot.candidate, &world.project.config);
+fn tell_changes(ctx: &ProjectContext, spot: &Spot, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
+    let opened = ctx.read(spot)?;
+    let past = Past::of(&spot.root, &spot.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
     for checkpoint in checkpoints {
         let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
@@ -115,11 +115,11 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
 }
 
 /// Lists the checkpoints that the state of a run holds itself.
-fn kept_by_itself(world: &World, spot: &Spot) -> Result<Option<Vec<HistoryItem>>, OpError> {
+fn kept_by_itself(ctx: &ProjectContext, spot: &Spot) -> Result<Option<Vec<HistoryItem>>, OpError> {
     if by_id(spot.candidate.dialect).ground() != Ground::Home {
         return Ok(None);
     }
-    let opened = world.read(spot)?;
+    let opened = ctx.read(spot)?;
     let past = opened.dialect.past(&opened.files);
     let items = past.map(|past| {
         let item = |one: PastCheckpoint| HistoryItem {

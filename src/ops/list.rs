@@ -2,14 +2,14 @@
 
 use super::Exit;
 use super::OpError;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::ListReport;
 use super::report::ListedRun;
 use super::report::Report;
 use super::select;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::engine;
 use crate::model::Action;
 use crate::model::Finding;
@@ -35,13 +35,13 @@ pub(crate) struct Entry {
 }
 
 /// Lists the runs of a project.
-pub(crate) fn list(world: &World, all: bool) -> Result<Report, OpError> {
-    let (spots, findings) = world.all_told();
-    let entries = entries(world, &spots)?;
+pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
+    let (spots, findings) = ctx.all_told();
+    let entries = entries(ctx, &spots)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
     if runs.is_empty() {
-        return Err(OpError::NoRun { searched: searched(world, hidden), findings });
+        return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
@@ -56,26 +56,26 @@ pub(crate) struct Glance {
 }
 
 /// Looks at the run that is meant.
-pub(crate) fn glance(world: &World) -> Result<Glance, OpError> {
-    let spot = select::spot(world)?;
-    let opened = world.read(&spot)?;
+pub(crate) fn glance(ctx: &ProjectContext) -> Result<Glance, OpError> {
+    let spot = select::spot(ctx)?;
+    let opened = ctx.read(&spot)?;
     let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
     let in_progress = steps.filter(|step| step.status == Status::InProgress).map(|step| step.id.clone()).collect();
-    Ok(Glance { row: entry(world, &spot, &opened).row, in_progress })
+    Ok(Glance { row: entry(ctx, &spot, &opened).row, in_progress })
 }
 
 /// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
 /// long to find is left out.
-pub(crate) fn waiting(world: &World) -> Result<(Vec<ListedRun>, usize), OpError> {
-    let (spots, _) = world.spots_in(Scope::Quick);
+pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
+    let (spots, _) = ctx.spots_in(Scope::Quick);
     let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.spot.candidate.claim.is_implied();
-    let entries = entries(world, &spots)?;
+    let entries = entries(ctx, &spots)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), spots.len()))
 }
 
 /// Says where was looked, and how many runs were found there that are over.
-pub(crate) fn searched(world: &World, hidden: usize) -> String {
-    let root = &world.project.root;
+pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
+    let root = &ctx.project.root;
     match hidden {
         0 => root.as_str().to_owned(),
         1 => format!("{root} (1 run that is over is left out: piton list --all)"),
@@ -84,11 +84,11 @@ pub(crate) fn searched(world: &World, hidden: usize) -> String {
 }
 
 /// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
-pub(crate) fn entries(world: &World, spots: &[Spot]) -> Result<Vec<Entry>, OpError> {
+pub(crate) fn entries(ctx: &ProjectContext, spots: &[Spot]) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     for spot in spots {
-        let opened = world.read(spot)?;
-        entries.push(entry(world, spot, &opened));
+        let opened = ctx.read(spot)?;
+        entries.push(entry(ctx, spot, &opened));
     }
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
@@ -100,8 +100,8 @@ pub(crate) fn entries(world: &World, spots: &[Spot]) -> Result<Vec<Entry>, OpErr
     Ok(entries)
 }
 
-fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
-    let state = match spot.root == world.project.root {
+fn entry(ctx: &ProjectContext, spot: &Spot, opened: &Opened) -> Entry {
+    let state = match spot.root == ctx.project.root {
         true => spot.candidate.state.as_str().to_owned(),
         false => spot.candidate.state.under(&spot.root).into_string(),
     };
@@ -125,9 +125,8 @@ fn entry(world: &World, spot: &Spot, opened: &Opened) -> Entry {
         row.position = unreadable(&opened.loaded.findings);
         return Entry { spot: spot.clone(), row, shown: true, is_driven: false };
     };
-    let evidence = world.evidence(opened, false);
-    let options =
-        Options { mode: world.mode_of(run), age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
+    let evidence = ctx.evidence(opened, false);
+    let options = Options { mode: ctx.mode_of(run), age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
     // No row shows a revision, a digest of every state file.
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);

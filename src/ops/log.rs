@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::change::Desk;
-use super::world::World;
+use super::project_context::ProjectContext;
 use crate::engine::Planned;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -38,7 +38,13 @@ struct Line<'a> {
 
 /// Notes durably that a run goes on: in Piton's own log, and in autopilot in the log of the run's own system as well. The resume
 /// is recorded already, so a log that cannot be written is a finding.
-pub(super) fn note(world: &World, desk: &Desk<'_>, run: &Run, planned: &Planned, agreed: bool) -> Option<Finding> {
+pub(super) fn note(
+    ctx: &ProjectContext,
+    desk: &Desk<'_>,
+    run: &Run,
+    planned: &Planned,
+    agreed: bool,
+) -> Option<Finding> {
     let plan = &planned.plan;
     let at = desk.clock().now;
     let block = desk.opened.dialect.log(run, plan, &planned.findings, at);
@@ -60,7 +66,7 @@ pub(super) fn note(world: &World, desk: &Desk<'_>, run: &Run, planned: &Planned,
         why: why(planned, agreed),
         said: block.as_ref().map(|block| block.text.as_str()),
     };
-    let limit = world.project.config.limits.log_bytes;
+    let limit = ctx.project.config.limits.log_bytes;
     let written = store::journal::log_durably(desk.lock(), &line, limit).and_then(|()| {
         let file = block.as_ref().and_then(|block| Some((block.file.as_ref()?, &block.text)));
         match file.filter(|_| plan.mode == Mode::Autopilot) {

@@ -15,6 +15,7 @@ mod log;
 mod past;
 mod patch;
 mod plan;
+mod project_context;
 mod record;
 mod repair;
 mod report;
@@ -29,7 +30,6 @@ mod start;
 mod status;
 mod validate;
 mod workflow;
-mod world;
 
 pub(crate) use archive::archive;
 pub(crate) use change::ChangeRequest;
@@ -60,6 +60,13 @@ pub(crate) use plan::PlanRequest;
 pub(crate) use plan::plan;
 #[cfg(any(test, fuzzing))]
 pub(crate) use plan::weigh;
+#[cfg(any(test, fuzzing))]
+pub(crate) use project_context::Opened;
+pub(crate) use project_context::ProjectContext;
+pub(crate) use project_context::Request;
+pub(crate) use project_context::Spot;
+pub(crate) use project_context::usual_prodigy_home;
+pub(crate) use project_context::wanted_format;
 pub(crate) use repair::Consent;
 pub(crate) use repair::RepairRequest;
 pub(crate) use repair::repair;
@@ -116,10 +123,3 @@ pub(crate) use start::start;
 pub(crate) use status::status;
 pub(crate) use validate::validate;
 pub(crate) use workflow::print as print_workflow;
-#[cfg(any(test, fuzzing))]
-pub(crate) use world::Opened;
-pub(crate) use world::Request;
-pub(crate) use world::Spot;
-pub(crate) use world::World;
-pub(crate) use world::usual_prodigy_home;
-pub(crate) use world::wanted_format;

@@ -4,21 +4,21 @@ use super::Exit;
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
 use super::select;
-use super::world::Opened;
-use super::world::World;
 use crate::model::Patch;
 use crate::model::PatchedFile;
 use crate::model::Suggestions;
 use crate::model::unified_diff;
 
 /// Plans the run that is meant and adds the suggested edits. Without any the answer is no.
-pub(crate) fn patch(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
-    let opened = select::select(world)?;
+pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
+    let opened = select::select(ctx)?;
     let run = opened.run()?;
-    let planned = plan::planned(world, &opened, run, request)?;
+    let planned = plan::planned(ctx, &opened, run, request)?;
     let suggestions = opened.dialect.suggest(&opened.files, run, &planned.plan.steps.completed);
     let patch = assemble(&opened, suggestions);
     let mut report = plan::report(opened, planned);

@@ -2,12 +2,12 @@
 
 use super::Exit;
 use super::OpError;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
 use super::select;
-use super::world::Opened;
-use super::world::World;
 use crate::dialect::Ground;
 use crate::engine;
 use crate::engine::Planned;
@@ -42,16 +42,21 @@ pub(crate) struct PlanRequest {
 }
 
 /// Plans the run that is meant.
-pub(crate) fn plan(world: &World, request: &PlanRequest) -> Result<Report, OpError> {
-    let opened = select::select(world)?;
-    let planned = planned(world, &opened, opened.run()?, request)?;
+pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
+    let opened = select::select(ctx)?;
+    let planned = planned(ctx, &opened, opened.run()?, request)?;
     Ok(report(opened, planned))
 }
 
 /// Plans a run that was opened, evidence from git included.
-pub(crate) fn planned(world: &World, opened: &Opened, run: &Run, request: &PlanRequest) -> Result<Planned, OpError> {
-    let options = options(world, run, request)?;
-    let evidence = world.evidence(opened, true);
+pub(crate) fn planned(
+    ctx: &ProjectContext,
+    opened: &Opened,
+    run: &Run,
+    request: &PlanRequest,
+) -> Result<Planned, OpError> {
+    let options = options(ctx, run, request)?;
+    let evidence = ctx.evidence(opened, true);
     Ok(weigh(opened, run, &evidence, &options))
 }
 
@@ -112,7 +117,7 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
 }
 
 /// Turns what was typed into options, with every id resolved to a step there is.
-pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result<Options, OpError> {
+pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) -> Result<Options, OpError> {
     let step = |text: &String| resolve(run, text);
     let part = |pair: &Option<(String, String)>| -> Result<Option<PartRef>, OpError> {
         let Some((part, id)) = pair else { return Ok(None) };
@@ -128,10 +133,10 @@ pub(crate) fn options(world: &World, run: &Run, request: &PlanRequest) -> Result
         from.extend([&from_part, &retry_part, &skip_part].into_iter().flatten().map(|part| part.step.clone()));
         from.dedup();
     }
-    let config = &world.project.config;
+    let config = &ctx.project.config;
     Ok(Options {
-        now: world.clock.now,
-        mode: world.mode_of(run),
+        now: ctx.clock.now,
+        mode: ctx.mode_of(run),
         from,
         retry: match &request.retry {
             None => None,

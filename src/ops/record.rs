@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::change::Desk;
-use super::world::Spot;
-use super::world::World;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EvidenceRecord;
@@ -36,20 +36,20 @@ fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
 }
 
 /// Takes the evidence log along when a change moved the state: what was proved stays proved.
-pub(super) fn carry_evidence(world: &World, from: &Spot, to: &Spot) -> Option<Finding> {
-    unwritten("the log of evidence", try_carry(world, from, to))
+pub(super) fn carry_evidence(ctx: &ProjectContext, from: &Spot, to: &Spot) -> Option<Finding> {
+    unwritten("the log of evidence", try_carry(ctx, from, to))
 }
 
-fn try_carry(world: &World, from: &Spot, to: &Spot) -> Result<(), StoreError> {
+fn try_carry(ctx: &ProjectContext, from: &Spot, to: &Spot) -> Result<(), StoreError> {
     if from.candidate.own == to.candidate.own {
         return Ok(());
     }
-    let lock = RunLock::acquire(&to.root, &to.candidate.own, world.project.lock_timeout)?;
+    let lock = RunLock::acquire(&to.root, &to.candidate.own, ctx.project.lock_timeout)?;
     for record in store::records(&from.root, &from.candidate.own) {
-        store::record(&lock, &record, world.project.config.limits.log_bytes)?;
+        store::record(&lock, &record, ctx.project.config.limits.log_bytes)?;
     }
     for rollback in store::rollbacks(&from.root, &from.candidate.own) {
-        store::record_rollback(&lock, &rollback, world.project.config.limits.log_bytes)?;
+        store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
     }
     Ok(())
 }
@@ -58,7 +58,7 @@ impl Desk<'_> {
     /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
     /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Option<Finding> {
-        self.world().environment.session.as_ref()?;
+        self.ctx().environment.session.as_ref()?;
         let caller = self.caller();
         if matches!(command, "pause" | "abort" | "complete") {
             return unwritten(LEASE, store::lease::release(self.lock(), self.clock(), &caller));
@@ -84,13 +84,13 @@ impl Desk<'_> {
     }
 
     fn caller(&self) -> Caller {
-        store::session::caller(&self.world().project, &self.world().environment)
+        store::session::caller(&self.ctx().project, &self.ctx().environment)
     }
 
     /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
     fn tell_session(&self, caller: &Caller) {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
-        let project = &self.world().project;
+        let project = &self.ctx().project;
         let files = &self.opened.files;
         let log = SessionLog::of(project, session);
         let run = store::session::driven(project, &files.root, &files.own, &files.state);
@@ -119,7 +119,7 @@ impl Desk<'_> {
             summary: outcome.summary.clone(),
             definition: run.step(&outcome.step).and_then(Step::definition_digest),
         };
-        let limit = self.world().project.config.limits.log_bytes;
+        let limit = self.ctx().project.config.limits.log_bytes;
         unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
     }
 
@@ -127,7 +127,7 @@ impl Desk<'_> {
     pub(super) fn record_rollback(&self, run: &Run, at: Timestamp, back: &RollBack) -> Option<Finding> {
         let (to, reopened) = (back.to.clone(), back.reopened.clone());
         let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
-        let limit = self.world().project.config.limits.log_bytes;
+        let limit = self.ctx().project.config.limits.log_bytes;
         unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
     }
 
@@ -138,9 +138,9 @@ impl Desk<'_> {
 
     /// Notes a change in the log of the run.
     pub(super) fn log(&self, change: &Change) {
-        let limit = self.world().project.config.limits.log_bytes;
+        let limit = self.ctx().project.config.limits.log_bytes;
         let (kind, step) = (change.kind.as_str(), change.kind.step());
-        let line = LogLine { at: change.at, change: kind, step, session: self.world().environment.session.as_deref() };
+        let line = LogLine { at: change.at, change: kind, step, session: self.ctx().environment.session.as_deref() };
         // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
         let _ = store::journal::log(self.lock(), &line, limit);
     }

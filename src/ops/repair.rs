@@ -5,6 +5,10 @@ use super::Exit;
 use super::OpError;
 use super::change::Desk;
 use super::draft::check_change;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
+use super::project_context::located;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -14,10 +18,6 @@ use super::report::Report;
 use super::restore;
 use super::restore::Version;
 use super::select;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
-use super::world::located;
 use crate::dialect::EditError;
 use crate::engine;
 use crate::engine::Admitted;
@@ -57,9 +57,9 @@ pub(crate) enum Consent {
 }
 
 /// Proposes, and with consent writes.
-pub(crate) fn repair(world: &World, request: &RepairRequest) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    let desk = Desk::open(world, &spot)?;
+pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    let desk = Desk::open(ctx, &spot)?;
     desk.check_readable(&spot.candidate.state)?;
     let problems = problems(&desk.opened)?;
     let mut report = RepairReport {
@@ -73,9 +73,9 @@ pub(crate) fn repair(world: &World, request: &RepairRequest) -> Result<Report, O
         next: None,
     };
     if request.from_evidence {
-        from_evidence(world, &spot, desk, request, &mut report)?;
+        from_evidence(ctx, &spot, desk, request, &mut report)?;
     } else {
-        from_checkpoint(world, &spot, desk, request, &mut report)?;
+        from_checkpoint(ctx, &spot, desk, request, &mut report)?;
     }
     let exit = if report.written { Exit::Ok } else { Exit::Person };
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
@@ -115,17 +115,17 @@ fn versions(opened: &Opened) -> Vec<KnownVersion> {
 }
 
 fn from_checkpoint(
-    world: &World,
+    ctx: &ProjectContext,
     spot: &Spot,
     desk: Desk<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
-    let version = restore::newest_readable(&desk.opened).map_err(|error| no_version(world, &desk.opened, error))?;
+    let version = restore::newest_readable(&desk.opened).map_err(|error| no_version(ctx, &desk.opened, error))?;
     let restored = restore::with_files(&desk.opened, &version);
     report.proposal = Proposal {
         source: format!("checkpoint {}", version.name),
-        repeats: restore::repeats(world, &desk.opened, &restored),
+        repeats: restore::repeats(ctx, &desk.opened, &restored),
         ..propose(&version.files)
     };
     report.next = Some(format!("piton repair {} --yes", run_word(&spot.candidate)));
@@ -134,7 +134,7 @@ fn from_checkpoint(
     }
     // Restoring takes the lock for itself.
     drop(desk);
-    if let Body::Restore(done) = restore(world, Some(&version.name), true)?.body {
+    if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
         report.kept = done.kept;
     }
     written(spot, report);
@@ -142,11 +142,11 @@ fn from_checkpoint(
 }
 
 /// Says how to go on where the history has nothing.
-fn no_version(world: &World, opened: &Opened, error: OpError) -> OpError {
+fn no_version(ctx: &ProjectContext, opened: &Opened, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
     let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
-    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(world, opened), world.clock.now);
+    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), put_away],
         Err(_) => vec![put_away],
@@ -155,35 +155,35 @@ fn no_version(world: &World, opened: &Opened, error: OpError) -> OpError {
 }
 
 fn from_evidence(
-    world: &World,
+    ctx: &ProjectContext,
     spot: &Spot,
     desk: Desk<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
     let opened = &desk.opened;
-    let traces = traces(world, opened);
-    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, world.clock.now);
+    let traces = traces(ctx, opened);
+    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
     let version = Version { name: "evidence".to_owned(), files };
     let rebuilt = restore::with_files(opened, &version);
     let run = sound(&rebuilt)?;
-    let repeats = restore::repeats(world, opened, &rebuilt);
+    let repeats = restore::repeats(ctx, opened, &rebuilt);
     report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&version.files) };
     report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(&spot.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
     desk.drive_check()?;
-    report.kept = rebuild(world, &desk, run, traces)?;
+    report.kept = rebuild(ctx, &desk, run, traces)?;
     written(spot, report);
     Ok(())
 }
 
 /// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
-fn rebuild(world: &World, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
-    let guard = Guard { force: false, attempt_limit: world.project.config.limits.attempts };
-    let change = Change { at: world.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
+fn rebuild(ctx: &ProjectContext, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+    let guard = Guard { force: false, attempt_limit: ctx.project.config.limits.attempts };
+    let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
     let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,
         Admitted::Already(_) => return Ok(Vec::new()),
@@ -211,12 +211,12 @@ fn sound(rebuilt: &Opened) -> Result<&Run, OpError> {
 }
 
 /// Gathers what speaks for the steps outside of the files of the run.
-fn traces(world: &World, opened: &Opened) -> Traces {
+fn traces(ctx: &ProjectContext, opened: &Opened) -> Traces {
     let files = &opened.files;
     let records = store::records(&files.root, &files.own);
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
-    let has_git = world.project.git.is_some();
+    let has_git = ctx.project.git.is_some();
     Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() } }
 }
 

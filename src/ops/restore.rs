@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::OpError;
 use super::change::Desk;
 use super::past::Past;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
 use super::report::RestoreReport;
 use super::select;
-use super::world::Opened;
-use super::world::World;
 use crate::engine;
 use crate::engine::Standing;
 use crate::model::Content;
@@ -61,9 +61,9 @@ pub(super) fn known(opened: &Opened) -> Vec<Known> {
 }
 
 /// Brings a checkpoint back: the named one, else the newest that can be read.
-pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    let desk = Desk::open(world, &spot)?;
+pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    let desk = Desk::open(ctx, &spot)?;
     desk.drive_check()?;
     desk.check_readable(&spot.candidate.state)?;
     if let Some(past) = desk.opened.dialect.past(&desk.opened.files) {
@@ -72,14 +72,14 @@ pub(crate) fn restore(world: &World, to: Option<&str>, yes: bool) -> Result<Repo
             let path = spot.candidate.state.under(&spot.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
         }
-        return go_back(world, &desk, id, yes);
+        return go_back(ctx, &desk, id, yes);
     }
     let version = match to {
         Some(id) => named(&desk.opened, id)?,
         None => newest_readable(&desk.opened)?,
     };
     let restored = with_files(&desk.opened, &version);
-    let repeats = repeats(world, &desk.opened, &restored);
+    let repeats = repeats(ctx, &desk.opened, &restored);
     agreed(&spot.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(&desk, &version)?;
@@ -108,12 +108,12 @@ fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(),
 }
 
 /// Brings a checkpoint back that the state itself keeps.
-fn go_back(world: &World, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+fn go_back(ctx: &ProjectContext, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
     let opened = &desk.opened;
     let edits = opened.dialect.go_back(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::take_in(&mut files, &opened.candidate.reads, &edits);
-    let repeats = repeats(world, opened, &Opened::new(opened.candidate.clone(), files));
+    let repeats = repeats(ctx, opened, &Opened::new(opened.candidate.clone(), files));
     agreed(&opened.candidate.name, id, &repeats, yes)?;
     desk.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
@@ -227,9 +227,9 @@ pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
 
 /// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
 /// steps were done.
-pub(super) fn repeats(world: &World, now: &Opened, restored: &Opened) -> Vec<StepId> {
+pub(super) fn repeats(ctx: &ProjectContext, now: &Opened, restored: &Opened) -> Vec<StepId> {
     let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
-        let evidence = world.evidence(opened, false);
+        let evidence = ctx.evidence(opened, false);
         let standings = engine::standings(run, &evidence, &opened.loaded.findings);
         let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == Standing::Done);
         done.map(|(step, _)| step.id.clone()).collect()

@@ -5,12 +5,12 @@ use super::change::Desk;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Action;
@@ -42,11 +42,16 @@ pub(crate) enum Taken {
 }
 
 /// Resumes a run. `can_ask`: a person sits at the terminal.
-pub(crate) fn resume(world: &World, spot: &Spot, request: &ResumeRequest, can_ask: bool) -> Result<Taken, OpError> {
+pub(crate) fn resume(
+    ctx: &ProjectContext,
+    spot: &Spot,
+    request: &ResumeRequest,
+    can_ask: bool,
+) -> Result<Taken, OpError> {
     spot.check_ours()?;
-    let opened = world.read(spot)?;
+    let opened = ctx.read(spot)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
-    let planned = plan::planned(world, &opened, run, &request.plan)?;
+    let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match consent(&planned, request.yes, can_ask) {
         Consent::Given => {}
         Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(opened, planned)))),
@@ -55,7 +60,7 @@ pub(crate) fn resume(world: &World, spot: &Spot, request: &ResumeRequest, can_as
             return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
     }
-    let taken = take(world, spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
+    let taken = take(ctx, spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(Taken::Report(Box::new(taken)))
 }
 
@@ -100,13 +105,13 @@ fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
 }
 
 fn take(
-    world: &World,
+    ctx: &ProjectContext,
     spot: &Spot,
     seen: &Opened,
     planned: Planned,
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
-    let mut desk = Desk::open(world, spot)?;
+    let mut desk = Desk::open(ctx, spot)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, Some(&seen.revision()))?;
@@ -116,7 +121,7 @@ fn take(
         desk.take_in(&written);
     }
     findings.extend(desk.take_lease("resume"));
-    findings.extend(super::log::note(world, &desk, desk.opened.run()?, &planned, request.yes));
+    findings.extend(super::log::note(ctx, &desk, desk.opened.run()?, &planned, request.yes));
     let opened = &desk.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();

@@ -5,10 +5,10 @@ use camino::Utf8Path;
 use super::OpError;
 use super::error::is_closed;
 use super::list;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::ListedRun;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::model::Mode;
@@ -16,41 +16,41 @@ use crate::model::Verdict;
 use crate::store::Scope;
 
 /// Finds and reads the run that a request means.
-pub(crate) fn select(world: &World) -> Result<Opened, OpError> {
-    let spot = spot(world)?;
-    world.read(&spot)
+pub(crate) fn select(ctx: &ProjectContext) -> Result<Opened, OpError> {
+    let spot = spot(ctx)?;
+    ctx.read(&spot)
 }
 
 /// Finds the run that a request means without holding on to what was read.
-pub(crate) fn spot(world: &World) -> Result<Spot, OpError> {
-    match open_spot(world) {
-        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(world).ok_or(error),
+pub(crate) fn spot(ctx: &ProjectContext) -> Result<Spot, OpError> {
+    match open_spot(ctx) {
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(ctx).ok_or(error),
         found => found,
     }
 }
 
 /// Finds a run that is over and that somebody names, by its id or its state file.
-fn ended(world: &World) -> Option<Spot> {
-    let is_named = |spot: &Spot| match (&world.run_path, &world.run) {
+fn ended(ctx: &ProjectContext) -> Option<Spot> {
+    let is_named = |spot: &Spot| match (&ctx.run_path, &ctx.run) {
         (Some(path), _) => spot.candidate.state.under(&spot.root) == *path,
         (None, Some(name)) => spot.candidate.name == *name,
         (None, None) => false,
     };
-    if world.run_path.is_none() && world.run.is_none() {
+    if ctx.run_path.is_none() && ctx.run.is_none() {
         return None;
     }
-    world.remains().ended.into_iter().find(is_named)
+    ctx.remains().ended.into_iter().find(is_named)
 }
 
-fn open_spot(world: &World) -> Result<Spot, OpError> {
-    let close_by = close_by(world);
+fn open_spot(ctx: &ProjectContext) -> Result<Spot, OpError> {
+    let close_by = close_by(ctx);
     if !close_by.is_empty() {
-        return only(world, close_by);
+        return only(ctx, close_by);
     }
-    let (spots, findings) = world.spots();
-    let searched = world.project.root.as_str().to_owned();
-    if let Some(wanted) = &world.run {
-        return match named(world, spots, wanted) {
+    let (spots, findings) = ctx.spots();
+    let searched = ctx.project.root.as_str().to_owned();
+    if let Some(wanted) = &ctx.run {
+        return match named(ctx, spots, wanted) {
             // It may be where nobody could look.
             Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
                 Err(OpError::NoRun { searched, findings })
@@ -58,46 +58,46 @@ fn open_spot(world: &World) -> Result<Spot, OpError> {
             found => found,
         };
     }
-    let meant = meant(world, &spots);
-    let spots = if meant.is_empty() && world.run_path.is_none() { spots } else { meant };
+    let meant = meant(ctx, &spots);
+    let spots = if meant.is_empty() && ctx.run_path.is_none() { spots } else { meant };
     if spots.is_empty() {
         return Err(OpError::NoRun { searched, findings });
     }
-    only(world, spots)
+    only(ctx, spots)
 }
 
-fn only(world: &World, mut spots: Vec<Spot>) -> Result<Spot, OpError> {
-    if spots.len() == 1 { Ok(spots.remove(0)) } else { only_open(world, spots) }
+fn only(ctx: &ProjectContext, mut spots: Vec<Spot>) -> Result<Spot, OpError> {
+    if spots.len() == 1 { Ok(spots.remove(0)) } else { only_open(ctx, spots) }
 }
 
 /// Finds the runs that are meant without a walk through the whole project, where a path or the caller's folder settles it:
 /// whatever lies elsewhere would not change the answer. Empty where it might.
-fn close_by(world: &World) -> Vec<Spot> {
-    let root = &world.project.root;
-    let scope = match &world.run_path {
+fn close_by(ctx: &ProjectContext) -> Vec<Spot> {
+    let root = &ctx.project.root;
+    let scope = match &ctx.run_path {
         Some(path) if !root.starts_with(path) => Scope::Around(path),
-        None if world.run.is_none() && world.project.cwd != *root => Scope::Above(&world.project.cwd),
+        None if ctx.run.is_none() && ctx.project.cwd != *root => Scope::Above(&ctx.project.cwd),
         Some(_) | None => return Vec::new(),
     };
-    let meant = meant(world, &world.spots_in(scope).0);
+    let meant = meant(ctx, &ctx.spots_in(scope).0);
     if meant.iter().any(|spot| spot.candidate.may_be_replaced) { Vec::new() } else { meant }
 }
 
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (nine-step.md A5.1).
-fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
+fn meant(ctx: &ProjectContext, spots: &[Spot]) -> Vec<Spot> {
     let place = |spot: &Spot| {
         let folder = spot.candidate.state.parent().filter(|_| is_session(spot));
         folder.as_ref().unwrap_or(&spot.candidate.state).under(&spot.root)
     };
     let works_in = |spot: &Spot, path: &Utf8Path| {
-        let home = world.home.as_ref().filter(|_| is_session(spot));
+        let home = ctx.home.as_ref().filter(|_| is_session(spot));
         home.is_some_and(|home| path.starts_with(home.worktree(&spot.candidate.name)))
     };
     let these = |is_meant: &dyn Fn(&Spot) -> bool| -> Vec<Spot> {
         spots.iter().filter(|spot| is_meant(spot)).cloned().collect()
     };
-    if let Some(path) = &world.run_path {
+    if let Some(path) = &ctx.run_path {
         let exact = these(&|spot| place(spot) == *path);
         if !exact.is_empty() {
             return exact;
@@ -107,11 +107,11 @@ fn meant(world: &World, spots: &[Spot]) -> Vec<Spot> {
     }
     let here = these(&|spot| {
         if is_session(spot) {
-            return works_in(spot, &world.project.cwd);
+            return works_in(spot, &ctx.project.cwd);
         }
         let place = place(spot);
         let folder = if owns_its_folder(spot) { Some(place.as_path()) } else { place.parent() };
-        folder.is_some_and(|folder| folder != world.project.root && world.project.cwd.starts_with(folder))
+        folder.is_some_and(|folder| folder != ctx.project.root && ctx.project.cwd.starts_with(folder))
     });
     if here.len() == 1 { here } else { Vec::new() }
 }
@@ -126,12 +126,12 @@ fn owns_its_folder(spot: &Spot) -> bool {
     spot.candidate.own.starts_with(&spot.candidate.state)
 }
 
-fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError> {
+fn named(ctx: &ProjectContext, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError> {
     let by_name: Vec<&Spot> = spots.iter().filter(|spot| spot.candidate.name == wanted).collect();
     if let [one] = by_name.as_slice() {
         return Ok((*one).clone());
     }
-    let listed = list::entries(world, &spots)?;
+    let listed = list::entries(ctx, &spots)?;
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
@@ -152,13 +152,13 @@ fn named(world: &World, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError>
         }
     }
     let known = listed.iter().map(|entry| entry.row.id.as_str().to_owned()).collect();
-    Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: world.project.root.as_str().to_owned(), known })
+    Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: ctx.project.root.as_str().to_owned(), known })
 }
 
 /// Of several runs takes the only one that is not over and has something left to do, else the only one that its system ranks
 /// before the others.
-fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
-    let listed = list::entries(world, &spots)?;
+fn only_open(ctx: &ProjectContext, spots: Vec<Spot>) -> Result<Spot, OpError> {
+    let listed = list::entries(ctx, &spots)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {
@@ -173,7 +173,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
     let all = open.clone();
     let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
     open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
-    if world.mode() == Mode::Autopilot
+    if ctx.mode() == Mode::Autopilot
         && let Some(newest) = newest(&open)
     {
         return Ok(newest.spot.clone());
@@ -185,7 +185,7 @@ fn only_open(world: &World, spots: Vec<Spot>) -> Result<Spot, OpError> {
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
                 Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
             }
-            all => Err(OpError::NoRun { searched: list::searched(world, all.len()), findings: Vec::new() }),
+            all => Err(OpError::NoRun { searched: list::searched(ctx, all.len()), findings: Vec::new() }),
         },
         // A person who has to choose sees the implied ones too.
         _ => Err(ambiguous(all.iter().map(|entry| entry.row.clone()))),

@@ -5,12 +5,12 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
+use super::project_context::ProjectContext;
+use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
 use super::report::SettingsChange;
 use super::report::SetupReport;
-use super::world::Request;
-use super::world::World;
 use crate::dialect::Setting;
 use crate::dialect::with_setting;
 use crate::engine;
@@ -79,7 +79,7 @@ fn file(request: &Request, environment: &Environment, scope: Scope) -> Result<Ut
         Scope::Project => "settings.json",
         Scope::Local => "settings.local.json",
     };
-    Ok(World::open(request)?.project.root.join(".claude").join(name))
+    Ok(ProjectContext::open(request)?.project.root.join(".claude").join(name))
 }
 
 fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<SettingsChange, OpError> {

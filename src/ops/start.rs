@@ -6,13 +6,13 @@ use super::Exit;
 use super::OpError;
 use super::archive;
 use super::list;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::workflow;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::by_id;
@@ -34,29 +34,29 @@ use crate::store;
 use crate::store::RunLock;
 
 /// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
-pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
+pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
     part_of_a_path(&spec.feature)?;
     let (dialect, own) = match starter(&spec.workflow) {
         Some(dialect) => (dialect, None),
-        None => (by_id(DialectId::Dotagent), Some(own_workflow(world, &spec)?)),
+        None => (by_id(DialectId::Dotagent), Some(own_workflow(ctx, &spec)?)),
     };
     if let Some(found) = own {
-        clear_namesakes(world, dialect, &spec, put_away)?;
-        let folder = state_folder(world, &spec.feature)?;
+        clear_namesakes(ctx, dialect, &spec, put_away)?;
+        let folder = state_folder(ctx, &spec.feature)?;
         spec.definition =
             Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
     }
-    spec.base_branch = spec.base_branch.or_else(|| store::git::head(&world.project.root).and_then(|head| head.branch));
+    spec.base_branch = spec.base_branch.or_else(|| store::git::head(&ctx.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
-    let change = Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
-    let edits = dialect.edit(&empty(world, &feature)?, &change)?;
-    let spot = spot_of(world, dialect, &edits)?;
-    clear_the_way(world, &spot, &spec, put_away)?;
-    let lock = RunLock::acquire(&spot.root, &spot.candidate.own, world.project.lock_timeout)?;
-    hide_from_git(world, dialect)?;
-    store::commit(&lock, &edits, &world.checkpoint(change.kind.as_str()))?;
+    let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
+    let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
+    let spot = spot_of(ctx, dialect, &edits)?;
+    clear_the_way(ctx, &spot, &spec, put_away)?;
+    let lock = RunLock::acquire(&spot.root, &spot.candidate.own, ctx.project.lock_timeout)?;
+    hide_from_git(ctx, dialect)?;
+    store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock: the run has begun, and no other one may be in the way of saying so.
-    let files = store::file_set_locked(&world.project, &lock, &spot.root, &spot.candidate, world.clock);
+    let files = store::file_set_locked(&ctx.project, &lock, &spot.root, &spot.candidate, ctx.clock);
     let opened = Opened::new(spot.candidate.clone(), files);
     drop(lock);
     let body = Body::Checkpoint(CheckpointReport {
@@ -74,9 +74,9 @@ pub(crate) fn start(world: &World, mut spec: StartSpec, put_away: bool) -> Resul
 
 /// Keeps the state out of git where its system wants that; a state file that git sees breaks clean-up and rollback
 /// (nine-step.md A8).
-pub(crate) fn hide_from_git(world: &World, dialect: &dyn Dialect) -> Result<(), OpError> {
-    let patterns = dialect.unversioned(&world.project.config);
-    if let (Some(git), false) = (&world.project.git, patterns.is_empty()) {
+pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Result<(), OpError> {
+    let patterns = dialect.unversioned(&ctx.project.config);
+    if let (Some(git), false) = (&ctx.project.git, patterns.is_empty()) {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
         store::git::info_exclude(&git.common_dir, &patterns)?;
     }
@@ -88,10 +88,9 @@ fn starter(workflow: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
 }
 
-fn own_workflow(world: &World, spec: &StartSpec) -> Result<workflow::Found, OpError> {
+fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::Found, OpError> {
     let known = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str());
-    let found =
-        workflow::find(world, &spec.workflow)?.ok_or_else(|| workflow::unknown(world, &spec.workflow, known))?;
+    let found = workflow::find(ctx, &spec.workflow)?.ok_or_else(|| workflow::unknown(ctx, &spec.workflow, known))?;
     if spec.phases.is_some() {
         return Err(OpError::Usage {
             message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),
@@ -102,10 +101,10 @@ fn own_workflow(world: &World, spec: &StartSpec) -> Result<workflow::Found, OpEr
 }
 
 /// The first run has `memory/state` itself, any other one a folder of its own below it.
-fn state_folder(world: &World, feature: &str) -> Result<RelPath, OpError> {
+fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError> {
     let shared = RelPath::parse("memory/state")?;
     let is_free = |name: &str| -> Result<bool, OpError> {
-        Ok(store::read_file(&world.project.root, &shared.join(name)?) == Content::Problem(ReadProblem::Missing))
+        Ok(store::read_file(&ctx.project.root, &shared.join(name)?) == Content::Problem(ReadProblem::Missing))
     };
     Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
 }
@@ -129,14 +128,19 @@ fn part_of_a_path(feature: &str) -> Result<(), OpError> {
 
 /// A run of the same name is in the way, and so is any other where the new state would lie.
 /// Clears the way for a run whose folder depends on what is there.
-fn clear_namesakes(world: &World, dialect: &dyn Dialect, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
-    let (spots, _) = world.spots();
+fn clear_namesakes(
+    ctx: &ProjectContext,
+    dialect: &dyn Dialect,
+    spec: &StartSpec,
+    put_away: bool,
+) -> Result<(), OpError> {
+    let (spots, _) = ctx.spots();
     let is_namesake = |spot: &Spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature;
-    clear(world, &spots.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
+    clear(ctx, &spots.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
 }
 
-fn clear_the_way(world: &World, new: &Spot, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
-    let (spots, _) = world.spots();
+fn clear_the_way(ctx: &ProjectContext, new: &Spot, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    let (spots, _) = ctx.spots();
     let same: Vec<Spot> = spots
         .into_iter()
         .filter(|spot| spot.candidate.dialect == new.candidate.dialect)
@@ -145,13 +149,13 @@ fn clear_the_way(world: &World, new: &Spot, spec: &StartSpec, put_away: bool) ->
             is_there || spot.candidate.name == spec.feature
         })
         .collect();
-    clear(world, &same, spec, put_away)
+    clear(ctx, &same, spec, put_away)
 }
 
-fn clear(world: &World, same: &[Spot], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
-    for entry in list::entries(world, same)? {
+fn clear(ctx: &ProjectContext, same: &[Spot], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    for entry in list::entries(ctx, same)? {
         if put_away {
-            archive::put_away(world, &entry.spot)?;
+            archive::put_away(ctx, &entry.spot)?;
             continue;
         }
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
@@ -170,34 +174,34 @@ fn clear(world: &World, same: &[Spot], spec: &StartSpec, put_away: bool) -> Resu
     Ok(())
 }
 
-fn empty(world: &World, feature: &str) -> Result<FileSet, OpError> {
+fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
     let nowhere = RelPath::parse(".piton")?;
     Ok(FileSet {
-        root: world.project.root.clone(),
+        root: ctx.project.root.clone(),
         name: feature.to_owned(),
         state: nowhere.clone(),
         own: nowhere,
         files: std::collections::BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,
-        clock: world.clock,
-        config: Arc::clone(&world.project.config),
+        clock: ctx.clock,
+        config: Arc::clone(&ctx.project.config),
     })
 }
 
 /// Asks the dialect where it would find the files that are about to be written.
-fn spot_of(world: &World, dialect: &dyn Dialect, edits: &[Edit]) -> Result<Spot, OpError> {
+fn spot_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<Spot, OpError> {
     let entries = edits.iter().filter_map(|edit| {
         Some(ListingEntry { path: edit.path.clone(), is_dir: false, look: Some(edit.after()?.into()) })
     });
     let mut entries: Vec<ListingEntry> = entries.collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
-    let config = Arc::clone(&world.project.config);
-    let listing = Listing { root: world.project.root.clone(), entries, config, ..Listing::default() };
+    let config = Arc::clone(&ctx.project.config);
+    let listing = Listing { root: ctx.project.root.clone(), entries, config, ..Listing::default() };
     let candidate = dialect.probe(&listing).candidates.into_iter().next();
     let candidate = candidate.ok_or_else(|| OpError::SelfCheck {
         file: edits.first().map(|edit| edit.path.as_str().to_owned()).unwrap_or_default(),
         problem: "the new run would not be found again".to_owned(),
     })?;
-    Ok(Spot { root: world.project.root.clone(), candidate })
+    Ok(Spot { root: ctx.project.root.clone(), candidate })
 }

@@ -3,21 +3,21 @@
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
 use super::report::StatusReport;
 use super::select;
-use super::world::World;
 use crate::model::AgeBand;
 use crate::model::Severity;
 use crate::model::Verdict;
 use crate::model::human_age;
 
 /// Says where a run is, what is stale, and the one most useful next command.
-pub(crate) fn status(world: &World) -> Result<Report, OpError> {
-    let opened = select::select(world)?;
+pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
+    let opened = select::select(ctx)?;
     let run = opened.run()?;
-    let planned = plan::planned(world, &opened, run, &PlanRequest::default())?;
+    let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
     let exit = plan::exit_of(&planned);
     let plan = &planned.plan;
     let next = plan.next.first().map_or_else(

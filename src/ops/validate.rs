@@ -5,15 +5,15 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
 use super::report::ValidateReport;
 use super::report::ValidatedFile;
 use super::select;
 use super::workflow;
-use super::world::Opened;
-use super::world::Request;
-use super::world::World;
 use crate::dialect;
 use crate::dialect::script::spec;
 use crate::engine;
@@ -31,22 +31,22 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
     let mut files = Vec::new();
     let mut findings = Vec::new();
     if targets.is_empty() {
-        let world = World::open(request)?;
-        let (spots, found) = world.spots();
+        let ctx = ProjectContext::open(request)?;
+        let (spots, found) = ctx.spots();
         if spots.is_empty() {
-            return Err(OpError::NoRun { searched: world.project.root.into_string(), findings: found });
+            return Err(OpError::NoRun { searched: ctx.project.root.into_string(), findings: found });
         }
         findings.extend(found);
         for spot in &spots {
-            check_run(&world, &world.read(spot)?, &mut files, &mut findings);
+            check_run(&ctx, &ctx.read(spot)?, &mut files, &mut findings);
         }
     }
     for target in targets {
-        let world = World::open(&Request { run: Some(target.clone()), ..request.clone() })?;
-        match select::select(&world) {
-            Ok(opened) => check_run(&world, &opened, &mut files, &mut findings),
-            Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &world.run_path {
-                Some(path) => check_file(&world, path, &mut files, &mut findings)?,
+        let ctx = ProjectContext::open(&Request { run: Some(target.clone()), ..request.clone() })?;
+        match select::select(&ctx) {
+            Ok(opened) => check_run(&ctx, &opened, &mut files, &mut findings),
+            Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &ctx.run_path {
+                Some(path) => check_file(&ctx, path, &mut files, &mut findings)?,
                 None => return Err(error),
             },
             Err(error) => return Err(error),
@@ -76,13 +76,13 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
     Ok(Report { exit, body: Body::Validate(ValidateReport { valid, files }), findings })
 }
 
-fn check_run(world: &World, opened: &Opened, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {
-    let prefix = match opened.files.root == world.project.root {
+fn check_run(ctx: &ProjectContext, opened: &Opened, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {
+    let prefix = match opened.files.root == ctx.project.root {
         true => String::new(),
         false => format!("{}/", opened.files.root),
     };
     findings.extend(opened.loaded.findings.iter().cloned());
-    findings.extend(contradictions(world, opened));
+    findings.extend(contradictions(ctx, opened));
     for (path, entry) in &opened.files.files {
         let (Some(name), Content::Bytes(bytes)) = (opened.dialect.schema_of(path), &entry.content) else { continue };
         let problems = against_schema(name, path, bytes);
@@ -97,12 +97,12 @@ fn check_run(world: &World, opened: &Opened, files: &mut Vec<ValidatedFile>, fin
 }
 
 /// Returns where the steps of a run contradict each other or their witnesses: what only weighing them together shows.
-fn contradictions(world: &World, opened: &Opened) -> Vec<Finding> {
+fn contradictions(ctx: &ProjectContext, opened: &Opened) -> Vec<Finding> {
     let Some(run) = &opened.loaded.run else { return Vec::new() };
     let known = &opened.loaded.findings;
-    let evidence = world.evidence(opened, false);
+    let evidence = ctx.evidence(opened, false);
     let header = opened.header(run, String::new());
-    let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(world.clock.now));
+    let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(ctx.clock.now));
     let is_contradiction = |finding: &Finding| {
         matches!(
             finding.code,
@@ -133,16 +133,16 @@ fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {
 
 /// Checks a file that belongs to no run: by the schema of the dialect that would own it.
 fn check_file(
-    world: &World,
+    ctx: &ProjectContext,
     path: &Utf8Path,
     files: &mut Vec<ValidatedFile>,
     findings: &mut Vec<Finding>,
 ) -> Result<(), OpError> {
     // What a workflow file names is relative to the project it lies in.
-    let below = path.strip_prefix(&world.project.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
+    let below = path.strip_prefix(&ctx.project.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
     let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
     let name = RelPath::parse(path.file_name().unwrap_or_default())?;
-    let root = if below.is_some() { &world.project.root } else { &parent };
+    let root = if below.is_some() { &ctx.project.root } else { &parent };
     let shown = below.unwrap_or_else(|| name.clone());
     let content = store::read_file(&parent, &name);
     let mut schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));

@@ -5,10 +5,10 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::OpError;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
-use super::world::Opened;
-use super::world::World;
 use crate::dialect;
 use crate::dialect::BUILT_IN;
 use crate::dialect::Document;
@@ -52,12 +52,12 @@ struct Text {
 /// # Errors
 ///
 /// When a path leads nowhere, the file cannot be read, or it has mistakes: all of them, each with line and column.
-pub(crate) fn find(world: &World, workflow: &str) -> Result<Option<Found>, OpError> {
-    let Some(text) = locate(world, workflow)? else { return Ok(None) };
+pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<Found>, OpError> {
+    let Some(text) = locate(ctx, workflow)? else { return Ok(None) };
     let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
     match definition {
         Some(definition) => {
-            let source = (text.folder == world.project.root).then_some(text.name);
+            let source = (text.folder == ctx.project.root).then_some(text.name);
             Ok(Some(Found { definition, source, sha256: sha256_hex(&text.bytes) }))
         }
         None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
@@ -65,21 +65,21 @@ pub(crate) fn find(world: &World, workflow: &str) -> Result<Option<Found>, OpErr
 }
 
 /// Prints a workflow: of the project, else one that comes with the program.
-pub(crate) fn print(world: &World, workflow: &str) -> Result<Report, OpError> {
+pub(crate) fn print(ctx: &ProjectContext, workflow: &str) -> Result<Report, OpError> {
     let built_in = BUILT_IN.iter().find(|one| one.name == workflow).map(|one| one.text.to_owned());
     let text = match built_in {
         Some(text) => Some(text),
-        None => locate(world, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
+        None => locate(ctx, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
     };
     text.map(|text| Report::ok(Body::Document(text)))
-        .ok_or_else(|| unknown(world, workflow, BUILT_IN.iter().map(|one| one.name)))
+        .ok_or_else(|| unknown(ctx, workflow, BUILT_IN.iter().map(|one| one.name)))
 }
 
 /// Says that no workflow has this name, and which there are.
-pub(crate) fn unknown<'a>(world: &World, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
+pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
     let known: Vec<&str> = known.collect();
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
-    let own: Vec<String> = own_names(world);
+    let own: Vec<String> = own_names(ctx);
     match own.as_slice() {
         [] => hints.push(format!("one of your own: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
         own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
@@ -88,8 +88,8 @@ pub(crate) fn unknown<'a>(world: &World, workflow: &str, known: impl Iterator<It
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
-fn own_names(world: &World) -> Vec<String> {
-    let listings = store::listings(&world.project, Scope::Whole, &|_| false);
+fn own_names(ctx: &ProjectContext) -> Vec<String> {
+    let listings = store::listings(&ctx.project, Scope::Whole, &|_| false);
     let entries = listings.first().map(|listing| listing.entries.as_slice()).unwrap_or_default();
     let name = |path: &str| {
         let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
@@ -99,11 +99,11 @@ fn own_names(world: &World) -> Vec<String> {
     entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
 }
 
-fn locate(world: &World, workflow: &str) -> Result<Option<Text>, OpError> {
-    let root = &world.project.root;
+fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError> {
+    let root = &ctx.project.root;
     if workflow.contains('/') || SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
         let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
-        let path = store::existing_path(&world.project.cwd, &given).ok_or_else(|| OpError::Usage {
+        let path = store::existing_path(&ctx.project.cwd, &given).ok_or_else(|| OpError::Usage {
             message: format!("there is no workflow file {workflow}"),
             hints: vec!["paths are relative to the current folder".to_owned()],
         })?;

@@ -95,7 +95,7 @@ pub(super) fn keep(
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-    if let (Some(git), Some(pattern)) = (&ground.world.project.git, keepsake(ground, back).unversioned) {
+    if let (Some(git), Some(pattern)) = (&ground.ctx.project.git, keepsake(ground, back).unversioned) {
         store::git::info_exclude(&git.common_dir, &[&pattern])?;
     }
     let commits = commit_info(report, undoing);

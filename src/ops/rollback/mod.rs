@@ -15,11 +15,11 @@ use super::OpError;
 use super::change::Desk;
 use super::draft::Draft;
 use super::draft::Drafted;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::Report;
 use super::select;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect;
 use crate::engine;
 use crate::engine::Guard;
@@ -55,7 +55,7 @@ pub(crate) struct RollbackRequest {
 
 /// Is a run that may go back, with everything that bears on it.
 struct Ground<'a> {
-    world: &'a World,
+    ctx: &'a ProjectContext,
     desk: &'a Desk<'a>,
     run: &'a Run,
     standings: Vec<Standing>,
@@ -66,12 +66,12 @@ struct Ground<'a> {
 }
 
 /// Proposes, and with consent writes.
-pub(crate) fn rollback(world: &World, request: &RollbackRequest) -> Result<Report, OpError> {
-    let spot = select::spot(world)?;
-    let desk = Desk::open(world, &spot)?;
+pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
+    let spot = select::spot(ctx)?;
+    let desk = Desk::open(ctx, &spot)?;
     desk.drive_check()?;
     desk.check_readable(&spot.candidate.state)?;
-    let ground = Ground::of(world, &spot, &desk)?;
+    let ground = Ground::of(ctx, &spot, &desk)?;
     desk.check_revision(ground.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: ground.run.id.as_str().to_owned(),
@@ -98,20 +98,20 @@ pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
 }
 
 impl<'a> Ground<'a> {
-    fn of(world: &'a World, spot: &Spot, desk: &'a Desk<'a>) -> Result<Self, OpError> {
+    fn of(ctx: &'a ProjectContext, spot: &Spot, desk: &'a Desk<'a>) -> Result<Self, OpError> {
         let run = desk.opened.run()?;
-        let evidence = world.evidence(&desk.opened, false);
+        let evidence = ctx.evidence(&desk.opened, false);
         let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&spot.root));
         let is_home = dialect::by_id(spot.candidate.dialect).ground() == dialect::Ground::Home;
-        let plain = if is_home { world.project.root.clone() } else { spot.root.clone() };
+        let plain = if is_home { ctx.project.root.clone() } else { spot.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
         Ok(Self {
-            world,
+            ctx,
             desk,
             run,
             standings: engine::standings(run, &evidence, &desk.opened.loaded.findings),
             evidence,
-            shown_folder: shown(world, &folder),
+            shown_folder: shown(ctx, &folder),
             folder,
         })
     }
@@ -182,7 +182,7 @@ impl<'a> Ground<'a> {
             let kind = ChangeKind::RollBack(Box::new(back)).without_secrets();
             return Ok((Change { at, kind }, edits.clone()));
         }
-        let guard = Guard { force, attempt_limit: self.world.project.config.limits.attempts };
+        let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
         match self.desk.opened.draft(&self.evidence, change, guard)? {
             Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
@@ -194,12 +194,12 @@ impl<'a> Ground<'a> {
 
     /// Asks git what the steps that open again left in it; nothing where no step does.
     fn undoing(&self, report: &RollbackReport) -> Option<Undoing> {
-        if self.world.project.git.is_none() || report.impact.reopened.is_empty() {
+        if self.ctx.project.git.is_none() || report.impact.reopened.is_empty() {
             return None;
         }
         let workspace = &self.run.workspace;
         let has_own_branch = workspace.branch.is_some() || workspace.worktree.is_some();
-        let config = &self.world.project.config.nine_step;
+        let config = &self.ctx.project.config.nine_step;
         let ours = self.ours();
         let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());
         let undone = Undone {
@@ -211,7 +211,7 @@ impl<'a> Ground<'a> {
             ours: &ours,
         };
         let undoing = store::undoing(&undone)?;
-        let main_folder = shown(self.world, &self.world.project.root);
+        let main_folder = shown(self.ctx, &self.ctx.project.root);
         Some(Undoing { folder: self.shown_folder.clone(), main_folder, ..undoing })
     }
 
@@ -255,7 +255,7 @@ impl<'a> Ground<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::start::hide_from_git(self.world, self.desk.opened.dialect)?;
+        super::start::hide_from_git(self.ctx, self.desk.opened.dialect)?;
         let replaced = self.desk.commit_as(change.kind.as_str(), None, edits)?;
         self.desk.log(change);
         report.written = true;
@@ -282,8 +282,8 @@ impl<'a> Ground<'a> {
 }
 
 /// Names a folder as a command in the project does.
-fn shown(world: &World, folder: &camino::Utf8Path) -> String {
-    match folder.strip_prefix(&world.project.root) {
+fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
+    match folder.strip_prefix(&ctx.project.root) {
         Ok(below) if below.as_str().is_empty() => ".".to_owned(),
         Ok(below) => below.as_str().to_owned(),
         Err(_) => folder.as_str().to_owned(),

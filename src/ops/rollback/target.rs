@@ -14,8 +14,8 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::ops::OpError;
+use crate::ops::project_context::Opened;
 use crate::ops::restore;
-use crate::ops::world::Opened;
 use crate::store;
 use crate::store::StoreError;
 
@@ -135,7 +135,7 @@ fn aim_at(ground: &Ground<'_>, reading: Reading) -> Result<Aim, OpError> {
         }
         Reading::Checkpoint(id) => {
             let (edits, after) = brought_back(ground, &id)?;
-            let reopened = restore::repeats(ground.world, &ground.desk.opened, &after);
+            let reopened = restore::repeats(ground.ctx, &ground.desk.opened, &after);
             Ok(Aim { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
         }
         Reading::Commit(sha) => {

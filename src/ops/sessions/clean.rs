@@ -14,10 +14,10 @@ use crate::model::plural;
 use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::archive;
+use crate::ops::project_context::ProjectContext;
+use crate::ops::project_context::Spot;
 use crate::ops::report::Body;
 use crate::ops::report::Report;
-use crate::ops::world::Spot;
-use crate::ops::world::World;
 use crate::store;
 use crate::store::worktree;
 
@@ -31,15 +31,15 @@ pub(crate) struct CleanRequest {
 }
 
 /// Puts sessions away that are over. Whether anybody agreed is the caller's to know.
-pub(crate) fn clean(world: &World, request: &CleanRequest) -> Result<Report, OpError> {
+pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report, OpError> {
     let spots = if request.ids.is_empty() {
-        world.sessions().0
+        ctx.sessions().0
     } else {
-        request.ids.iter().map(|id| named(world, Some(id))).collect::<Result<Vec<_>, _>>()?
+        request.ids.iter().map(|id| named(ctx, Some(id))).collect::<Result<Vec<_>, _>>()?
     };
     let mut report = CleanReport { dry_run: request.dry_run, cleaned: Vec::new(), kept: Vec::new() };
     for spot in &spots {
-        match judge(world, spot)? {
+        match judge(ctx, spot)? {
             Err(kept) => {
                 // Nobody asked for those that are not over.
                 if !request.ids.is_empty() || kept.fix.is_some() {
@@ -47,7 +47,7 @@ pub(crate) fn clean(world: &World, request: &CleanRequest) -> Result<Report, OpE
                 }
             }
             Ok(over) if request.dry_run => report.cleaned.push(over),
-            Ok(over) => match put_away(world, spot, over) {
+            Ok(over) => match put_away(ctx, spot, over) {
                 Ok(cleaned) => report.cleaned.push(cleaned),
                 Err(kept) => report.kept.push(kept),
             },
@@ -57,8 +57,8 @@ pub(crate) fn clean(world: &World, request: &CleanRequest) -> Result<Report, OpE
 }
 
 /// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
-fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
-    let Looked { opened, row, .. } = look(world, spot)?;
+fn judge(ctx: &ProjectContext, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
+    let Looked { opened, row, .. } = look(ctx, spot)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(Kept { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::Merged => {}
@@ -108,15 +108,15 @@ fn judge(world: &World, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
 }
 
 /// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
-fn put_away(world: &World, spot: &Spot, mut over: Cleaned) -> Result<Cleaned, Kept> {
+fn put_away(ctx: &ProjectContext, spot: &Spot, mut over: Cleaned) -> Result<Cleaned, Kept> {
     let kept = |id: &RunId, reason: String, fix: String| Kept { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
-        && let Err(refusal) = worktree::remove(&world.project.root, folder.as_str().into(), branch)
+        && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
     {
         let fix = format!("git worktree remove {}", quoted(folder));
         return Err(kept(&over.id, refusal.to_string(), fix));
     }
-    match archive::put_away(world, spot) {
+    match archive::put_away(ctx, spot) {
         Ok(to) => {
             over.records = to.under(&spot.root).into_string();
             Ok(over)

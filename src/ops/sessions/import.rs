@@ -21,26 +21,26 @@ use crate::model::RunStatus;
 use crate::model::StartSpec;
 use crate::model::quoted;
 use crate::ops::OpError;
+use crate::ops::project_context::Opened;
+use crate::ops::project_context::ProjectContext;
 use crate::ops::report::Body;
 use crate::ops::report::Report;
-use crate::ops::world::Opened;
-use crate::ops::world::World;
 use crate::store;
 use crate::store::Project;
 use crate::store::RunLock;
 use crate::store::sessions;
 
 /// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
-pub(crate) fn import(world: &World, id: &str, in_place: bool) -> Result<Report, OpError> {
-    let (spots, findings) = world.sessions();
+pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
+    let (spots, findings) = ctx.sessions();
     let guests: Vec<&super::Spot> = spots.iter().filter(|spot| spot.take_over().is_some()).collect();
     let Some(spot) = guests.iter().find(|spot| spot.candidate.name == id) else {
         let known = guests.iter().map(|spot| spot.candidate.name.clone()).collect();
-        let searched = world.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
+        let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
         return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known });
     };
-    refuse_twice(world, &spots, id)?;
-    let opened = world.read(spot)?;
+    refuse_twice(ctx, &spots, id)?;
+    let opened = ctx.read(spot)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
         let message = format!("{id} is complete: nothing is left to go on with");
@@ -49,11 +49,11 @@ pub(crate) fn import(world: &World, id: &str, in_place: bool) -> Result<Report, 
             hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(spot.root.as_str()))],
         });
     }
-    let worktree = if in_place { None } else { Some(worktree(world, &opened, run, id)?) };
-    let header = header(world, &opened, run, worktree)?;
-    let change = start(world, run, &header);
+    let worktree = if in_place { None } else { Some(worktree(ctx, &opened, run, id)?) };
+    let header = header(ctx, &opened, run, worktree)?;
+    let change = start(ctx, run, &header);
     let taken = prodigy::import(&opened.files, &header, change)?;
-    write(world, &header, &taken.edits)?;
+    write(ctx, &header, &taken.edits)?;
     let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
     let body = Body::Import(ImportReport {
         from: id.to_owned(),
@@ -67,9 +67,9 @@ pub(crate) fn import(world: &World, id: &str, in_place: bool) -> Result<Report, 
 }
 
 /// Two sessions would work in one worktree.
-fn refuse_twice(world: &World, spots: &[super::Spot], id: &str) -> Result<(), OpError> {
+fn refuse_twice(ctx: &ProjectContext, spots: &[super::Spot], id: &str) -> Result<(), OpError> {
     for spot in spots {
-        let opened = world.read(spot)?;
+        let opened = ctx.read(spot)?;
         let Ok(session) = Session::of(&opened.files) else { continue };
         if session.header.imported_from.as_deref() == Some(id) {
             let name = &session.header.session;
@@ -81,16 +81,16 @@ fn refuse_twice(world: &World, spots: &[super::Spot], id: &str) -> Result<(), Op
 }
 
 /// Returns the worktree that the work so far is in. It has to belong to this repository.
-fn worktree(world: &World, opened: &Opened, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
+fn worktree(ctx: &ProjectContext, opened: &Opened, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
         let message = format!("the worktree of {id} is gone, and with it what its steps left");
         let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
         return Err(OpError::InTheWay { message, hints: vec![again] });
     };
-    let owner = Project::open(&folder, &world.environment)?.root;
-    if owner != world.project.root {
-        let message = format!("the worktree of {id} belongs to {owner}, not to {}", world.project.root);
+    let owner = Project::open(&folder, &ctx.environment)?.root;
+    if owner != ctx.project.root {
+        let message = format!("the worktree of {id} belongs to {owner}, not to {}", ctx.project.root);
         let there =
             format!("piton --project {} {}", quoted(owner.as_str()), take_over(opened).trim_start_matches("piton "));
         return Err(OpError::InTheWay { message, hints: vec![there] });
@@ -102,7 +102,7 @@ fn take_over(opened: &Opened) -> String {
     opened.dialect.guest(&opened.files.root, &opened.candidate).unwrap_or_default()
 }
 
-fn header(world: &World, opened: &Opened, run: &Run, worktree: Option<Utf8PathBuf>) -> Result<Header, OpError> {
+fn header(ctx: &ProjectContext, opened: &Opened, run: &Run, worktree: Option<Utf8PathBuf>) -> Result<Header, OpError> {
     let source = opened.candidate.reads.iter().find_map(|read| match read {
         ReadSpec::Elsewhere { root, file, .. } => Some((root, file)),
         ReadSpec::File(_) | ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,
@@ -111,12 +111,12 @@ fn header(world: &World, opened: &Opened, run: &Run, worktree: Option<Utf8PathBu
         let message = format!("{} does not say where its workflow file is", run.id);
         return Err(OpError::InTheWay { message, hints: vec!["run the workflow anew: piton run FILE".to_owned()] });
     };
-    let root = world.project.root.clone();
+    let root = ctx.project.root.clone();
     Ok(Header {
         format: FORMAT,
-        session: sessions::new_id(world.clock.now),
+        session: sessions::new_id(ctx.clock.now),
         workflow: below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() }),
-        created_at: world.clock.now,
+        created_at: ctx.clock.now,
         branch: run.workspace.branch.clone().filter(|_| worktree.is_some()),
         base_branch: run.workspace.base_branch.clone(),
         base_commit: None,
@@ -134,23 +134,23 @@ fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
     Some(Source { root: root.to_owned(), file })
 }
 
-fn start(world: &World, run: &Run, header: &Header) -> Change {
+fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> Change {
     let spec = StartSpec {
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
         ..StartSpec::new(&run.workflow, &run.workflow)
     };
-    Change { at: world.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
+    Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
 }
 
-fn write(world: &World, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
-    let Some(home) = &world.home else {
+fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
+    let Some(home) = &ctx.home else {
         let message = "there is no place for state: neither PITON_HOME nor XDG_STATE_HOME nor HOME is set".to_owned();
         return Err(OpError::Usage { message, hints: vec!["set PITON_HOME".to_owned()] });
     };
     home.create(&header.session)?;
     let own = RelPath::parse(&format!("sessions/{}", header.session))?;
-    let lock = RunLock::acquire(home.root(), &own, world.project.lock_timeout)?;
-    store::commit(&lock, edits, &world.checkpoint("import"))?;
+    let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
+    store::commit(&lock, edits, &ctx.checkpoint("import"))?;
     Ok(())
 }

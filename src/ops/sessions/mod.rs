@@ -16,11 +16,11 @@ pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
 use super::OpError;
+use super::project_context::Opened;
+use super::project_context::ProjectContext;
+use super::project_context::Spot;
 use super::report::Body;
 use super::report::Report;
-use super::world::Opened;
-use super::world::Spot;
-use super::world::World;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
 use crate::dialect::script::Session;
@@ -42,14 +42,14 @@ use crate::model::mask_secrets;
 use crate::model::quoted;
 
 /// Lists the sessions of the repository, and those of Prodigy where they were asked for.
-pub(crate) fn list(world: &World) -> Result<Report, OpError> {
-    let (found, findings) = world.sessions();
+pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
+    let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for spot in &found {
-        sessions.push(look(world, spot)?.row);
+        sessions.push(look(ctx, spot)?.row);
     }
     if sessions.is_empty() {
-        let searched = world.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+        let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
         return Err(OpError::NoSession { searched, findings });
     }
     sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
@@ -57,9 +57,9 @@ pub(crate) fn list(world: &World) -> Result<Report, OpError> {
 }
 
 /// Shows one session with its steps.
-pub(crate) fn show(world: &World, id: Option<&str>) -> Result<Report, OpError> {
-    let spot = named(world, id)?;
-    let Looked { opened, row, .. } = look(world, &spot)?;
+pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
+    let spot = named(ctx, id)?;
+    let Looked { opened, row, .. } = look(ctx, &spot)?;
     let session = Session::of(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
@@ -86,7 +86,7 @@ pub(crate) fn show(world: &World, id: Option<&str>) -> Result<Report, OpError> {
     Ok(Report { findings: opened.loaded.findings, ..Report::ok(Body::Session(Box::new(detail))) })
 }
 
-impl World {
+impl ProjectContext {
     /// Returns the sessions of this repository with what is to say about their home.
     fn sessions(&self) -> (Vec<Spot>, Vec<crate::model::Finding>) {
         let (mut spots, mut findings) = self.spots();
@@ -97,10 +97,10 @@ impl World {
 }
 
 /// Finds a session by its id or by the only part of one that fits; without either the one that was changed last.
-fn named(world: &World, id: Option<&str>) -> Result<Spot, OpError> {
-    let (mut found, findings) = world.sessions();
+fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<Spot, OpError> {
+    let (mut found, findings) = ctx.sessions();
     let known = |found: &[Spot]| found.iter().take(12).map(|spot| spot.candidate.name.clone()).collect::<Vec<_>>();
-    let searched = world.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+    let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
     let Some(id) = id else {
         found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
         return found.pop().ok_or(OpError::NoSession { searched, findings });
@@ -122,14 +122,14 @@ struct Looked {
     row: SessionRow,
 }
 
-fn look(world: &World, spot: &Spot) -> Result<Looked, OpError> {
-    let opened = world.read(spot)?;
-    let evidence = world.evidence(&opened, false);
-    let row = row(world, spot, &opened, &evidence);
+fn look(ctx: &ProjectContext, spot: &Spot) -> Result<Looked, OpError> {
+    let opened = ctx.read(spot)?;
+    let evidence = ctx.evidence(&opened, false);
+    let row = row(ctx, spot, &opened, &evidence);
     Ok(Looked { opened, row })
 }
 
-fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> SessionRow {
+fn row(ctx: &ProjectContext, spot: &Spot, opened: &Opened, evidence: &Evidence) -> SessionRow {
     let mut row = SessionRow {
         id: RunId::new(&spot.candidate.name),
         status: SessionStatus::Unreadable,
@@ -149,7 +149,7 @@ fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> Sess
         row.position = worst.map_or_else(|| "unreadable".to_owned(), |finding| finding.message.clone());
         return row;
     };
-    let options = Options { age: world.project.config.age.clone(), ..Options::at(world.clock.now) };
+    let options = Options { age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
     let session = Session::of(&opened.files).ok();
@@ -161,7 +161,7 @@ fn row(world: &World, spot: &Spot, opened: &Opened, evidence: &Evidence) -> Sess
     row.position = position(&planned);
     row.started_at = run.started_at;
     row.changed_at = run.stamp;
-    row.age_seconds = run.stamp.map(|stamp| world.clock.now.seconds_since(stamp));
+    row.age_seconds = run.stamp.map(|stamp| ctx.clock.now.seconds_since(stamp));
     row.folder = match &session {
         Some(session) => {
             let header = &session.header;

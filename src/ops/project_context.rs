@@ -59,7 +59,7 @@ pub(crate) struct Request {
 
 /// Is the project, the clock and the settings.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct ProjectContext {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
     /// Where the sessions of this repository are; `None` where the environment names no place for state.
@@ -131,7 +131,7 @@ pub(crate) struct Opened {
     pub(crate) loaded: Loaded,
 }
 
-impl World {
+impl ProjectContext {
     /// Opens the project of a request. A RUN that is a path opens the project of that path.
     pub(crate) fn open(request: &Request) -> Result<Self, OpError> {
         let environment = Environment::read();
@@ -202,7 +202,7 @@ impl World {
         (spots, findings)
     }
 
-    /// Does the same as [`World::spots`] in a part of the project.
+    /// Does the same as [`ProjectContext::spots`] in a part of the project.
     pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
         let Walked { spots, findings, pending } = self.walk(scope);
         let of_spots = spots.iter().map(|spot| (&spot.root, &spot.candidate.own));
@@ -215,7 +215,7 @@ impl World {
         (spots, findings)
     }
 
-    /// Returns what is left of runs that are over, besides [`World::spots`].
+    /// Returns what is left of runs that are over, besides [`ProjectContext::spots`].
     pub(crate) fn remains(&self) -> Remains {
         let mut remains = Remains::default();
         for listing in self.listings(Scope::Whole) {
