@@ -57,21 +57,21 @@ pub(crate) fn plan(
     // Agents stop and ask where a branch is missing.
     header.branch = header.branch.or_else(|| evidence.workspace.as_ref()?.branch.clone());
     if options.skip.is_empty() {
-        return World { run, evidence, options }.plan(header, load_findings, Vec::new());
+        return PlanInputs { run, evidence, options }.plan(header, load_findings, Vec::new());
     }
     let graph = Graph::of(run);
     let settled = settle(run, &graph, evidence, &load_findings);
     let (run, skips) = overrides::skip(&Ground::of(run, &graph, &settled), options);
-    World { run: &run, evidence, options }.plan(header, load_findings, skips)
+    PlanInputs { run: &run, evidence, options }.plan(header, load_findings, skips)
 }
 
-struct World<'a> {
+struct PlanInputs<'a> {
     run: &'a Run,
     evidence: &'a Evidence,
     options: &'a Options,
 }
 
-impl World<'_> {
+impl PlanInputs<'_> {
     fn plan(&self, header: RunHeader, load_findings: Vec<Finding>, mut skips: Vec<Finding>) -> Planned {
         let Self { run, evidence, options } = *self;
         let graph = Graph::of(run);
