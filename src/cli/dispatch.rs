@@ -26,7 +26,7 @@ use crate::ops::RepairRequest;
 use crate::ops::Report;
 use crate::ops::Request;
 use crate::ops::ResumeRequest;
-use crate::ops::Spot;
+use crate::ops::RunLocation;
 use crate::ops::Taken;
 
 /// Is what comes of a verb.
@@ -213,8 +213,8 @@ fn resume_run(
     resume: &args::Resume,
     format: Format,
 ) -> Result<Outcome, CliError> {
-    let spot = match ops::spot(ctx) {
-        Ok(spot) => spot,
+    let location = match ops::location(ctx) {
+        Ok(location) => location,
         Err(error @ OpError::UnknownRun { .. }) => {
             refuse_guest(global, ctx)?;
             match error {
@@ -227,9 +227,9 @@ fn resume_run(
         Err(error) => return Err(error.into()),
     };
     if !resume.dry_run {
-        spot.check_ours()?;
+        location.check_ours()?;
     }
-    if let Some(session) = spot.session() {
+    if let Some(session) = location.session() {
         return Ok(Outcome::Ran(script::resume(global, resume, session)));
     }
     if resume.accept_edits || resume.events {
@@ -239,7 +239,7 @@ fn resume_run(
     if resume.dry_run {
         return Ok(ops::plan(ctx, &plan_request(&resume.flags))?.into());
     }
-    hand_over(ctx, &spot, resume, format).map(Outcome::from)
+    hand_over(ctx, &location, resume, format).map(Outcome::from)
 }
 
 /// Refuses a session of Prodigy that nobody asked to see, with the command that takes it over: its name is a name all the same.
@@ -247,17 +247,22 @@ fn refuse_guest(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> {
     let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| global.prodigy_home.is_none()) else { return Ok(()) };
     let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, ctx.run.as_ref()) };
     // Where its home cannot be looked into, there is no guest to speak of.
-    match ProjectContext::open(&wider).and_then(|wider| ops::spot(&wider)) {
-        Ok(spot) => spot.check_ours(),
+    match ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
+        Ok(location) => location.check_ours(),
         Err(_) => Ok(()),
     }
 }
 
 /// Takes a run up, and asks where a person has to agree. End of input is never consent.
-fn hand_over(ctx: &ProjectContext, spot: &Spot, resume: &args::Resume, format: Format) -> Result<Report, CliError> {
+fn hand_over(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    resume: &args::Resume,
+    format: Format,
+) -> Result<Report, CliError> {
     let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
     let can_ask = output::can_ask() && format == Format::Text;
-    match ops::resume(ctx, spot, &request, can_ask)? {
+    match ops::resume(ctx, location, &request, can_ask)? {
         Taken::Report(report) => Ok(*report),
         Taken::Ask(report, question, mode) => {
             let reads_answer = can_ask || mode == Mode::Preflight;
@@ -272,7 +277,7 @@ fn hand_over(ctx: &ProjectContext, spot: &Spot, resume: &args::Resume, format: F
                 ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
             }
             request.yes = true;
-            match ops::resume(ctx, spot, &request, false)? {
+            match ops::resume(ctx, location, &request, false)? {
                 Taken::Report(report) => Ok(*report),
                 Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }

@@ -6,7 +6,7 @@ use super::change::Desk;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
@@ -23,8 +23,8 @@ use crate::store::RunLock;
 
 /// Archives the run that is meant; one with open steps only with `yes`.
 pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    let opened = ctx.read(&spot)?;
+    let location = select::location(ctx)?;
+    let opened = ctx.read(&location)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
         if planned.plan.verdict != Verdict::Complete {
@@ -37,26 +37,26 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         }
     }
     if opened.loaded.run.is_none() && !yes {
-        let path = engine::quoted(spot.candidate.state.as_str());
+        let path = engine::quoted(location.candidate.state.as_str());
         return Err(OpError::NeedsConsent {
             message: format!(
                 "{} cannot be read; archiving it may lose work that `restore` could bring back",
-                spot.candidate.state
+                location.candidate.state
             ),
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
-    let to = put_away(ctx, &spot)?;
-    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&spot.candidate.name), to })))
+    let to = put_away(ctx, &location)?;
+    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to })))
 }
 
 /// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
-pub(crate) fn put_away(ctx: &ProjectContext, spot: &Spot) -> Result<RelPath, OpError> {
-    let desk = Desk::open(ctx, spot)?;
+pub(crate) fn put_away(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
+    let desk = Desk::open(ctx, location)?;
     desk.drive_check()?;
     let opened = &desk.opened;
     let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
-        return desk.move_aside(&spot.candidate.name);
+        return desk.move_aside(&location.candidate.name);
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),

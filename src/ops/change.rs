@@ -8,7 +8,7 @@ use super::draft::Drafted;
 use super::plan;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::record;
 use super::report::Body;
 use super::report::CheckpointReport;
@@ -98,14 +98,14 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
 }
 
 /// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
-fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
-    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(spot.candidate.dialect).ground() != Ground::Home {
+fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError> {
+    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(location.candidate.dialect).ground() != Ground::Home {
         return Ok(());
     }
-    let name = engine::quoted(&spot.candidate.name);
+    let name = engine::quoted(&location.candidate.name);
     Err(OpError::Refused(Refusal {
         kind: RefusalKind::No,
-        message: format!("{} is a session of `piton run`, which begins its steps itself", spot.candidate.name),
+        message: format!("{} is a session of `piton run`, which begins its steps itself", location.candidate.name),
         hints: vec![
             format!("piton resume {name}"),
             format!("piton finish STEP --run {name}, for one that was done by hand"),
@@ -115,9 +115,9 @@ fn check_begin(spot: &Spot, kind: &ChangeKind) -> Result<(), OpError> {
 
 /// Records one change.
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    let mut desk = Desk::open(ctx, &spot)?;
-    check_begin(&spot, &request.kind)?;
+    let location = select::location(ctx)?;
+    let mut desk = Desk::open(ctx, &location)?;
+    check_begin(&location, &request.kind)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, request.if_revision.as_deref())?;
@@ -140,8 +140,8 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     }
     // Reading again takes the lock for itself.
     drop(desk);
-    let now = ctx.found_again(&spot, &written.files);
-    written.findings.extend(record::carry_evidence(ctx, &spot, &now));
+    let now = ctx.found_again(&location, &written.files);
+    written.findings.extend(record::carry_evidence(ctx, &location, &now));
     Ok(report(ctx, &ctx.read(&now)?, written))
 }
 
@@ -182,18 +182,18 @@ pub(crate) struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     /// Takes the run's lock and reads the run under it.
-    pub(crate) fn open(ctx: &'a ProjectContext, spot: &Spot) -> Result<Self, OpError> {
-        spot.check_ours()?;
-        let lock = RunLock::acquire(&spot.root, &spot.candidate.own, ctx.project.lock_timeout)?;
+    pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
+        location.check_ours()?;
+        let lock = RunLock::acquire(&location.root, &location.candidate.own, ctx.project.lock_timeout)?;
         // Who waited for the lock writes after those who held it, and says so.
         let clock = ctx.later();
-        let read = || store::file_set_locked(&ctx.project, &lock, &spot.root, &spot.candidate, clock);
+        let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let mut files = read();
-        if let Some((path, sound)) = by_id(spot.candidate.dialect).torn(&files) {
+        if let Some((path, sound)) = by_id(location.candidate.dialect).torn(&files) {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        Ok(Self { ctx, lock, opened: Opened::new(spot.candidate.clone(), files) })
+        Ok(Self { ctx, lock, opened: Opened::new(location.candidate.clone(), files) })
     }
 
     /// Sees the run as it is after a change of one's own.

@@ -9,7 +9,7 @@ use super::archive;
 use super::list;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::CleanupItem;
 use super::report::CleanupReport;
@@ -35,7 +35,7 @@ struct Find {
 }
 
 enum Of {
-    Run(Box<Spot>),
+    Run(Box<RunLocation>),
     File { root: camino::Utf8PathBuf, leftover: Leftover },
 }
 
@@ -44,9 +44,9 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     let limit = i64::from(days) * DAY;
     let remains = ctx.remains();
     let mut finds = over(ctx, limit)?;
-    for spot in remains.ended {
-        let opened = ctx.read(&spot)?;
-        finds.extend(ended(ctx, spot, &opened, limit));
+    for location in remains.ended {
+        let opened = ctx.read(&location)?;
+        finds.extend(ended(ctx, location, &opened, limit));
     }
     finds.extend(
         remains.leftovers.into_iter().filter_map(|(root, leftover)| left(ctx, root.as_path(), leftover, limit)),
@@ -76,33 +76,33 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
 
 /// Returns the runs that are over and not put away yet.
 fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<Find>, OpError> {
-    let (spots, _) = ctx.spots();
+    let (locations, _) = ctx.locations();
     let mut finds = Vec::new();
-    for entry in list::entries(ctx, &spots)?.into_iter().filter(|entry| !entry.shown) {
-        let opened = ctx.read(&entry.spot)?;
+    for entry in list::entries(ctx, &locations)?.into_iter().filter(|entry| !entry.shown) {
+        let opened = ctx.read(&entry.location)?;
         let is_put_away = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
         if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_put_away) {
             let why = format!("{} is over", entry.row.id);
             finds.push(find(
                 ctx,
-                &entry.spot.root,
-                &entry.spot.candidate.state,
+                &entry.location.root,
+                &entry.location.candidate.state,
                 why,
                 age,
-                Of::Run(Box::new(entry.spot.clone())),
+                Of::Run(Box::new(entry.location.clone())),
             ));
         }
     }
     Ok(finds)
 }
 
-fn ended(ctx: &ProjectContext, spot: Spot, opened: &Opened, limit: i64) -> Option<Find> {
+fn ended(ctx: &ProjectContext, location: RunLocation, opened: &Opened, limit: i64) -> Option<Find> {
     let run = opened.loaded.run.as_ref()?;
-    let stamp = run.stamp.or_else(|| opened.files.files.get(&spot.candidate.state)?.modified)?;
+    let stamp = run.stamp.or_else(|| opened.files.files.get(&location.candidate.state)?.modified)?;
     let age = ctx.clock.now.seconds_since(stamp);
     let why = format!("{} is over", run.id);
-    let (root, state) = (spot.root.clone(), spot.candidate.state.clone());
-    (age >= limit).then(|| find(ctx, &root, &state, why, age, Of::Run(Box::new(spot))))
+    let (root, state) = (location.root.clone(), location.candidate.state.clone());
+    (age >= limit).then(|| find(ctx, &root, &state, why, age, Of::Run(Box::new(location))))
 }
 
 fn left(ctx: &ProjectContext, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<Find> {
@@ -122,7 +122,7 @@ fn find(ctx: &ProjectContext, root: &Utf8Path, path: &RelPath, why: String, age_
 
 fn put_away(ctx: &ProjectContext, of: &Of) -> Result<RelPath, OpError> {
     match of {
-        Of::Run(spot) => archive::put_away(ctx, spot),
+        Of::Run(location) => archive::put_away(ctx, location),
         Of::File { root, leftover } => move_file(ctx, root, &leftover.file),
     }
 }

@@ -54,16 +54,16 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         "session",
         ctx.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
-    let (spots, findings) = ctx.all_told();
-    checks.push(good("runs", format!("{} found", spots.len())));
+    let (locations, findings) = ctx.all_told();
+    checks.push(good("runs", format!("{} found", locations.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
         let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");
         checks.push(warning("file", format!("{file}{}", finding.message), fix));
     }
-    for spot in spots {
-        let name = format!("run {}", spot.candidate.name);
-        if let Err(error) = store::try_lock(&spot.root, &spot.candidate.own) {
+    for location in locations {
+        let name = format!("run {}", location.candidate.name);
+        if let Err(error) = store::try_lock(&location.root, &location.candidate.own) {
             checks.push(problem(
                 &name,
                 error.to_string(),
@@ -71,18 +71,18 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
             ));
             continue;
         }
-        match ctx.read(&spot) {
+        match ctx.read(&location) {
             Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
             Ok(opened) => {
                 let unreadable =
                     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
                 let environment = &ctx.environment;
-                let owner = store::lease::inspect(&spot.root, &spot.candidate.own, ctx.clock, environment);
+                let owner = store::lease::inspect(&location.root, &location.candidate.own, ctx.clock, environment);
                 let live = match store::lease::heed(owner, &opened.loaded.wanted.drivers, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
-                let denied = store::denied(&spot.candidate.own.under(&spot.root));
+                let denied = store::denied(&location.candidate.own.under(&location.root));
                 checks.push(match (unreadable, denied) {
                     (Some(finding), _) => {
                         problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
@@ -90,7 +90,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     (None, Some(path)) => {
                         problem(&name, format!("{path}: nothing can be recorded: permission denied"), &open_up(&path))
                     }
-                    (None, None) => good(&name, format!("{}{live}", spot.candidate.state)),
+                    (None, None) => good(&name, format!("{}{live}", location.candidate.state)),
                 });
             }
         }

@@ -3,7 +3,7 @@
 use super::OpError;
 use super::past::Past;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::HistoryItem;
 use super::report::HistoryReport;
@@ -23,17 +23,17 @@ use crate::store::journal::Logged;
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    if let Some(checkpoints) = kept_by_itself(ctx, &spot)? {
-        return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })));
+    let location = select::location(ctx)?;
+    if let Some(checkpoints) = kept_by_itself(ctx, &location)? {
+        return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
-    let entries = Past::of(&spot.root, &spot.candidate, &ctx.project.config).entries()?;
-    let logged = store::journal::logged(&spot.root, &spot.candidate.own);
+    let entries = Past::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
+    let logged = store::journal::logged(&location.root, &location.candidate.own);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
-        tell_changes(ctx, &spot, &mut checkpoints)?;
+        tell_changes(ctx, &location, &mut checkpoints)?;
     }
-    Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&spot.candidate.name), checkpoints })))
+    Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })))
 }
 
 fn item(entry: HistoryEntry, logged: &[Logged]) -> HistoryItem {
@@ -55,9 +55,9 @@ fn item(entry: HistoryEntry, logged: &[Logged]) -> HistoryItem {
 }
 
 /// Compares each state with the one that came after it.
-fn tell_changes(ctx: &ProjectContext, spot: &Spot, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
-    let opened = ctx.read(spot)?;
-    let past = Past::of(&spot.root, &spot.candidate, &ctx.project.config);
+fn tell_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
+    let opened = ctx.read(location)?;
+    let past = Past::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
     for checkpoint in checkpoints {
         let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
@@ -115,11 +115,11 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
 }
 
 /// Lists the checkpoints that the state of a run holds itself.
-fn kept_by_itself(ctx: &ProjectContext, spot: &Spot) -> Result<Option<Vec<HistoryItem>>, OpError> {
-    if by_id(spot.candidate.dialect).ground() != Ground::Home {
+fn kept_by_itself(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
+    if by_id(location.candidate.dialect).ground() != Ground::Home {
         return Ok(None);
     }
-    let opened = ctx.read(spot)?;
+    let opened = ctx.read(location)?;
     let past = opened.dialect.past(&opened.files);
     let items = past.map(|past| {
         let item = |one: PastCheckpoint| HistoryItem {

@@ -4,7 +4,7 @@ use super::Exit;
 use super::OpError;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::ListReport;
 use super::report::ListedRun;
@@ -26,7 +26,7 @@ use crate::store::Scope;
 /// Is a run of the list with what is needed to open it.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) spot: Spot,
+    pub(crate) location: RunLocation,
     pub(crate) row: ListedRun,
     /// False for a run that is over.
     pub(crate) shown: bool,
@@ -36,8 +36,8 @@ pub(crate) struct Entry {
 
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
-    let (spots, findings) = ctx.all_told();
-    let entries = entries(ctx, &spots)?;
+    let (locations, findings) = ctx.all_told();
+    let entries = entries(ctx, &locations)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
     if runs.is_empty() {
@@ -57,20 +57,20 @@ pub(crate) struct Glance {
 
 /// Looks at the run that is meant.
 pub(crate) fn glance(ctx: &ProjectContext) -> Result<Glance, OpError> {
-    let spot = select::spot(ctx)?;
-    let opened = ctx.read(&spot)?;
+    let location = select::location(ctx)?;
+    let opened = ctx.read(&location)?;
     let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
     let in_progress = steps.filter(|step| step.status == Status::InProgress).map(|step| step.id.clone()).collect();
-    Ok(Glance { row: entry(ctx, &spot, &opened).row, in_progress })
+    Ok(Glance { row: entry(ctx, &location, &opened).row, in_progress })
 }
 
 /// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
 /// long to find is left out.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
-    let (spots, _) = ctx.spots_in(Scope::Quick);
-    let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.spot.candidate.claim.is_implied();
-    let entries = entries(ctx, &spots)?;
-    Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), spots.len()))
+    let (locations, _) = ctx.locations_in(Scope::Quick);
+    let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
+    let entries = entries(ctx, &locations)?;
+    Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }
 
 /// Says where was looked, and how many runs were found there that are over.
@@ -84,11 +84,11 @@ pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
 }
 
 /// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
-pub(crate) fn entries(ctx: &ProjectContext, spots: &[Spot]) -> Result<Vec<Entry>, OpError> {
+pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
-    for spot in spots {
-        let opened = ctx.read(spot)?;
-        entries.push(entry(ctx, spot, &opened));
+    for location in locations {
+        let opened = ctx.read(location)?;
+        entries.push(entry(ctx, location, &opened));
     }
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
@@ -100,17 +100,17 @@ pub(crate) fn entries(ctx: &ProjectContext, spots: &[Spot]) -> Result<Vec<Entry>
     Ok(entries)
 }
 
-fn entry(ctx: &ProjectContext, spot: &Spot, opened: &Opened) -> Entry {
-    let state = match spot.root == ctx.project.root {
-        true => spot.candidate.state.as_str().to_owned(),
-        false => spot.candidate.state.under(&spot.root).into_string(),
+fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opened) -> Entry {
+    let state = match location.root == ctx.project.root {
+        true => location.candidate.state.as_str().to_owned(),
+        false => location.candidate.state.under(&location.root).into_string(),
     };
-    let path = spot.candidate.state.under(&spot.root).into_string();
+    let path = location.candidate.state.under(&location.root).into_string();
     let mut row = ListedRun {
         number: 0,
-        id: RunId::new(&spot.candidate.name),
-        dialect: spot.candidate.dialect,
-        title: spot.candidate.name.clone(),
+        id: RunId::new(&location.candidate.name),
+        dialect: location.candidate.dialect,
+        title: location.candidate.name.clone(),
         position: String::new(),
         verdict: Verdict::Blocked,
         cause: None,
@@ -123,7 +123,7 @@ fn entry(ctx: &ProjectContext, spot: &Spot, opened: &Opened) -> Entry {
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry { spot: spot.clone(), row, shown: true, is_driven: false };
+        return Entry { location: location.clone(), row, shown: true, is_driven: false };
     };
     let evidence = ctx.evidence(opened, false);
     let options = Options { mode: ctx.mode_of(run), age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
@@ -148,7 +148,7 @@ fn entry(ctx: &ProjectContext, spot: &Spot, opened: &Opened) -> Entry {
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
     let put_away = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-    Entry { spot: spot.clone(), row, shown: !over && !put_away, is_driven: planned.live_owner }
+    Entry { location: location.clone(), row, shown: !over && !put_away, is_driven: planned.live_owner }
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

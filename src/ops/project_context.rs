@@ -79,12 +79,12 @@ pub(crate) struct ProjectContext {
 
 /// Is a run found but not read.
 #[derive(Clone, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct RunLocation {
     pub(crate) root: Utf8PathBuf,
     pub(crate) candidate: Candidate,
 }
 
-impl Spot {
+impl RunLocation {
     /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
         let is_ours = self.candidate.dialect == DialectId::Script && self.take_over().is_none();
@@ -107,7 +107,7 @@ impl Spot {
 /// Is what one walk through the project found.
 #[derive(Debug, Default)]
 struct Walked {
-    spots: Vec<Spot>,
+    locations: Vec<RunLocation>,
     findings: Vec<Finding>,
     /// Where a change to several files was cut off, with the root that each folder lies below.
     pending: Vec<(Utf8PathBuf, RelPath)>,
@@ -117,7 +117,7 @@ struct Walked {
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
     /// States that are evidence and no runs.
-    pub(crate) ended: Vec<Spot>,
+    pub(crate) ended: Vec<RunLocation>,
     /// Files that no run needs, each with the root that it lies below.
     pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
 }
@@ -191,36 +191,36 @@ impl ProjectContext {
     }
 
     /// Walks the project once and returns every run in it, with what only looks like one.
-    pub(crate) fn spots(&self) -> (Vec<Spot>, Vec<Finding>) {
-        self.spots_in(Scope::Whole)
+    pub(crate) fn locations(&self) -> (Vec<RunLocation>, Vec<Finding>) {
+        self.locations_in(Scope::Whole)
     }
 
     /// Does the same for a caller who reads none of the runs: what discovery found out about each is among the findings.
-    pub(crate) fn all_told(&self) -> (Vec<Spot>, Vec<Finding>) {
-        let (spots, mut findings) = self.spots();
-        findings.extend(spots.iter().flat_map(|spot| spot.candidate.findings.iter().cloned()));
-        (spots, findings)
+    pub(crate) fn all_told(&self) -> (Vec<RunLocation>, Vec<Finding>) {
+        let (locations, mut findings) = self.locations();
+        findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
+        (locations, findings)
     }
 
-    /// Does the same as [`ProjectContext::spots`] in a part of the project.
-    pub(crate) fn spots_in(&self, scope: Scope<'_>) -> (Vec<Spot>, Vec<Finding>) {
-        let Walked { spots, findings, pending } = self.walk(scope);
-        let of_spots = spots.iter().map(|spot| (&spot.root, &spot.candidate.own));
-        let places: BTreeSet<_> = of_spots.chain(pending.iter().map(|(root, own)| (root, own))).collect();
+    /// Does the same as [`ProjectContext::locations`] in a part of the project.
+    pub(crate) fn locations_in(&self, scope: Scope<'_>) -> (Vec<RunLocation>, Vec<Finding>) {
+        let Walked { locations, findings, pending } = self.walk(scope);
+        let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.own));
+        let places: BTreeSet<_> = of_locations.chain(pending.iter().map(|(root, own)| (root, own))).collect();
         let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
         if finished.count() == 0 {
-            return (spots, findings);
+            return (locations, findings);
         }
-        let Walked { spots, findings, .. } = self.walk(scope);
-        (spots, findings)
+        let Walked { locations, findings, .. } = self.walk(scope);
+        (locations, findings)
     }
 
-    /// Returns what is left of runs that are over, besides [`ProjectContext::spots`].
+    /// Returns what is left of runs that are over, besides [`ProjectContext::locations`].
     pub(crate) fn remains(&self) -> Remains {
         let mut remains = Remains::default();
         for listing in self.listings(Scope::Whole) {
-            let spot = |candidate| Spot { root: listing.root.clone(), candidate };
-            remains.ended.extend(on(Ground::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(spot));
+            let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
+            remains.ended.extend(on(Ground::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location));
             let leftovers = on(Ground::Project).flat_map(|dialect| dialect.leftovers(&listing));
             remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
@@ -240,19 +240,19 @@ impl ProjectContext {
 
     fn walk(&self, scope: Scope<'_>) -> Walked {
         let mut walked = Walked::default();
-        let Walked { spots, findings, pending } = &mut walked;
+        let Walked { locations, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
-            probe(Ground::Project, listing, spots, findings);
+            probe(Ground::Project, listing, locations, findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
             let sessions = home.listing(&self.project.config);
-            probe(Ground::Home, &sessions.listing, spots, findings);
+            probe(Ground::Home, &sessions.listing, locations, findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
-            probe(Ground::Home, listing, spots, findings);
+            probe(Ground::Home, listing, locations, findings);
         }
         walked
     }
@@ -268,23 +268,27 @@ impl ProjectContext {
     }
 
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
-    pub(crate) fn read(&self, spot: &Spot) -> Result<Opened, OpError> {
-        let files = store::file_set(&self.project, &spot.root, &spot.candidate, self.clock)?;
-        let opened = Opened::new(spot.candidate.clone(), files);
+    pub(crate) fn read(&self, location: &RunLocation) -> Result<Opened, OpError> {
+        let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
+        let opened = Opened::new(location.candidate.clone(), files);
         Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
     }
 
     /// Returns where a run is after files were written: a change may have moved its state.
-    pub(crate) fn found_again(&self, spot: &Spot, written: &[RelPath]) -> Spot {
-        let is_gone = |spot: &Spot| {
-            matches!(store::read_file(&spot.root, &spot.candidate.state), Content::Problem(ReadProblem::Missing))
+    pub(crate) fn found_again(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
+        let is_gone = |location: &RunLocation| {
+            matches!(
+                store::read_file(&location.root, &location.candidate.state),
+                Content::Problem(ReadProblem::Missing)
+            )
         };
-        if written.len() < 2 || !is_gone(spot) {
-            return spot.clone();
+        if written.len() < 2 || !is_gone(location) {
+            return location.clone();
         }
-        let (spots, _) = self.spots();
-        let moved = spots.into_iter().find(|other| other.root == spot.root && written.contains(&other.candidate.state));
-        moved.unwrap_or_else(|| spot.clone())
+        let (locations, _) = self.locations();
+        let moved =
+            locations.into_iter().find(|other| other.root == location.root && written.contains(&other.candidate.state));
+        moved.unwrap_or_else(|| location.clone())
     }
 
     /// Gathers the evidence a run wants. `with_git` is false where a process must not be started.
@@ -375,12 +379,12 @@ fn foreign(folder: &Utf8Path) -> Finding {
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn probe(ground: Ground, listing: &Listing, spots: &mut Vec<Spot>, findings: &mut Vec<Finding>) {
+fn probe(ground: Ground, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
     for dialect in on(ground) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);
         let found = probed.candidates.into_iter();
-        spots.extend(found.map(|candidate| Spot { root: listing.root.clone(), candidate }));
+        locations.extend(found.map(|candidate| RunLocation { root: listing.root.clone(), candidate }));
     }
 }
 

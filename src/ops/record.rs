@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::change::Desk;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EvidenceRecord;
@@ -36,11 +36,11 @@ fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
 }
 
 /// Takes the evidence log along when a change moved the state: what was proved stays proved.
-pub(super) fn carry_evidence(ctx: &ProjectContext, from: &Spot, to: &Spot) -> Option<Finding> {
+pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Option<Finding> {
     unwritten("the log of evidence", try_carry(ctx, from, to))
 }
 
-fn try_carry(ctx: &ProjectContext, from: &Spot, to: &Spot) -> Result<(), StoreError> {
+fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Result<(), StoreError> {
     if from.candidate.own == to.candidate.own {
         return Ok(());
     }

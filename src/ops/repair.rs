@@ -7,7 +7,7 @@ use super::change::Desk;
 use super::draft::check_change;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::project_context::located;
 use super::report::Body;
 use super::report::KnownVersion;
@@ -58,13 +58,13 @@ pub(crate) enum Consent {
 
 /// Proposes, and with consent writes.
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    let desk = Desk::open(ctx, &spot)?;
-    desk.check_readable(&spot.candidate.state)?;
+    let location = select::location(ctx)?;
+    let desk = Desk::open(ctx, &location)?;
+    desk.check_readable(&location.candidate.state)?;
     let problems = problems(&desk.opened)?;
     let mut report = RepairReport {
-        run: spot.candidate.name.clone(),
-        state: spot.candidate.state.clone(),
+        run: location.candidate.name.clone(),
+        state: location.candidate.state.clone(),
         problems,
         versions: versions(&desk.opened),
         proposal: Proposal::default(),
@@ -73,9 +73,9 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
         next: None,
     };
     if request.from_evidence {
-        from_evidence(ctx, &spot, desk, request, &mut report)?;
+        from_evidence(ctx, &location, desk, request, &mut report)?;
     } else {
-        from_checkpoint(ctx, &spot, desk, request, &mut report)?;
+        from_checkpoint(ctx, &location, desk, request, &mut report)?;
     }
     let exit = if report.written { Exit::Ok } else { Exit::Person };
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
@@ -116,7 +116,7 @@ fn versions(opened: &Opened) -> Vec<KnownVersion> {
 
 fn from_checkpoint(
     ctx: &ProjectContext,
-    spot: &Spot,
+    location: &RunLocation,
     desk: Desk<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
@@ -128,7 +128,7 @@ fn from_checkpoint(
         repeats: restore::repeats(ctx, &desk.opened, &restored),
         ..propose(&version.files)
     };
-    report.next = Some(format!("piton repair {} --yes", run_word(&spot.candidate)));
+    report.next = Some(format!("piton repair {} --yes", run_word(&location.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
@@ -137,7 +137,7 @@ fn from_checkpoint(
     if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
         report.kept = done.kept;
     }
-    written(spot, report);
+    written(location, report);
     Ok(())
 }
 
@@ -156,7 +156,7 @@ fn no_version(ctx: &ProjectContext, opened: &Opened, error: OpError) -> OpError 
 
 fn from_evidence(
     ctx: &ProjectContext,
-    spot: &Spot,
+    location: &RunLocation,
     desk: Desk<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
@@ -170,13 +170,13 @@ fn from_evidence(
     let run = sound(&rebuilt)?;
     let repeats = restore::repeats(ctx, opened, &rebuilt);
     report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&version.files) };
-    report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(&spot.candidate)));
+    report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(&location.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
     desk.drive_check()?;
     report.kept = rebuild(ctx, &desk, run, traces)?;
-    written(spot, report);
+    written(location, report);
     Ok(())
 }
 
@@ -254,9 +254,9 @@ fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpErro
     }
 }
 
-fn written(spot: &Spot, report: &mut RepairReport) {
+fn written(location: &RunLocation, report: &mut RepairReport) {
     report.written = true;
-    report.next = Some(format!("piton plan {}", run_word(&spot.candidate)));
+    report.next = Some(format!("piton plan {}", run_word(&location.candidate)));
 }
 
 /// Returns the word that names the run to a command, even where nothing tells its id any more.

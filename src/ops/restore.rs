@@ -62,14 +62,14 @@ pub(super) fn known(opened: &Opened) -> Vec<Known> {
 
 /// Brings a checkpoint back: the named one, else the newest that can be read.
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    let desk = Desk::open(ctx, &spot)?;
+    let location = select::location(ctx)?;
+    let desk = Desk::open(ctx, &location)?;
     desk.drive_check()?;
-    desk.check_readable(&spot.candidate.state)?;
+    desk.check_readable(&location.candidate.state)?;
     if let Some(past) = desk.opened.dialect.past(&desk.opened.files) {
         let id = to.unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
-            let path = spot.candidate.state.under(&spot.root);
+            let path = location.candidate.state.under(&location.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
         }
         return go_back(ctx, &desk, id, yes);
@@ -80,14 +80,14 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     };
     let restored = with_files(&desk.opened, &version);
     let repeats = repeats(ctx, &desk.opened, &restored);
-    agreed(&spot.candidate.name, &version.name, &repeats, yes)?;
+    agreed(&location.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
     let kept = keep_unreadable(&desk, &version)?;
     let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     desk.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
-        run: spot.candidate.name.clone(),
+        run: location.candidate.name.clone(),
         from: version.name,
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,

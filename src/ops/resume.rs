@@ -7,7 +7,7 @@ use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
@@ -44,12 +44,12 @@ pub(crate) enum Taken {
 /// Resumes a run. `can_ask`: a person sits at the terminal.
 pub(crate) fn resume(
     ctx: &ProjectContext,
-    spot: &Spot,
+    location: &RunLocation,
     request: &ResumeRequest,
     can_ask: bool,
 ) -> Result<Taken, OpError> {
-    spot.check_ours()?;
-    let opened = ctx.read(spot)?;
+    location.check_ours()?;
+    let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match consent(&planned, request.yes, can_ask) {
@@ -60,7 +60,7 @@ pub(crate) fn resume(
             return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
     }
-    let taken = take(ctx, spot, &opened, planned, request).map_err(|error| failed(&opened, error))?;
+    let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(Taken::Report(Box::new(taken)))
 }
 
@@ -106,12 +106,12 @@ fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
 
 fn take(
     ctx: &ProjectContext,
-    spot: &Spot,
+    location: &RunLocation,
     seen: &Opened,
     planned: Planned,
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
-    let mut desk = Desk::open(ctx, spot)?;
+    let mut desk = Desk::open(ctx, location)?;
     desk.drive_check()?;
     let run = desk.opened.run()?;
     desk.check_revision(run, Some(&seen.revision()))?;

@@ -7,7 +7,7 @@ use super::error::is_closed;
 use super::list;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::ListedRun;
 use crate::dialect::Ground;
 use crate::dialect::by_id;
@@ -17,23 +17,23 @@ use crate::store::Scope;
 
 /// Finds and reads the run that a request means.
 pub(crate) fn select(ctx: &ProjectContext) -> Result<Opened, OpError> {
-    let spot = spot(ctx)?;
-    ctx.read(&spot)
+    let location = location(ctx)?;
+    ctx.read(&location)
 }
 
 /// Finds the run that a request means without holding on to what was read.
-pub(crate) fn spot(ctx: &ProjectContext) -> Result<Spot, OpError> {
-    match open_spot(ctx) {
+pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+    match open_location(ctx) {
         Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(ctx).ok_or(error),
         found => found,
     }
 }
 
 /// Finds a run that is over and that somebody names, by its id or its state file.
-fn ended(ctx: &ProjectContext) -> Option<Spot> {
-    let is_named = |spot: &Spot| match (&ctx.run_path, &ctx.run) {
-        (Some(path), _) => spot.candidate.state.under(&spot.root) == *path,
-        (None, Some(name)) => spot.candidate.name == *name,
+fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
+    let is_named = |location: &RunLocation| match (&ctx.run_path, &ctx.run) {
+        (Some(path), _) => location.candidate.state.under(&location.root) == *path,
+        (None, Some(name)) => location.candidate.name == *name,
         (None, None) => false,
     };
     if ctx.run_path.is_none() && ctx.run.is_none() {
@@ -42,15 +42,15 @@ fn ended(ctx: &ProjectContext) -> Option<Spot> {
     ctx.remains().ended.into_iter().find(is_named)
 }
 
-fn open_spot(ctx: &ProjectContext) -> Result<Spot, OpError> {
+fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let close_by = close_by(ctx);
     if !close_by.is_empty() {
         return only(ctx, close_by);
     }
-    let (spots, findings) = ctx.spots();
+    let (locations, findings) = ctx.locations();
     let searched = ctx.project.root.as_str().to_owned();
     if let Some(wanted) = &ctx.run {
-        return match named(ctx, spots, wanted) {
+        return match named(ctx, locations, wanted) {
             // It may be where nobody could look.
             Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
                 Err(OpError::NoRun { searched, findings })
@@ -58,84 +58,84 @@ fn open_spot(ctx: &ProjectContext) -> Result<Spot, OpError> {
             found => found,
         };
     }
-    let meant = meant(ctx, &spots);
-    let spots = if meant.is_empty() && ctx.run_path.is_none() { spots } else { meant };
-    if spots.is_empty() {
+    let meant = meant(ctx, &locations);
+    let locations = if meant.is_empty() && ctx.run_path.is_none() { locations } else { meant };
+    if locations.is_empty() {
         return Err(OpError::NoRun { searched, findings });
     }
-    only(ctx, spots)
+    only(ctx, locations)
 }
 
-fn only(ctx: &ProjectContext, mut spots: Vec<Spot>) -> Result<Spot, OpError> {
-    if spots.len() == 1 { Ok(spots.remove(0)) } else { only_open(ctx, spots) }
+fn only(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+    if locations.len() == 1 { Ok(locations.remove(0)) } else { only_open(ctx, locations) }
 }
 
 /// Finds the runs that are meant without a walk through the whole project, where a path or the caller's folder settles it:
 /// whatever lies elsewhere would not change the answer. Empty where it might.
-fn close_by(ctx: &ProjectContext) -> Vec<Spot> {
+fn close_by(ctx: &ProjectContext) -> Vec<RunLocation> {
     let root = &ctx.project.root;
     let scope = match &ctx.run_path {
         Some(path) if !root.starts_with(path) => Scope::Around(path),
         None if ctx.run.is_none() && ctx.project.cwd != *root => Scope::Above(&ctx.project.cwd),
         Some(_) | None => return Vec::new(),
     };
-    let meant = meant(ctx, &ctx.spots_in(scope).0);
-    if meant.iter().any(|spot| spot.candidate.may_be_replaced) { Vec::new() } else { meant }
+    let meant = meant(ctx, &ctx.locations_in(scope).0);
+    if meant.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { meant }
 }
 
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (nine-step.md A5.1).
-fn meant(ctx: &ProjectContext, spots: &[Spot]) -> Vec<Spot> {
-    let place = |spot: &Spot| {
-        let folder = spot.candidate.state.parent().filter(|_| is_session(spot));
-        folder.as_ref().unwrap_or(&spot.candidate.state).under(&spot.root)
+fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
+    let place = |location: &RunLocation| {
+        let folder = location.candidate.state.parent().filter(|_| is_session(location));
+        folder.as_ref().unwrap_or(&location.candidate.state).under(&location.root)
     };
-    let works_in = |spot: &Spot, path: &Utf8Path| {
-        let home = ctx.home.as_ref().filter(|_| is_session(spot));
-        home.is_some_and(|home| path.starts_with(home.worktree(&spot.candidate.name)))
+    let works_in = |location: &RunLocation, path: &Utf8Path| {
+        let home = ctx.home.as_ref().filter(|_| is_session(location));
+        home.is_some_and(|home| path.starts_with(home.worktree(&location.candidate.name)))
     };
-    let these = |is_meant: &dyn Fn(&Spot) -> bool| -> Vec<Spot> {
-        spots.iter().filter(|spot| is_meant(spot)).cloned().collect()
+    let these = |is_meant: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
+        locations.iter().filter(|location| is_meant(location)).cloned().collect()
     };
     if let Some(path) = &ctx.run_path {
-        let exact = these(&|spot| place(spot) == *path);
+        let exact = these(&|location| place(location) == *path);
         if !exact.is_empty() {
             return exact;
         }
-        let around = these(&|spot| path.starts_with(place(spot)) || works_in(spot, path));
-        return if around.is_empty() { these(&|spot| place(spot).starts_with(path)) } else { around };
+        let around = these(&|location| path.starts_with(place(location)) || works_in(location, path));
+        return if around.is_empty() { these(&|location| place(location).starts_with(path)) } else { around };
     }
-    let here = these(&|spot| {
-        if is_session(spot) {
-            return works_in(spot, &ctx.project.cwd);
+    let here = these(&|location| {
+        if is_session(location) {
+            return works_in(location, &ctx.project.cwd);
         }
-        let place = place(spot);
-        let folder = if owns_its_folder(spot) { Some(place.as_path()) } else { place.parent() };
+        let place = place(location);
+        let folder = if owns_its_folder(location) { Some(place.as_path()) } else { place.parent() };
         folder.is_some_and(|folder| folder != ctx.project.root && ctx.project.cwd.starts_with(folder))
     });
     if here.len() == 1 { here } else { Vec::new() }
 }
 
 /// Tells whether a run is a session of the runner, which lies outside of the project.
-fn is_session(spot: &Spot) -> bool {
-    by_id(spot.candidate.dialect).ground() == Ground::Home
+fn is_session(location: &RunLocation) -> bool {
+    by_id(location.candidate.dialect).ground() == Ground::Home
 }
 
 /// Tells whether the state is a folder of its own: then its own data lies inside.
-fn owns_its_folder(spot: &Spot) -> bool {
-    spot.candidate.own.starts_with(&spot.candidate.state)
+fn owns_its_folder(location: &RunLocation) -> bool {
+    location.candidate.own.starts_with(&location.candidate.state)
 }
 
-fn named(ctx: &ProjectContext, spots: Vec<Spot>, wanted: &str) -> Result<Spot, OpError> {
-    let by_name: Vec<&Spot> = spots.iter().filter(|spot| spot.candidate.name == wanted).collect();
+fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Result<RunLocation, OpError> {
+    let by_name: Vec<&RunLocation> = locations.iter().filter(|location| location.candidate.name == wanted).collect();
     if let [one] = by_name.as_slice() {
         return Ok((*one).clone());
     }
-    let listed = list::entries(ctx, &spots)?;
+    let listed = list::entries(ctx, &locations)?;
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
-        return Ok(entry.spot.clone());
+        return Ok(entry.location.clone());
     }
     let matches = |exact: bool| -> Vec<&list::Entry> {
         let is = |entry: &&list::Entry| {
@@ -147,7 +147,7 @@ fn named(ctx: &ProjectContext, spots: Vec<Spot>, wanted: &str) -> Result<Spot, O
     for found in [matches(true), matches(false)] {
         match found.as_slice() {
             [] => {}
-            [one] => return Ok(one.spot.clone()),
+            [one] => return Ok(one.location.clone()),
             many => return Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
         }
     }
@@ -157,31 +157,32 @@ fn named(ctx: &ProjectContext, spots: Vec<Spot>, wanted: &str) -> Result<Spot, O
 
 /// Of several runs takes the only one that is not over and has something left to do, else the only one that its system ranks
 /// before the others.
-fn only_open(ctx: &ProjectContext, spots: Vec<Spot>) -> Result<Spot, OpError> {
-    let listed = list::entries(ctx, &spots)?;
+fn only_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+    let listed = list::entries(ctx, &locations)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {
         open.retain(has_work);
     }
-    let ranked = |entry: &list::Entry| Some((entry.spot.root.clone(), entry.spot.candidate.rank.clone()?));
+    let ranked = |entry: &list::Entry| Some((entry.location.root.clone(), entry.location.candidate.rank.clone()?));
     let ranks: Vec<_> = open.iter().filter_map(|entry| ranked(entry)).collect();
     open.retain(|entry| {
         ranked(entry)
             .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
     });
     let all = open.clone();
-    let stated: Vec<_> = open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.spot.root.clone()).collect();
-    open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.spot.root));
+    let stated: Vec<_> =
+        open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.location.root.clone()).collect();
+    open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.location.root));
     if ctx.mode() == Mode::Autopilot
         && let Some(newest) = newest(&open)
     {
-        return Ok(newest.spot.clone());
+        return Ok(newest.location.clone());
     }
     match open.as_slice() {
-        [one] => Ok(one.spot.clone()),
+        [one] => Ok(one.location.clone()),
         [] => match listed.as_slice() {
-            [one] => Ok(one.spot.clone()),
+            [one] => Ok(one.location.clone()),
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
                 Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
             }
@@ -193,7 +194,7 @@ fn only_open(ctx: &ProjectContext, spots: Vec<Spot>) -> Result<Spot, OpError> {
 }
 
 fn is_implied(entry: &list::Entry) -> bool {
-    entry.spot.candidate.claim.is_implied()
+    entry.location.candidate.claim.is_implied()
 }
 
 /// Returns the run that was updated last, where the system of every one of them lets autopilot choose so.
@@ -201,7 +202,7 @@ fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
     let mut ranked = Vec::new();
     for entry in open {
         let age = entry.row.age_seconds.unwrap_or(i64::MAX);
-        ranked.push(((age, entry.spot.candidate.claim.priority()?, entry.row.state.as_str()), *entry));
+        ranked.push(((age, entry.location.candidate.claim.priority()?, entry.row.state.as_str()), *entry));
     }
     ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, entry)| entry)
 }

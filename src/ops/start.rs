@@ -8,7 +8,7 @@ use super::archive;
 use super::list;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
@@ -50,14 +50,14 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     let feature = spec.feature.clone();
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
     let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
-    let spot = spot_of(ctx, dialect, &edits)?;
-    clear_the_way(ctx, &spot, &spec, put_away)?;
-    let lock = RunLock::acquire(&spot.root, &spot.candidate.own, ctx.project.lock_timeout)?;
+    let location = location_of(ctx, dialect, &edits)?;
+    clear_the_way(ctx, &location, &spec, put_away)?;
+    let lock = RunLock::acquire(&location.root, &location.candidate.own, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock: the run has begun, and no other one may be in the way of saying so.
-    let files = store::file_set_locked(&ctx.project, &lock, &spot.root, &spot.candidate, ctx.clock);
-    let opened = Opened::new(spot.candidate.clone(), files);
+    let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
+    let opened = Opened::new(location.candidate.clone(), files);
     drop(lock);
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),
@@ -134,28 +134,29 @@ fn clear_namesakes(
     spec: &StartSpec,
     put_away: bool,
 ) -> Result<(), OpError> {
-    let (spots, _) = ctx.spots();
-    let is_namesake = |spot: &Spot| spot.candidate.dialect == dialect.id() && spot.candidate.name == spec.feature;
-    clear(ctx, &spots.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
+    let (locations, _) = ctx.locations();
+    let is_namesake =
+        |location: &RunLocation| location.candidate.dialect == dialect.id() && location.candidate.name == spec.feature;
+    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
 }
 
-fn clear_the_way(ctx: &ProjectContext, new: &Spot, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
-    let (spots, _) = ctx.spots();
-    let same: Vec<Spot> = spots
+fn clear_the_way(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+    let (locations, _) = ctx.locations();
+    let same: Vec<RunLocation> = locations
         .into_iter()
-        .filter(|spot| spot.candidate.dialect == new.candidate.dialect)
-        .filter(|spot| {
-            let is_there = spot.root == new.root && spot.candidate.state == new.candidate.state;
-            is_there || spot.candidate.name == spec.feature
+        .filter(|location| location.candidate.dialect == new.candidate.dialect)
+        .filter(|location| {
+            let is_there = location.root == new.root && location.candidate.state == new.candidate.state;
+            is_there || location.candidate.name == spec.feature
         })
         .collect();
     clear(ctx, &same, spec, put_away)
 }
 
-fn clear(ctx: &ProjectContext, same: &[Spot], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
     for entry in list::entries(ctx, same)? {
         if put_away {
-            archive::put_away(ctx, &entry.spot)?;
+            archive::put_away(ctx, &entry.location)?;
             continue;
         }
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
@@ -190,7 +191,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
 }
 
 /// Asks the dialect where it would find the files that are about to be written.
-fn spot_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<Spot, OpError> {
+fn location_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<RunLocation, OpError> {
     let entries = edits.iter().filter_map(|edit| {
         Some(ListingEntry { path: edit.path.clone(), is_dir: false, look: Some(edit.after()?.into()) })
     });
@@ -203,5 +204,5 @@ fn spot_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Resul
         file: edits.first().map(|edit| edit.path.as_str().to_owned()).unwrap_or_default(),
         problem: "the new run would not be found again".to_owned(),
     })?;
-    Ok(Spot { root: ctx.project.root.clone(), candidate })
+    Ok(RunLocation { root: ctx.project.root.clone(), candidate })
 }

@@ -32,13 +32,13 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
     let mut findings = Vec::new();
     if targets.is_empty() {
         let ctx = ProjectContext::open(request)?;
-        let (spots, found) = ctx.spots();
-        if spots.is_empty() {
+        let (locations, found) = ctx.locations();
+        if locations.is_empty() {
             return Err(OpError::NoRun { searched: ctx.project.root.into_string(), findings: found });
         }
         findings.extend(found);
-        for spot in &spots {
-            check_run(&ctx, &ctx.read(spot)?, &mut files, &mut findings);
+        for location in &locations {
+            check_run(&ctx, &ctx.read(location)?, &mut files, &mut findings);
         }
     }
     for target in targets {

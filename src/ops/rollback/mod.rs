@@ -16,7 +16,7 @@ use super::change::Desk;
 use super::draft::Draft;
 use super::draft::Drafted;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
 use super::select;
@@ -67,11 +67,11 @@ struct Ground<'a> {
 
 /// Proposes, and with consent writes.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
-    let spot = select::spot(ctx)?;
-    let desk = Desk::open(ctx, &spot)?;
+    let location = select::location(ctx)?;
+    let desk = Desk::open(ctx, &location)?;
     desk.drive_check()?;
-    desk.check_readable(&spot.candidate.state)?;
-    let ground = Ground::of(ctx, &spot, &desk)?;
+    desk.check_readable(&location.candidate.state)?;
+    let ground = Ground::of(ctx, &location, &desk)?;
     desk.check_revision(ground.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: ground.run.id.as_str().to_owned(),
@@ -98,12 +98,12 @@ pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
 }
 
 impl<'a> Ground<'a> {
-    fn of(ctx: &'a ProjectContext, spot: &Spot, desk: &'a Desk<'a>) -> Result<Self, OpError> {
+    fn of(ctx: &'a ProjectContext, location: &RunLocation, desk: &'a Desk<'a>) -> Result<Self, OpError> {
         let run = desk.opened.run()?;
         let evidence = ctx.evidence(&desk.opened, false);
-        let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&spot.root));
-        let is_home = dialect::by_id(spot.candidate.dialect).ground() == dialect::Ground::Home;
-        let plain = if is_home { ctx.project.root.clone() } else { spot.root.clone() };
+        let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
+        let is_home = dialect::by_id(location.candidate.dialect).ground() == dialect::Ground::Home;
+        let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
         Ok(Self {
             ctx,

@@ -15,7 +15,7 @@ use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::archive;
 use crate::ops::project_context::ProjectContext;
-use crate::ops::project_context::Spot;
+use crate::ops::project_context::RunLocation;
 use crate::ops::report::Body;
 use crate::ops::report::Report;
 use crate::store;
@@ -32,14 +32,14 @@ pub(crate) struct CleanRequest {
 
 /// Puts sessions away that are over. Whether anybody agreed is the caller's to know.
 pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report, OpError> {
-    let spots = if request.ids.is_empty() {
+    let locations = if request.ids.is_empty() {
         ctx.sessions().0
     } else {
         request.ids.iter().map(|id| named(ctx, Some(id))).collect::<Result<Vec<_>, _>>()?
     };
     let mut report = CleanReport { dry_run: request.dry_run, cleaned: Vec::new(), kept: Vec::new() };
-    for spot in &spots {
-        match judge(ctx, spot)? {
+    for location in &locations {
+        match judge(ctx, location)? {
             Err(kept) => {
                 // Nobody asked for those that are not over.
                 if !request.ids.is_empty() || kept.fix.is_some() {
@@ -47,7 +47,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
                 }
             }
             Ok(over) if request.dry_run => report.cleaned.push(over),
-            Ok(over) => match put_away(ctx, spot, over) {
+            Ok(over) => match put_away(ctx, location, over) {
                 Ok(cleaned) => report.cleaned.push(cleaned),
                 Err(kept) => report.kept.push(kept),
             },
@@ -57,8 +57,8 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
 }
 
 /// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
-fn judge(ctx: &ProjectContext, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpError> {
-    let Looked { opened, row, .. } = look(ctx, spot)?;
+fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, Kept>, OpError> {
+    let Looked { opened, row, .. } = look(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(Kept { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::Merged => {}
@@ -73,7 +73,7 @@ fn judge(ctx: &ProjectContext, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpE
         return kept("it is another program's".to_owned(), None);
     };
     let header = &session.header;
-    let records = spot.root.join("archive").join(&header.session).into_string();
+    let records = location.root.join("archive").join(&header.session).into_string();
     let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, records };
     let Some(folder) = header.worktree.as_ref().filter(|folder| store::is_folder(folder)) else {
         return Ok(Ok(over));
@@ -108,7 +108,7 @@ fn judge(ctx: &ProjectContext, spot: &Spot) -> Result<Result<Cleaned, Kept>, OpE
 }
 
 /// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
-fn put_away(ctx: &ProjectContext, spot: &Spot, mut over: Cleaned) -> Result<Cleaned, Kept> {
+fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, Kept> {
     let kept = |id: &RunId, reason: String, fix: String| Kept { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
         && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
@@ -116,9 +116,9 @@ fn put_away(ctx: &ProjectContext, spot: &Spot, mut over: Cleaned) -> Result<Clea
         let fix = format!("git worktree remove {}", quoted(folder));
         return Err(kept(&over.id, refusal.to_string(), fix));
     }
-    match archive::put_away(ctx, spot) {
+    match archive::put_away(ctx, location) {
         Ok(to) => {
-            over.records = to.under(&spot.root).into_string();
+            over.records = to.under(&location.root).into_string();
             Ok(over)
         }
         Err(error) => Err(kept(&over.id, error.to_string(), "piton doctor".to_owned())),

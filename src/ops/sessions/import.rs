@@ -32,21 +32,21 @@ use crate::store::sessions;
 
 /// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
-    let (spots, findings) = ctx.sessions();
-    let guests: Vec<&super::Spot> = spots.iter().filter(|spot| spot.take_over().is_some()).collect();
-    let Some(spot) = guests.iter().find(|spot| spot.candidate.name == id) else {
-        let known = guests.iter().map(|spot| spot.candidate.name.clone()).collect();
+    let (locations, findings) = ctx.sessions();
+    let guests: Vec<&super::RunLocation> = locations.iter().filter(|location| location.take_over().is_some()).collect();
+    let Some(location) = guests.iter().find(|location| location.candidate.name == id) else {
+        let known = guests.iter().map(|location| location.candidate.name.clone()).collect();
         let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
         return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known });
     };
-    refuse_twice(ctx, &spots, id)?;
-    let opened = ctx.read(spot)?;
+    refuse_twice(ctx, &locations, id)?;
+    let opened = ctx.read(location)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
         let message = format!("{id} is complete: nothing is left to go on with");
         return Err(OpError::InTheWay {
             message,
-            hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(spot.root.as_str()))],
+            hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(location.root.as_str()))],
         });
     }
     let worktree = if in_place { None } else { Some(worktree(ctx, &opened, run, id)?) };
@@ -67,9 +67,9 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
 }
 
 /// Two sessions would work in one worktree.
-fn refuse_twice(ctx: &ProjectContext, spots: &[super::Spot], id: &str) -> Result<(), OpError> {
-    for spot in spots {
-        let opened = ctx.read(spot)?;
+fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str) -> Result<(), OpError> {
+    for location in locations {
+        let opened = ctx.read(location)?;
         let Ok(session) = Session::of(&opened.files) else { continue };
         if session.header.imported_from.as_deref() == Some(id) {
             let name = &session.header.session;

@@ -18,7 +18,7 @@ use report::SessionStep;
 use super::OpError;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
-use super::project_context::Spot;
+use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
 use crate::dialect::Ground;
@@ -45,8 +45,8 @@ use crate::model::quoted;
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
     let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
-    for spot in &found {
-        sessions.push(look(ctx, spot)?.row);
+    for location in &found {
+        sessions.push(look(ctx, location)?.row);
     }
     if sessions.is_empty() {
         let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
@@ -58,8 +58,8 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
 
 /// Shows one session with its steps.
 pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
-    let spot = named(ctx, id)?;
-    let Looked { opened, row, .. } = look(ctx, &spot)?;
+    let location = named(ctx, id)?;
+    let Looked { opened, row, .. } = look(ctx, &location)?;
     let session = Session::of(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
@@ -68,7 +68,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
             let source = &session.header.workflow;
             source.file.under(&source.root).into_string()
         }),
-        records: spot.candidate.state.under(&spot.root).parent().map_or_else(String::new, ToString::to_string),
+        records: location.candidate.state.under(&location.root).parent().map_or_else(String::new, ToString::to_string),
         steps: steps
             .iter()
             .map(|step| SessionStep {
@@ -88,28 +88,30 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
 
 impl ProjectContext {
     /// Returns the sessions of this repository with what is to say about their home.
-    fn sessions(&self) -> (Vec<Spot>, Vec<crate::model::Finding>) {
-        let (mut spots, mut findings) = self.spots();
-        spots.retain(|spot| by_id(spot.candidate.dialect).ground() == Ground::Home);
+    fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
+        let (mut locations, mut findings) = self.locations();
+        locations.retain(|location| by_id(location.candidate.dialect).ground() == Ground::Home);
         findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::JobNotResumed));
-        (spots, findings)
+        (locations, findings)
     }
 }
 
 /// Finds a session by its id or by the only part of one that fits; without either the one that was changed last.
-fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<Spot, OpError> {
+fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError> {
     let (mut found, findings) = ctx.sessions();
-    let known = |found: &[Spot]| found.iter().take(12).map(|spot| spot.candidate.name.clone()).collect::<Vec<_>>();
+    let known = |found: &[RunLocation]| {
+        found.iter().take(12).map(|location| location.candidate.name.clone()).collect::<Vec<_>>()
+    };
     let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
     let Some(id) = id else {
         found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
         return found.pop().ok_or(OpError::NoSession { searched, findings });
     };
-    if let Some(exact) = found.iter().position(|spot| spot.candidate.name == id) {
+    if let Some(exact) = found.iter().position(|location| location.candidate.name == id) {
         return Ok(found.swap_remove(exact));
     }
     let known = known(&found);
-    found.retain(|spot| spot.candidate.name.contains(id) && !id.is_empty());
+    found.retain(|location| location.candidate.name.contains(id) && !id.is_empty());
     match found.len() {
         1 => Ok(found.remove(0)),
         _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known }),
@@ -122,16 +124,16 @@ struct Looked {
     row: SessionRow,
 }
 
-fn look(ctx: &ProjectContext, spot: &Spot) -> Result<Looked, OpError> {
-    let opened = ctx.read(spot)?;
+fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<Looked, OpError> {
+    let opened = ctx.read(location)?;
     let evidence = ctx.evidence(&opened, false);
-    let row = row(ctx, spot, &opened, &evidence);
+    let row = row(ctx, location, &opened, &evidence);
     Ok(Looked { opened, row })
 }
 
-fn row(ctx: &ProjectContext, spot: &Spot, opened: &Opened, evidence: &Evidence) -> SessionRow {
+fn row(ctx: &ProjectContext, location: &RunLocation, opened: &Opened, evidence: &Evidence) -> SessionRow {
     let mut row = SessionRow {
-        id: RunId::new(&spot.candidate.name),
+        id: RunId::new(&location.candidate.name),
         status: SessionStatus::Unreadable,
         workflow: String::new(),
         progress: Progress::default(),
