@@ -2,7 +2,7 @@
 //! of a system that keeps only so many.
 
 use super::OpError;
-use super::change::Desk;
+use super::change::LockedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
@@ -52,27 +52,27 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
 
 /// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
 pub(crate) fn put_away(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
-    let desk = Desk::open(ctx, location)?;
-    desk.drive_check()?;
-    let opened = &desk.opened;
+    let locked = LockedRun::open(ctx, location)?;
+    locked.drive_check()?;
+    let opened = &locked.opened;
     let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
-        return desk.move_aside(&location.candidate.name);
+        return locked.move_aside(&location.candidate.name);
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),
         Moved::Folder(from) => {
-            let to = store::archive::free_folder(desk.lock(), &archival.to)?;
-            let entered = archival.register.map(|register| Entry::open(ctx, &desk, &register, &to)).transpose()?;
+            let to = store::archive::free_folder(locked.lock(), &archival.to)?;
+            let entered = archival.register.map(|register| Entry::open(ctx, &locked, &register, &to)).transpose()?;
             // Each of these can be the last: the next archive does what is left.
-            desk.commit_as("archive", None, &archival.edits)?;
+            locked.commit_as("archive", None, &archival.edits)?;
             entered.map_or(Ok(()), |entry| entry.write(ctx))?;
-            store::move_folder(desk.into_lock(), &from, &to)?;
+            store::move_folder(locked.into_lock(), &from, &to)?;
             Ok(to)
         }
         Moved::Files { files, series } => {
-            let to = store::archive::free_folder(desk.lock(), &archival.to)?;
-            desk.move_files(&files, &to)?;
-            store::archive::prune(desk.lock(), &to, &series, ctx.project.config.limits.archives)?;
+            let to = store::archive::free_folder(locked.lock(), &archival.to)?;
+            locked.move_files(&files, &to)?;
+            store::archive::prune(locked.lock(), &to, &series, ctx.project.config.limits.archives)?;
             Ok(to)
         }
     }
@@ -87,10 +87,10 @@ struct Entry {
 
 impl Entry {
     /// Locks and reads the list, so that one which takes no entry is found out before anything is written.
-    fn open(ctx: &ProjectContext, desk: &Desk<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
-        let root = &desk.opened.files.root;
+    fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
+        let root = &locked.opened.files.root;
         let lock = RunLock::acquire(root, &register.own, ctx.project.lock_timeout)?;
-        let edit = desk.opened.dialect.enter(register, &store::read_file(root, &register.file), to)?;
+        let edit = locked.opened.dialect.enter(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 

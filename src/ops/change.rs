@@ -116,30 +116,30 @@ fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError>
 /// Records one change.
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let mut desk = Desk::open(ctx, &location)?;
+    let mut locked = LockedRun::open(ctx, &location)?;
     check_begin(&location, &request.kind)?;
-    desk.drive_check()?;
-    let run = desk.opened.run()?;
-    desk.check_revision(run, request.if_revision.as_deref())?;
-    let kind = resolve_ids(ctx, &desk.opened, run, request.kind)?;
-    let mut written = desk.apply(kind, request.force)?;
-    written.findings.extend(desk.hold_lease(written.change));
+    locked.drive_check()?;
+    let run = locked.opened.run()?;
+    locked.check_revision(run, request.if_revision.as_deref())?;
+    let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
+    let mut written = locked.apply(kind, request.force)?;
+    written.findings.extend(locked.hold_lease(written.change));
     if let Some(next) = after_begin(&written)
         && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
     {
         // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
-        let revision = desk.opened.revision_with(&written.edits);
-        leave(desk.opened);
+        let revision = locked.opened.revision_with(&written.edits);
+        leave(locked.opened);
         return Ok(checkpoint(written, revision, Some(next)));
     }
     if !written.moves_files() {
-        desk.take_in(&written);
-        let report = report(ctx, &desk.opened, written);
-        leave(desk.opened);
+        locked.take_in(&written);
+        let report = report(ctx, &locked.opened, written);
+        leave(locked.opened);
         return Ok(report);
     }
     // Reading again takes the lock for itself.
-    drop(desk);
+    drop(locked);
     let now = ctx.found_again(&location, &written.files);
     written.findings.extend(record::carry_evidence(ctx, &location, &now));
     Ok(report(ctx, &ctx.read(&now)?, written))
@@ -174,13 +174,13 @@ impl Written {
 
 /// Is a run that is locked and read: the only place from which changes are written.
 #[derive(Debug)]
-pub(crate) struct Desk<'a> {
+pub(crate) struct LockedRun<'a> {
     ctx: &'a ProjectContext,
     lock: RunLock,
     pub(crate) opened: Opened,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> LockedRun<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         location.check_ours()?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::change::Desk;
+use super::change::LockedRun;
 use super::project_context::ProjectContext;
 use crate::engine::Planned;
 use crate::model::Finding;
@@ -40,14 +40,14 @@ struct Line<'a> {
 /// is recorded already, so a log that cannot be written is a finding.
 pub(super) fn note(
     ctx: &ProjectContext,
-    desk: &Desk<'_>,
+    locked: &LockedRun<'_>,
     run: &Run,
     planned: &Planned,
     agreed: bool,
 ) -> Option<Finding> {
     let plan = &planned.plan;
-    let at = desk.clock().now;
-    let block = desk.opened.dialect.log(run, plan, &planned.findings, at);
+    let at = locked.clock().now;
+    let block = locked.opened.dialect.log(run, plan, &planned.findings, at);
     let next = plan.next.first();
     let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);
     let warnings: Vec<&str> = warnings.map(|finding| finding.message.as_str()).collect();
@@ -67,10 +67,10 @@ pub(super) fn note(
         said: block.as_ref().map(|block| block.text.as_str()),
     };
     let limit = ctx.project.config.limits.log_bytes;
-    let written = store::journal::log_durably(desk.lock(), &line, limit).and_then(|()| {
+    let written = store::journal::log_durably(locked.lock(), &line, limit).and_then(|()| {
         let file = block.as_ref().and_then(|block| Some((block.file.as_ref()?, &block.text)));
         match file.filter(|_| plan.mode == Mode::Autopilot) {
-            Some((file, text)) => store::journal::append_block(&desk.opened.files.root, file, text),
+            Some((file, text)) => store::journal::append_block(&locked.opened.files.root, file, text),
             None => Ok(()),
         }
     });

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::change::Desk;
+use super::change::LockedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use crate::model::Change;
@@ -54,7 +54,7 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
     Ok(())
 }
 
-impl Desk<'_> {
+impl LockedRun<'_> {
     /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
     /// rests or is over.
     pub(crate) fn hold_lease(&self, command: &str) -> Option<Finding> {

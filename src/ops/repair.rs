@@ -3,7 +3,7 @@
 
 use super::Exit;
 use super::OpError;
-use super::change::Desk;
+use super::change::LockedRun;
 use super::draft::check_change;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
@@ -59,23 +59,23 @@ pub(crate) enum Consent {
 /// Proposes, and with consent writes.
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let desk = Desk::open(ctx, &location)?;
-    desk.check_readable(&location.candidate.state)?;
-    let problems = problems(&desk.opened)?;
+    let locked = LockedRun::open(ctx, &location)?;
+    locked.check_readable(&location.candidate.state)?;
+    let problems = problems(&locked.opened)?;
     let mut report = RepairReport {
         run: location.candidate.name.clone(),
         state: location.candidate.state.clone(),
         problems,
-        versions: versions(&desk.opened),
+        versions: versions(&locked.opened),
         proposal: Proposal::default(),
         written: false,
         kept: Vec::new(),
         next: None,
     };
     if request.from_evidence {
-        from_evidence(ctx, &location, desk, request, &mut report)?;
+        from_evidence(ctx, &location, locked, request, &mut report)?;
     } else {
-        from_checkpoint(ctx, &location, desk, request, &mut report)?;
+        from_checkpoint(ctx, &location, locked, request, &mut report)?;
     }
     let exit = if report.written { Exit::Ok } else { Exit::Person };
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
@@ -117,15 +117,15 @@ fn versions(opened: &Opened) -> Vec<KnownVersion> {
 fn from_checkpoint(
     ctx: &ProjectContext,
     location: &RunLocation,
-    desk: Desk<'_>,
+    locked: LockedRun<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
-    let version = restore::newest_readable(&desk.opened).map_err(|error| no_version(ctx, &desk.opened, error))?;
-    let restored = restore::with_files(&desk.opened, &version);
+    let version = restore::newest_readable(&locked.opened).map_err(|error| no_version(ctx, &locked.opened, error))?;
+    let restored = restore::with_files(&locked.opened, &version);
     report.proposal = Proposal {
         source: format!("checkpoint {}", version.name),
-        repeats: restore::repeats(ctx, &desk.opened, &restored),
+        repeats: restore::repeats(ctx, &locked.opened, &restored),
         ..propose(&version.files)
     };
     report.next = Some(format!("piton repair {} --yes", run_word(&location.candidate)));
@@ -133,7 +133,7 @@ fn from_checkpoint(
         return Ok(());
     }
     // Restoring takes the lock for itself.
-    drop(desk);
+    drop(locked);
     if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
         report.kept = done.kept;
     }
@@ -157,11 +157,11 @@ fn no_version(ctx: &ProjectContext, opened: &Opened, error: OpError) -> OpError 
 fn from_evidence(
     ctx: &ProjectContext,
     location: &RunLocation,
-    desk: Desk<'_>,
+    locked: LockedRun<'_>,
     request: &RepairRequest,
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
-    let opened = &desk.opened;
+    let opened = &locked.opened;
     let traces = traces(ctx, opened);
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
@@ -174,14 +174,14 @@ fn from_evidence(
     if !agreed(request, report)? {
         return Ok(());
     }
-    desk.drive_check()?;
-    report.kept = rebuild(ctx, &desk, run, traces)?;
+    locked.drive_check()?;
+    report.kept = rebuild(ctx, &locked, run, traces)?;
     written(location, report);
     Ok(())
 }
 
 /// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
-fn rebuild(ctx: &ProjectContext, desk: &Desk<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
     let guard = Guard { force: false, attempt_limit: ctx.project.config.limits.attempts };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
     let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
@@ -189,16 +189,16 @@ fn rebuild(ctx: &ProjectContext, desk: &Desk<'_>, run: &Run, traces: Traces) -> 
         Admitted::Already(_) => return Ok(Vec::new()),
     };
     check_change(&change)?;
-    let edits = desk.opened.loaded.edit(desk.opened.dialect, &desk.opened.files, &change)?;
-    edits.iter().try_for_each(|edit| desk.opened.check_schema(edit))?;
+    let edits = locked.opened.loaded.edit(locked.opened.dialect, &locked.opened.files, &change)?;
+    edits.iter().try_for_each(|edit| locked.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {
         if let EditKind::Replace { before, .. } = &edit.kind {
-            kept.push(store::history::keep_corrupt(desk.lock(), &edit.path, change.at, before)?.into_string());
+            kept.push(store::history::keep_corrupt(locked.lock(), &edit.path, change.at, before)?.into_string());
         }
     }
-    desk.commit_as(change.kind.as_str(), None, &edits)?;
-    desk.log(&change);
+    locked.commit_as(change.kind.as_str(), None, &edits)?;
+    locked.log(&change);
     Ok(kept)
 }
 

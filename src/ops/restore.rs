@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::OpError;
-use super::change::Desk;
+use super::change::LockedRun;
 use super::past::Past;
 use super::project_context::Opened;
 use super::project_context::ProjectContext;
@@ -63,29 +63,29 @@ pub(super) fn known(opened: &Opened) -> Vec<Known> {
 /// Brings a checkpoint back: the named one, else the newest that can be read.
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let desk = Desk::open(ctx, &location)?;
-    desk.drive_check()?;
-    desk.check_readable(&location.candidate.state)?;
-    if let Some(past) = desk.opened.dialect.past(&desk.opened.files) {
+    let locked = LockedRun::open(ctx, &location)?;
+    locked.drive_check()?;
+    locked.check_readable(&location.candidate.state)?;
+    if let Some(past) = locked.opened.dialect.past(&locked.opened.files) {
         let id = to.unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
             let path = location.candidate.state.under(&location.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
         }
-        return go_back(ctx, &desk, id, yes);
+        return go_back(ctx, &locked, id, yes);
     }
     let version = match to {
-        Some(id) => named(&desk.opened, id)?,
-        None => newest_readable(&desk.opened)?,
+        Some(id) => named(&locked.opened, id)?,
+        None => newest_readable(&locked.opened)?,
     };
-    let restored = with_files(&desk.opened, &version);
-    let repeats = repeats(ctx, &desk.opened, &restored);
+    let restored = with_files(&locked.opened, &version);
+    let repeats = repeats(ctx, &locked.opened, &restored);
     agreed(&location.candidate.name, &version.name, &repeats, yes)?;
-    version.files.iter().try_for_each(|(path, _)| desk.check_readable(path))?;
-    let kept = keep_unreadable(&desk, &version)?;
-    let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| desk.put_back(path, bytes.clone())).collect();
+    version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
+    let kept = keep_unreadable(&locked, &version)?;
+    let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| locked.put_back(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
-    desk.commit_as("restore", None, &edits)?;
+    locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: location.candidate.name.clone(),
         from: version.name,
@@ -108,14 +108,14 @@ fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(),
 }
 
 /// Brings a checkpoint back that the state itself keeps.
-fn go_back(ctx: &ProjectContext, desk: &Desk<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
-    let opened = &desk.opened;
+fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+    let opened = &locked.opened;
     let edits = opened.dialect.go_back(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::take_in(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &Opened::new(opened.candidate.clone(), files));
     agreed(&opened.candidate.name, id, &repeats, yes)?;
-    desk.commit_as("restore", None, &edits)?;
+    locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: opened.candidate.name.clone(),
         from: id.to_owned(),
@@ -131,15 +131,15 @@ pub(super) const fn says_unreadable(code: FindingCode) -> bool {
 }
 
 /// Sets what cannot be read aside before it is replaced.
-fn keep_unreadable(desk: &Desk<'_>, version: &Version) -> Result<Vec<String>, OpError> {
+fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
-    let findings = &desk.opened.loaded.findings;
+    let findings = &locked.opened.loaded.findings;
     let is_unreadable = |path: &RelPath| {
         findings.iter().any(|finding| says_unreadable(finding.code) && finding.file.as_ref() == Some(path))
     };
     for (path, _) in &version.files {
-        if let Some(bytes) = desk.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
-            kept.push(store::history::keep_corrupt(desk.lock(), path, desk.clock().now, bytes)?.into_string());
+        if let Some(bytes) = locked.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
+            kept.push(store::history::keep_corrupt(locked.lock(), path, locked.clock().now, bytes)?.into_string());
         }
     }
     Ok(kept)

@@ -1,7 +1,7 @@
 //! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
 
 use super::OpError;
-use super::change::Desk;
+use super::change::LockedRun;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
@@ -111,18 +111,18 @@ fn take(
     planned: Planned,
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
-    let mut desk = Desk::open(ctx, location)?;
-    desk.drive_check()?;
-    let run = desk.opened.run()?;
-    desk.check_revision(run, Some(&seen.revision()))?;
+    let mut locked = LockedRun::open(ctx, location)?;
+    locked.drive_check()?;
+    let run = locked.opened.run()?;
+    locked.check_revision(run, Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
-        let written = desk.apply(kind, request.plan.force)?;
-        desk.take_in(&written);
+        let written = locked.apply(kind, request.plan.force)?;
+        locked.take_in(&written);
     }
-    findings.extend(desk.take_lease("resume"));
-    findings.extend(super::log::note(ctx, &desk, desk.opened.run()?, &planned, request.yes));
-    let opened = &desk.opened;
+    findings.extend(locked.take_lease("resume"));
+    findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));
+    let opened = &locked.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
     let context = next.map(|next| context::assemble(opened, run, &planned, next, request.budget));

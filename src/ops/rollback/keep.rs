@@ -27,8 +27,8 @@ const LOG: &str = "ROLLBACK_LOG.md";
 
 /// Returns where copies go: the system's own place, else a folder beside the history.
 fn keepsake(ground: &Ground<'_>, back: &RollBack) -> Keepsake {
-    let opened = &ground.desk.opened;
-    let at = ground.desk.clock().now;
+    let opened = &ground.locked.opened;
+    let at = ground.locked.clock().now;
     let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
     opened.dialect.keepsake(&opened.files, ground.run, back, at).unwrap_or_else(|| Keepsake {
         folder: own(&at.compact()).expect("a stamp is a name"),
@@ -44,7 +44,7 @@ pub(super) fn place(ground: &Ground<'_>, back: &RollBack) -> RelPath {
 
 /// Finds out what there is to copy, and says in the report what stands in the way.
 pub(super) fn plan(ground: &Ground<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
-    let opened = &ground.desk.opened;
+    let opened = &ground.locked.opened;
     let root = &opened.files.root;
     let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
     let copies = ground.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
@@ -100,7 +100,7 @@ pub(super) fn keep(
     }
     let commits = commit_info(report, undoing);
     let mut digest = String::new();
-    let kept = store::backup::keep(ground.desk.lock(), &backup, |folder, copied| {
+    let kept = store::backup::keep(ground.locked.lock(), &backup, |folder, copied| {
         let listed = listing(copied);
         digest = sha256_hex(listed.as_bytes());
         let info = info(ground, change, folder, (&listed, &digest), report);
@@ -180,5 +180,5 @@ pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport)
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    ground.desk.tell_rollback(&keepsake(ground, back).log, &block)
+    ground.locked.tell_rollback(&keepsake(ground, back).log, &block)
 }

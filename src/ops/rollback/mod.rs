@@ -12,7 +12,7 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
-use super::change::Desk;
+use super::change::LockedRun;
 use super::draft::Draft;
 use super::draft::Drafted;
 use super::project_context::ProjectContext;
@@ -56,7 +56,7 @@ pub(crate) struct RollbackRequest {
 /// Is a run that may go back, with everything that bears on it.
 struct Ground<'a> {
     ctx: &'a ProjectContext,
-    desk: &'a Desk<'a>,
+    locked: &'a LockedRun<'a>,
     run: &'a Run,
     standings: Vec<Standing>,
     evidence: Evidence,
@@ -68,14 +68,14 @@ struct Ground<'a> {
 /// Proposes, and with consent writes.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let desk = Desk::open(ctx, &location)?;
-    desk.drive_check()?;
-    desk.check_readable(&location.candidate.state)?;
-    let ground = Ground::of(ctx, &location, &desk)?;
-    desk.check_revision(ground.run, request.if_revision.as_deref())?;
+    let locked = LockedRun::open(ctx, &location)?;
+    locked.drive_check()?;
+    locked.check_readable(&location.candidate.state)?;
+    let ground = Ground::of(ctx, &location, &locked)?;
+    locked.check_revision(ground.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: ground.run.id.as_str().to_owned(),
-        revision: desk.opened.revision(),
+        revision: locked.opened.revision(),
         ..RollbackReport::default()
     };
     let findings = match request.to.as_deref() {
@@ -98,18 +98,18 @@ pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
 }
 
 impl<'a> Ground<'a> {
-    fn of(ctx: &'a ProjectContext, location: &RunLocation, desk: &'a Desk<'a>) -> Result<Self, OpError> {
-        let run = desk.opened.run()?;
-        let evidence = ctx.evidence(&desk.opened, false);
+    fn of(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
+        let run = locked.opened.run()?;
+        let evidence = ctx.evidence(&locked.opened, false);
         let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
         let is_home = dialect::by_id(location.candidate.dialect).ground() == dialect::Ground::Home;
         let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
         Ok(Self {
             ctx,
-            desk,
+            locked,
             run,
-            standings: engine::standings(run, &evidence, &desk.opened.loaded.findings),
+            standings: engine::standings(run, &evidence, &locked.opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
             folder,
@@ -143,9 +143,9 @@ impl<'a> Ground<'a> {
         let undoing = self.undoing(report);
         if let Some(undoing) = &undoing {
             report.commits.clone_from(&undoing.commits);
-            report.git = Some(rollback::git_plan(self.run, undoing, self.desk.clock().now));
+            report.git = Some(rollback::git_plan(self.run, undoing, self.locked.clock().now));
         }
-        report.tracker = self.desk.opened.dialect.tracker(self.run, back);
+        report.tracker = self.locked.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
@@ -168,7 +168,7 @@ impl<'a> Ground<'a> {
     /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
     /// needs no words of the system for it.
     fn admitted(&self, back: RollBack, aim: &Aim, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
-        let at = self.desk.clock().now;
+        let at = self.locked.clock().now;
         if let Some(edits) = &aim.edits {
             rollback::check_writable(self.run).map_err(OpError::Refused)?;
             if edits.is_empty() {
@@ -184,7 +184,7 @@ impl<'a> Ground<'a> {
         }
         let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
-        match self.desk.opened.draft(&self.evidence, change, guard)? {
+        match self.locked.opened.draft(&self.evidence, change, guard)? {
             Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
             Draft::Already(message) => {
                 Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))
@@ -217,7 +217,7 @@ impl<'a> Ground<'a> {
 
     /// Returns the files and folders that the state and Piton's own data lie in.
     fn ours(&self) -> Vec<Utf8PathBuf> {
-        let opened = &self.desk.opened;
+        let opened = &self.locked.opened;
         let files = &opened.files;
         let state = self.run.state_files.iter();
         let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
@@ -230,7 +230,7 @@ impl<'a> Ground<'a> {
     }
 
     fn merged_long_ago(&self, undoing: &Undoing) -> Option<Finding> {
-        rollback::is_settled(undoing, self.desk.clock().now).then(|| {
+        rollback::is_settled(undoing, self.locked.clock().now).then(|| {
             let main = undoing.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
             let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
@@ -255,18 +255,18 @@ impl<'a> Ground<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::start::hide_from_git(self.ctx, self.desk.opened.dialect)?;
-        let replaced = self.desk.commit_as(change.kind.as_str(), None, edits)?;
-        self.desk.log(change);
+        super::start::hide_from_git(self.ctx, self.locked.opened.dialect)?;
+        let replaced = self.locked.commit_as(change.kind.as_str(), None, edits)?;
+        self.locked.log(change);
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
-        let run = engine::quoted(&self.desk.opened.candidate.name);
+        let run = engine::quoted(&self.locked.opened.candidate.name);
         let id = replaced.or_else(|| self.newest_of_its_own(edits));
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
         if let ChangeKind::RollBack(back) = &change.kind {
-            findings.extend(self.desk.record_rollback(self.run, change.at, back));
+            findings.extend(self.locked.record_rollback(self.run, change.at, back));
             findings.extend(keep::log(self, change, report));
         }
         Ok(findings.into_iter())
@@ -274,7 +274,7 @@ impl<'a> Ground<'a> {
 
     /// Returns the checkpoint before this one, of a run that keeps its history itself.
     fn newest_of_its_own(&self, edits: &[Edit]) -> Option<String> {
-        let opened = &self.desk.opened;
+        let opened = &self.locked.opened;
         let mut files = opened.files.clone();
         store::take_in(&mut files, &opened.candidate.reads, edits);
         Some(opened.dialect.past(&files)?.pop()?.id)

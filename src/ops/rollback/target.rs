@@ -53,7 +53,7 @@ pub(super) fn targets(ground: &Ground<'_>) -> Vec<RollbackTarget> {
             targets.push(target(to, reading.describe(run), at));
         }
     }
-    for (id, change, step, at) in checkpoints(&ground.desk.opened).into_iter().take(OFFERED) {
+    for (id, change, step, at) in checkpoints(&ground.locked.opened).into_iter().take(OFFERED) {
         let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
         targets.push(target(id.clone(), format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
     }
@@ -74,7 +74,7 @@ fn checkpoints(opened: &Opened) -> Vec<Checkpoint> {
 /// Finds out what a target means. Of several possibilities nobody chooses but the caller.
 pub(super) fn aim(ground: &Ground<'_>, to: &str) -> Result<Aim, OpError> {
     let run = ground.run;
-    let known: Vec<String> = checkpoints(&ground.desk.opened).into_iter().map(|(id, ..)| id).collect();
+    let known: Vec<String> = checkpoints(&ground.locked.opened).into_iter().map(|(id, ..)| id).collect();
     let found = rollback::readings(run, to, &known);
     let is_last = found == [Reading::Last];
     let mut readings: Vec<Reading> =
@@ -135,7 +135,7 @@ fn aim_at(ground: &Ground<'_>, reading: Reading) -> Result<Aim, OpError> {
         }
         Reading::Checkpoint(id) => {
             let (edits, after) = brought_back(ground, &id)?;
-            let reopened = restore::repeats(ground.ctx, &ground.desk.opened, &after);
+            let reopened = restore::repeats(ground.ctx, &ground.locked.opened, &after);
             Ok(Aim { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
         }
         Reading::Commit(sha) => {
@@ -156,7 +156,7 @@ fn aim_at(ground: &Ground<'_>, reading: Reading) -> Result<Aim, OpError> {
 
 /// Returns the edits that bring a checkpoint back, and the run as it is then.
 fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
-    let opened = &ground.desk.opened;
+    let opened = &ground.locked.opened;
     if opened.dialect.past(&opened.files).is_some() {
         let edits = opened.dialect.go_back(&opened.files, id)?;
         let mut files = opened.files.clone();
@@ -169,6 +169,6 @@ fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), Op
         let path = opened.candidate.state.under(&opened.files.root);
         return Err(StoreError::HistoryCorrupt { path }.into());
     }
-    let edits = version.files.iter().map(|(path, bytes)| ground.desk.put_back(path, bytes.clone()));
+    let edits = version.files.iter().map(|(path, bytes)| ground.locked.put_back(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))
 }
