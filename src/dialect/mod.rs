@@ -78,8 +78,8 @@ pub(crate) trait Dialect: Sync {
     fn id(&self) -> DialectId;
 
     /// Says where its runs are.
-    fn ground(&self) -> Ground {
-        Ground::Project
+    fn state_home(&self) -> StateHome {
+        StateHome::Project
     }
 
     /// Tells whether discovery should take a first look into a file of this path, for [`Dialect::probe`] to classify it by
@@ -251,7 +251,7 @@ pub(crate) trait Dialect: Sync {
 
 /// Says where the runs of a dialect are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ground {
+pub(crate) enum StateHome {
     /// In the project that they are about.
     Project,
     /// In the folder for state of this user: what a project ships is none of them.

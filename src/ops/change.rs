@@ -14,7 +14,7 @@ use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::select;
-use crate::dialect::Ground;
+use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Guard;
@@ -99,7 +99,7 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
 
 /// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
 fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError> {
-    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(location.candidate.dialect).ground() != Ground::Home {
+    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(());
     }
     let name = engine::quoted(&location.candidate.name);
@@ -462,7 +462,7 @@ fn next_command(ctx: &ProjectContext, opened: &Opened, revision: &str) -> Option
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     // The state may name another subject than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
-    if opened.dialect.ground() == Ground::Home {
+    if opened.dialect.state_home() == StateHome::Home {
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
     }

@@ -11,8 +11,8 @@ use super::report::Report;
 use super::restore;
 use super::restore::Version;
 use super::select;
-use crate::dialect::Ground;
 use crate::dialect::PastCheckpoint;
+use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::model::Run;
 use crate::model::RunId;
@@ -116,7 +116,7 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
 
 /// Lists the checkpoints that the state of a run holds itself.
 fn kept_by_itself(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
-    if by_id(location.candidate.dialect).ground() != Ground::Home {
+    if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(None);
     }
     let opened = ctx.read(location)?;

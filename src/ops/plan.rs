@@ -8,7 +8,7 @@ use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
 use super::select;
-use crate::dialect::Ground;
+use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Commands;
@@ -80,7 +80,7 @@ pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &O
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }
     // Nobody but `resume` begins the steps of a session.
-    if opened.dialect.ground() == Ground::Home {
+    if opened.dialect.state_home() == StateHome::Home {
         planned.plan.commands.begin = None;
     }
     // The word that a preflight wants is the same everywhere.

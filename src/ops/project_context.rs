@@ -10,9 +10,9 @@ use super::restore;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
-use crate::dialect::Ground;
 use crate::dialect::Leftover;
 use crate::dialect::Loaded;
+use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::dialect::script::candidate;
 use crate::dialect::script::prodigy;
@@ -147,7 +147,7 @@ impl ProjectContext {
         let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
         // The records of a session lie in no project, and it may have lost its worktree.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
-        let marks = |path: &str| on(Ground::Home).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| on(StateHome::Home).any(|dialect| dialect.marks(path));
         let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
@@ -220,8 +220,10 @@ impl ProjectContext {
         let mut remains = Remains::default();
         for listing in self.listings(Scope::Whole) {
             let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
-            remains.ended.extend(on(Ground::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location));
-            let leftovers = on(Ground::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            remains
+                .ended
+                .extend(on(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location));
+            let leftovers = on(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
             remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
         remains
@@ -229,10 +231,10 @@ impl ProjectContext {
 
     /// Walks over the project, looking into every file that a dialect marks.
     fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
-        let marks = |path: &str| on(Ground::Project).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| on(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {
-            let further: Vec<RelPath> = on(Ground::Project).flat_map(|dialect| dialect.further(listing)).collect();
+            let further: Vec<RelPath> = on(StateHome::Project).flat_map(|dialect| dialect.further(listing)).collect();
             store::look_further(listing, &further);
         }
         listings
@@ -242,17 +244,17 @@ impl ProjectContext {
         let mut walked = Walked::default();
         let Walked { locations, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
-            probe(Ground::Project, listing, locations, findings);
+            probe(StateHome::Project, listing, locations, findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
             let sessions = home.listing(&self.project.config);
-            probe(Ground::Home, &sessions.listing, locations, findings);
+            probe(StateHome::Home, &sessions.listing, locations, findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
-            probe(Ground::Home, listing, locations, findings);
+            probe(StateHome::Home, listing, locations, findings);
         }
         walked
     }
@@ -369,8 +371,8 @@ pub(crate) fn wanted_format() -> Option<String> {
 }
 
 /// Returns the dialects whose runs are there.
-fn on(ground: Ground) -> impl Iterator<Item = &'static dyn Dialect> {
-    DIALECTS.iter().copied().filter(move |dialect| dialect.ground() == ground)
+fn on(ground: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
+    DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == ground)
 }
 
 fn foreign(folder: &Utf8Path) -> Finding {
@@ -379,7 +381,7 @@ fn foreign(folder: &Utf8Path) -> Finding {
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn probe(ground: Ground, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
+fn probe(ground: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
     for dialect in on(ground) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);

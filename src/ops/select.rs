@@ -9,7 +9,7 @@ use super::project_context::Opened;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::ListedRun;
-use crate::dialect::Ground;
+use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::model::Mode;
 use crate::model::Verdict;
@@ -118,7 +118,7 @@ fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
 
 /// Tells whether a run is a session of the runner, which lies outside of the project.
 fn is_session(location: &RunLocation) -> bool {
-    by_id(location.candidate.dialect).ground() == Ground::Home
+    by_id(location.candidate.dialect).state_home() == StateHome::Home
 }
 
 /// Tells whether the state is a folder of its own: then its own data lies inside.

@@ -25,11 +25,11 @@ use serde_json::Value;
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
-use crate::dialect::Ground;
 use crate::dialect::Loaded;
 use crate::dialect::Moved;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::Probed;
+use crate::dialect::StateHome;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -54,8 +54,8 @@ impl Dialect for Script {
         DialectId::Script
     }
 
-    fn ground(&self) -> Ground {
-        Ground::Home
+    fn state_home(&self) -> StateHome {
+        StateHome::Home
     }
 
     fn marks(&self, path: &str) -> bool {

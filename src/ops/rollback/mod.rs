@@ -102,7 +102,7 @@ impl<'a> Ground<'a> {
         let run = locked.opened.run()?;
         let evidence = ctx.evidence(&locked.opened, false);
         let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
-        let is_home = dialect::by_id(location.candidate.dialect).ground() == dialect::Ground::Home;
+        let is_home = dialect::by_id(location.candidate.dialect).state_home() == dialect::StateHome::Home;
         let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
         Ok(Self {

@@ -21,7 +21,7 @@ use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
-use crate::dialect::Ground;
+use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::dialect::script::Session;
 use crate::engine;
@@ -90,7 +90,7 @@ impl ProjectContext {
     /// Returns the sessions of this repository with what is to say about their home.
     fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
         let (mut locations, mut findings) = self.locations();
-        locations.retain(|location| by_id(location.candidate.dialect).ground() == Ground::Home);
+        locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
         findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::JobNotResumed));
         (locations, findings)
     }
