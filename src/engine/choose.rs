@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::command;
-use super::ground::Ground;
-use super::ground::Limit;
+use super::reconciled::Limit;
+use super::reconciled::ReconciledRun;
 use super::settle::Standing;
 use super::settle::count;
 use super::transition::skip_refusal;
@@ -66,7 +66,7 @@ pub(super) struct Chosen {
 }
 
 pub(super) struct Chooser<'a> {
-    pub(super) ground: Ground<'a>,
+    pub(super) reconciled: ReconciledRun<'a>,
     pub(super) options: &'a Options,
 }
 
@@ -89,9 +89,9 @@ impl Chooser<'_> {
         let returns = self.returns(sent_back);
         let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
         let standing = self.standing_findings();
-        for &at in self.ground.graph.order() {
+        for &at in self.reconciled.graph.order() {
             let own = if causes.contains(&at) { None } else { self.choice(at, &standing) };
-            let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.ground.is_ready(at));
+            let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
                 // Work that comes back from a review and was never taken up again is not merely next.
                 (Some(own), Some(causes)) if own.action == Action::Run => Some(self.return_to(own.at, causes)),
@@ -110,13 +110,14 @@ impl Chooser<'_> {
     /// Rule 4: which steps failed reviews send the run back to, and which reviews those are.
     fn returns(&self, sent_back: Option<usize>) -> BTreeMap<usize, Vec<usize>> {
         let behind: BTreeSet<usize> =
-            sent_back.map(|target| self.ground.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
+            sent_back.map(|target| self.reconciled.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
         let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for &at in self.ground.graph.order().iter().filter(|at| self.ground.standing(**at) == Standing::Failed) {
+        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.standing(**at) == Standing::Failed)
+        {
             let target = match sent_back {
                 Some(target) if target == at => None,
                 Some(target) if behind.contains(&at) => Some(target),
-                Some(_) | None => self.ground.returns_to(at),
+                Some(_) | None => self.reconciled.returns_to(at),
             };
             if let Some(target) = target {
                 returns.entry(target).or_default().push(at);
@@ -128,27 +129,27 @@ impl Chooser<'_> {
     fn return_to(&self, at: usize, causes: &[usize]) -> Choice {
         let names: Vec<&str> = causes
             .iter()
-            .map(|cause| &self.ground.run.steps[*cause])
+            .map(|cause| &self.reconciled.run.steps[*cause])
             .map(|failed| failed.agent.as_deref().unwrap_or(failed.title.as_str()))
             .collect();
         let reason = format!("Address {} feedback", names.join(" and "));
         // That plain work failed sends nothing back; only the caller does, over what is done.
-        let forced = self.ground.standing(at) == Standing::Done
-            && causes.iter().all(|cause| self.ground.returns_to(*cause).is_none());
+        let forced = self.reconciled.standing(at) == Standing::Done
+            && causes.iter().all(|cause| self.reconciled.returns_to(*cause).is_none());
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
     fn choice(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
-        let step = &self.ground.run.steps[at];
+        let step = &self.reconciled.run.steps[at];
         let id = &step.id;
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         if step.kind == StepKind::Gate {
             return self.gate(at, findings);
         }
         match standing {
             Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => None,
             Standing::Verify => {
-                let reason = format!("{}: look before anything is run again", self.ground.because(at).join("; "));
+                let reason = format!("{}: look before anything is run again", self.reconciled.because(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             Standing::Conditions => {
@@ -157,11 +158,11 @@ impl Chooser<'_> {
             }
             Standing::Waiting => Some(Self::approval(at)),
             Standing::Failed | Standing::Interrupted | Standing::Invalid | Standing::Open | Standing::Blocked
-                if !self.ground.is_ready(at) =>
+                if !self.reconciled.is_ready(at) =>
             {
                 None
             }
-            Standing::Failed if self.ground.was_reworked(at) => {
+            Standing::Failed if self.reconciled.was_reworked(at) => {
                 let reason = format!("what {id} found was worked on since; look again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
@@ -172,7 +173,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             Standing::Invalid => {
-                let reason = format!("recorded as done, and not believed: {}", self.ground.beside[at].join("; "));
+                let reason = format!("recorded as done, and not believed: {}", self.reconciled.beside[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             Standing::Open | Standing::Blocked => Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at))),
@@ -180,7 +181,7 @@ impl Chooser<'_> {
     }
 
     fn again(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Choice {
-        let (id, addressed) = (&self.ground.run.steps[at].id, self.still_to_address(at, findings));
+        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.still_to_address(at, findings));
         let reason = format!("{id} failed; try it again with what the failure said{addressed}");
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
@@ -188,7 +189,7 @@ impl Chooser<'_> {
     /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
     /// does there once somebody has approved is, when that failed.
     fn gate(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
-        let asks = match self.ground.standing(at) {
+        let asks = match self.reconciled.standing(at) {
             Standing::Waiting => true,
             Standing::Open
             | Standing::Blocked
@@ -196,13 +197,13 @@ impl Chooser<'_> {
             | Standing::Failed
             | Standing::Conditions
             | Standing::Verify
-            | Standing::Invalid => self.ground.is_ready(at),
+            | Standing::Invalid => self.reconciled.is_ready(at),
             Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => {
                 false
             }
         };
-        let has_agent = self.ground.run.steps[at].agent.is_some();
-        let failed = has_agent && self.ground.standing(at) == Standing::Failed && !self.ground.was_reworked(at);
+        let has_agent = self.reconciled.run.steps[at].agent.is_some();
+        let failed = has_agent && self.reconciled.standing(at) == Standing::Failed && !self.reconciled.was_reworked(at);
         asks.then(|| if failed { self.again(at, findings) } else { Self::approval(at) })
     }
 
@@ -234,7 +235,7 @@ impl Chooser<'_> {
     fn spread(&self, from: usize, behind: &mut BTreeSet<usize>) {
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            open.extend(self.ground.graph.dependents(at).iter().copied().filter(|next| behind.insert(*next)));
+            open.extend(self.reconciled.graph.dependents(at).iter().copied().filter(|next| behind.insert(*next)));
         }
     }
 
@@ -244,9 +245,9 @@ impl Chooser<'_> {
         choices.retain(|choice| match choice.action {
             Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
             // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
-            Action::Verify => self.ground.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
+            Action::Verify => self.reconciled.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {
-                self.ground.standing(choice.at) == Standing::Waiting || !behind_gate.contains(&choice.at)
+                self.reconciled.standing(choice.at) == Standing::Waiting || !behind_gate.contains(&choice.at)
             }
             Action::Merge | Action::Archive => true,
         });
@@ -254,7 +255,7 @@ impl Chooser<'_> {
 
     fn behind_shut_gates(&self) -> BTreeSet<usize> {
         let mut behind_gate = BTreeSet::new();
-        for &at in self.ground.graph.order().iter().filter(|at| self.ground.is_shut(**at)) {
+        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_shut(**at)) {
             self.spread(at, &mut behind_gate);
         }
         behind_gate
@@ -266,8 +267,8 @@ impl Chooser<'_> {
             chosen.findings.extend(self.dependency_block());
             return;
         };
-        let id = &self.ground.run.steps[at].id;
-        let message = format!("{id} was forced although it waits for {}", list(&self.ground.unmet(at)));
+        let id = &self.reconciled.run.steps[at].id;
+        let message = format!("{id} was forced although it waits for {}", list(&self.reconciled.unmet(at)));
         chosen.findings.push(Finding::new(FindingCode::OverrideForced, message).on(id));
         let reason = "nothing is ready; the first open step was forced".to_owned();
         let choice = Choice::new(at, self.work_action(at), "7.force", reason);
@@ -277,8 +278,8 @@ impl Chooser<'_> {
     /// Returns the first step with work left that no gate or review stands before.
     fn first_to_force(&self) -> Option<usize> {
         let behind_gate = self.behind_shut_gates();
-        self.ground.graph.order().iter().copied().find(|at| {
-            let is_open = match self.ground.standing(*at) {
+        self.reconciled.graph.order().iter().copied().find(|at| {
+            let is_open = match self.reconciled.standing(*at) {
                 Standing::Open | Standing::Blocked | Standing::Invalid | Standing::Failed | Standing::Interrupted => {
                     true
                 }
@@ -291,14 +292,14 @@ impl Chooser<'_> {
                 | Standing::Held
                 | Standing::OpenContainer => false,
             };
-            let has_work = matches!(self.ground.run.steps[*at].kind, StepKind::Work | StepKind::Review);
+            let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
             is_open && has_work && !behind_gate.contains(at)
         })
     }
 
     /// Returns whether a step is run for the first time or again.
     pub(super) fn work_action(&self, at: usize) -> Action {
-        match self.ground.standing(at) {
+        match self.reconciled.standing(at) {
             Standing::Open | Standing::Blocked => Action::Run,
             Standing::Done
             | Standing::Skipped
@@ -315,11 +316,11 @@ impl Chooser<'_> {
     }
 
     fn why_ready(&self, at: usize) -> String {
-        let needs = self.ground.graph.depends_on(at);
-        let id = |on: &usize| self.ground.run.steps[*on].id.as_str();
-        let is_skipped = |on: &&usize| self.ground.standing(**on) == Standing::Skipped;
+        let needs = self.reconciled.graph.depends_on(at);
+        let id = |on: &usize| self.reconciled.run.steps[*on].id.as_str();
+        let is_skipped = |on: &&usize| self.reconciled.standing(**on) == Standing::Skipped;
         match needs {
-            [] if self.ground.standing(at) == Standing::Blocked => {
+            [] if self.reconciled.standing(at) == Standing::Blocked => {
                 "the state says blocked and names nothing that it waits for".to_owned()
             }
             [] => "it depends on nothing and has not been started".to_owned(),
@@ -339,7 +340,7 @@ impl Chooser<'_> {
         let mut failures: Vec<usize> = Vec::new();
         for choice in chosen.choices.iter().filter(|choice| choice.is_work()) {
             if choice.caused_by.is_empty() && choice.is_named() {
-                failures.extend(self.ground.limited_by(choice.at));
+                failures.extend(self.reconciled.limited_by(choice.at));
             } else if choice.action != Action::Run {
                 failures.extend(choice.answers());
             }
@@ -347,8 +348,8 @@ impl Chooser<'_> {
         let mut seen = BTreeSet::new();
         failures.retain(|at| seen.insert(*at));
         for at in failures {
-            let step = &self.ground.run.steps[at];
-            let (code, what) = match self.ground.limit(at, self.options.attempt_limit) {
+            let step = &self.reconciled.run.steps[at];
+            let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
                 None => continue,
                 Some(Limit::Rejected) => {
                     (FindingCode::Rejected, "was rejected: a person decides how to go on".to_owned())
@@ -365,7 +366,7 @@ impl Chooser<'_> {
 
     /// Returns a finding that stops, or one that only warns when the caller insisted with `--force`.
     fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
-        let step = &self.ground.run.steps[at];
+        let step = &self.reconciled.run.steps[at];
         if self.options.force {
             let message = format!("{message}; forced by the caller");
             return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
@@ -381,7 +382,7 @@ impl Chooser<'_> {
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
             ));
         }
-        if step.recorded && skip_refusal(step, self.ground.standing(at)).is_none() {
+        if step.recorded && skip_refusal(step, self.reconciled.standing(at)).is_none() {
             ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
         }
         ways.push("--force to try once more".to_owned());
@@ -389,19 +390,19 @@ impl Chooser<'_> {
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.ground.graph.cycle(|at| !self.ground.standing(at).is_over()) {
+        if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.standing(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
             let message = format!("steps depend on each other in a circle: {}", chain_of(&path, " -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
             findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
         }
         for (at, step) in
-            self.ground.run.steps.iter().enumerate().filter(|(at, _)| !self.ground.standing(*at).is_over())
+            self.reconciled.run.steps.iter().enumerate().filter(|(at, _)| !self.reconciled.standing(*at).is_over())
         {
             if !step.dangling.is_empty() {
                 let message = format!("{} depends on {}, which does not exist", step.id, step.dangling.join(", "));
                 let tail = format!("{} --force", command::option("from", step.id.as_str()));
-                let plan = command::on_run("plan", &self.ground.run.id, &tail);
+                let plan = command::on_run("plan", &self.reconciled.run.id, &tail);
                 let finding = Finding::new(FindingCode::DependencyDangling, message).on(&step.id);
                 let finding = finding.fix(format!("correct the dependency, or `{plan}`"));
                 findings.push(match &step.file {
@@ -409,10 +410,14 @@ impl Chooser<'_> {
                     None => finding,
                 });
             }
-            let skipped =
-                self.ground.graph.depends_on(at).iter().find(|on| self.ground.standing(**on) == Standing::Skipped);
+            let skipped = self
+                .reconciled
+                .graph
+                .depends_on(at)
+                .iter()
+                .find(|on| self.reconciled.standing(**on) == Standing::Skipped);
             if let Some(on) = skipped {
-                let message = format!("{} goes on although {} was skipped", step.id, self.ground.run.steps[*on].id);
+                let message = format!("{} goes on although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
             }
         }
@@ -420,16 +425,17 @@ impl Chooser<'_> {
 
     /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
     fn dependency_block(&self) -> Option<Finding> {
-        let open = || self.ground.graph.order().iter().copied().filter(|at| !self.ground.standing(*at).is_over());
-        let first = open().find(|at| self.ground.blocker(*at).is_some()).or_else(|| open().next())?;
+        let open =
+            || self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.standing(*at).is_over());
+        let first = open().find(|at| self.reconciled.blocker(*at).is_some()).or_else(|| open().next())?;
         let (chain, in_circle) = self.chain_below(first);
         let root = chain[chain.len() - 1];
-        let step = &self.ground.run.steps[root];
+        let step = &self.reconciled.run.steps[root];
         let (left, path) = (open().count(), self.waits_for(&chain));
         let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
-        let fix = match self.ground.standing(root) {
+        let fix = match self.reconciled.standing(root) {
             Standing::Held => {
-                format!("correct it; `{}` says where", command::on_run("validate", &self.ground.run.id, ""))
+                format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
             }
             Standing::Done
             | Standing::Skipped
@@ -443,7 +449,7 @@ impl Chooser<'_> {
             | Standing::Invalid
             | Standing::Blocked
             | Standing::OpenContainer => {
-                let skip = command::on_step("skip", &step.id, &self.ground.run.id, " --reason ...");
+                let skip = command::on_step("skip", &step.id, &self.reconciled.run.id, " --reason ...");
                 format!("resolve {}, or `{skip}`", step.id)
             }
         };
@@ -459,7 +465,7 @@ impl Chooser<'_> {
     fn chain_below(&self, at: usize) -> (Vec<usize>, bool) {
         let mut chain = vec![at];
         let mut seen = BTreeSet::from([at]);
-        while let Some(next) = self.ground.blocker(chain[chain.len() - 1]) {
+        while let Some(next) = self.reconciled.blocker(chain[chain.len() - 1]) {
             chain.push(next);
             if !seen.insert(next) {
                 return (chain, true);
@@ -472,20 +478,20 @@ impl Chooser<'_> {
     pub(super) fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
         let (chain, _) = self.chain_below(at);
         let tail = if chain.len() > 2 { format!(" ({})", self.waits_for(&chain)) } else { String::new() };
-        format!("{} still waits for {}{tail}", self.ground.run.steps[at].id, list(unmet))
+        format!("{} still waits for {}{tail}", self.reconciled.run.steps[at].id, list(unmet))
     }
 
     fn waits_for(&self, chain: &[usize]) -> String {
-        let ids: Vec<&str> = chain.iter().map(|at| self.ground.run.steps[*at].id.as_str()).collect();
+        let ids: Vec<&str> = chain.iter().map(|at| self.reconciled.run.steps[*at].id.as_str()).collect();
         chain_of(&ids, " waits for ")
     }
 
     /// Returns, by the step it sent the run back to, the first review whose findings stand: it has not passed since.
     fn standing_findings(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
-        for (at, step) in self.ground.run.steps.iter().enumerate() {
-            let target = step.returns_to.as_ref().and_then(|id| self.ground.graph.position(id));
-            if let Some(target) = target.filter(|_| step.error.is_some() && !self.ground.standing(at).is_over()) {
+        for (at, step) in self.reconciled.run.steps.iter().enumerate() {
+            let target = step.returns_to.as_ref().and_then(|id| self.reconciled.graph.position(id));
+            if let Some(target) = target.filter(|_| step.error.is_some() && !self.reconciled.standing(at).is_over()) {
                 findings.entry(target).or_insert(at);
             }
         }
@@ -494,19 +500,19 @@ impl Chooser<'_> {
 
     /// Names the review that sent the run back to a step which was begun since and has not ended well.
     fn still_to_address(&self, at: usize, findings: &BTreeMap<usize, usize>) -> String {
-        let sent_back = findings.get(&at).map(|review| &self.ground.run.steps[*review]);
+        let sent_back = findings.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
             format!("; it was sent back by {} ({}), whose findings stand", review.id, review.title)
         })
     }
 
     fn cause(&self, root: usize, in_circle: bool) -> String {
-        let step = &self.ground.run.steps[root];
+        let step = &self.reconciled.run.steps[root];
         if in_circle {
             "is part of a circle".to_owned()
-        } else if self.ground.standing(root) == Standing::Held {
+        } else if self.reconciled.standing(root) == Standing::Held {
             "cannot be understood".to_owned()
-        } else if self.ground.standing(root) == Standing::Cancelled {
+        } else if self.reconciled.standing(root) == Standing::Cancelled {
             "was cancelled".to_owned()
         } else if step.dangling.is_empty() {
             "is blocked".to_owned()

@@ -11,12 +11,12 @@ mod context;
 #[cfg(test)]
 mod fixtures;
 mod graph;
-mod ground;
 mod next;
 mod overrides;
 mod plan;
 mod propagate;
 mod question;
+mod reconciled;
 pub(crate) mod rollback;
 mod settle;
 mod strategy;

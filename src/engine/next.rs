@@ -6,8 +6,8 @@ use super::cause::cause;
 use super::choose::Choice;
 use super::choose::Chosen;
 use super::command;
-use super::ground::Ground;
 use super::overrides::flags;
+use super::reconciled::ReconciledRun;
 use super::settle::Standing;
 use super::strategy::strategy;
 use crate::model::Action;
@@ -39,7 +39,7 @@ use crate::model::mask_secrets;
 const REASON_CHARS: usize = 400;
 
 pub(super) struct Planner<'a> {
-    ground: Ground<'a>,
+    reconciled: ReconciledRun<'a>,
     options: &'a Options,
     /// Steps that are done by all other places in the state, and not by their own.
     drifted: BTreeSet<usize>,
@@ -49,13 +49,13 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(ground: Ground<'a>, options: &'a Options, findings: &[Finding]) -> Self {
+    pub(super) fn new(reconciled: ReconciledRun<'a>, options: &'a Options, findings: &[Finding]) -> Self {
         let steps_with = |code: FindingCode| {
             let steps = findings.iter().filter(|finding| finding.code == code).filter_map(|it| it.step.as_ref());
-            steps.filter_map(|id| ground.graph.position(id)).collect()
+            steps.filter_map(|id| reconciled.graph.position(id)).collect()
         };
         Self {
-            ground,
+            reconciled,
             options,
             drifted: steps_with(FindingCode::StatusDrift),
             without_summary: steps_with(FindingCode::SummaryMissing),
@@ -75,9 +75,9 @@ impl<'a> Planner<'a> {
 
     /// Returns what comes when every step is done.
     fn after(&self) -> Option<Next> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         let after = run.after.as_ref().filter(|_| run.status != RunStatus::Completed)?;
-        let last = self.ground.graph.order().last()?;
+        let last = self.reconciled.graph.order().last()?;
         Some(Next {
             step: run.steps[*last].id.clone(),
             title: after.title.clone(),
@@ -97,9 +97,10 @@ impl<'a> Planner<'a> {
 
     /// Everything is done, and of some steps only the evidence says so: what is left is to look and to record it.
     fn verify_drift(&self) -> Vec<Next> {
-        let drifted = self.ground.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
+        let drifted = self.reconciled.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
-            let reason = format!("{}: look, then record it; nothing has to be run", self.ground.because(at).join("; "));
+            let reason =
+                format!("{}: look, then record it; nothing has to be run", self.reconciled.because(at).join("; "));
             Choice::new(at, Action::Verify, "3.drift", reason)
         };
         drifted.map(|at| self.next_of(&choice(at))).collect()
@@ -123,7 +124,7 @@ impl<'a> Planner<'a> {
             attempt,
             reason: choice.reason.clone(),
             rule: choice.rule.to_owned(),
-            evidence: causes.chain(self.ground.because(choice.at)).collect(),
+            evidence: causes.chain(self.reconciled.because(choice.at)).collect(),
             strategy: strategy.map(|(strategy, _)| strategy),
             alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
             parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },
@@ -137,7 +138,7 @@ impl<'a> Planner<'a> {
         let merely_next = !matches!(kind, InterruptionKind::AgentInterruption | InterruptionKind::TaskFailure);
         let lost = || {
             self.session_lost
-                || self.ground.graph.depends_on(choice.at).iter().any(|on| self.without_summary.contains(on))
+                || self.reconciled.graph.depends_on(choice.at).iter().any(|on| self.without_summary.contains(on))
         };
         if merely_next && lost() { InterruptionKind::ContextLost } else { kind }
     }
@@ -147,7 +148,7 @@ impl<'a> Planner<'a> {
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
         }
-        match self.ground.standing(at) {
+        match self.reconciled.standing(at) {
             Standing::Failed => InterruptionKind::TaskFailure,
             Standing::Interrupted => InterruptionKind::AgentInterruption,
             Standing::Verify if self.step(at).status == Status::InProgress => InterruptionKind::AgentInterruption,
@@ -195,7 +196,7 @@ impl<'a> Planner<'a> {
     /// Says what happens to a part that no option names. `again`: it comes at or after the part to begin at.
     fn part_action(&self, at: usize, part: &Part, again: bool) -> &'static str {
         // Analysis outlives the work it was made for; `--refresh-analysis` is there to ask for it afresh.
-        let reworked = match self.ground.standing(at) {
+        let reworked = match self.reconciled.standing(at) {
             Standing::Done | Standing::Invalid => part.kind == PartKind::Work,
             Standing::Skipped
             | Standing::Cancelled
@@ -222,10 +223,10 @@ impl<'a> Planner<'a> {
     /// Counts what was paid for already and would be paid for again.
     fn cost(&self, choice: &Choice) -> Cost {
         let step = self.step(choice.at);
-        let is_done = |at: &usize| matches!(self.ground.standing(*at), Standing::Done | Standing::Invalid);
+        let is_done = |at: &usize| matches!(self.reconciled.standing(*at), Standing::Done | Standing::Invalid);
         let again: Vec<usize> = match choice.action {
             Action::Return => {
-                let behind = self.ground.graph.waiting_for(choice.at);
+                let behind = self.reconciled.graph.waiting_for(choice.at);
                 std::iter::once(choice.at).chain(behind).filter(is_done).collect()
             }
             Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
@@ -251,16 +252,16 @@ impl<'a> Planner<'a> {
         }
         let cut_off = |choice: &&Choice| {
             matches!(
-                self.ground.standing(choice.answers()[0]),
+                self.reconciled.standing(choice.answers()[0]),
                 Standing::Failed | Standing::Interrupted | Standing::Waiting | Standing::Conditions
             )
         };
         let Some(choice) = chosen.choices.iter().find(cut_off).or_else(|| chosen.choices.first()) else {
             let block = findings.iter().find(|finding| finding.code == FindingCode::DependencyBlock)?;
-            let at = block.step.as_ref().and_then(|id| self.ground.graph.position(id));
+            let at = block.step.as_ref().and_then(|id| self.reconciled.graph.position(id));
             return Some(InterruptionReport {
                 step: at.map(|at| self.step(at).id.clone()),
-                at: at.and_then(|at| self.last_moment(at)).or(self.ground.run.stamp),
+                at: at.and_then(|at| self.last_moment(at)).or(self.reconciled.run.stamp),
                 reason: block.message.clone(),
                 affected: at.map(|at| self.affected(at)).unwrap_or_default(),
                 ..blank(InterruptionKind::DependencyBlock)
@@ -270,14 +271,14 @@ impl<'a> Planner<'a> {
     }
 
     fn report(&self, choice: &Choice, evidence: &Evidence) -> InterruptionReport {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         let at = choice.answers()[0];
         let step = self.step(at);
         let mut kind = self.kind_of(choice);
         if kind == InterruptionKind::ReadyToExecute {
             let paused = run.interruption.as_ref().filter(|recorded| recorded.kind == InterruptionKind::Paused);
             if let Some(paused) = paused {
-                let at = paused.step.as_ref().and_then(|id| self.ground.graph.position(id));
+                let at = paused.step.as_ref().and_then(|id| self.reconciled.graph.position(id));
                 return InterruptionReport {
                     step: at.map(|at| self.step(at).id.clone()),
                     at: paused.at,
@@ -323,8 +324,8 @@ impl<'a> Planner<'a> {
     }
 
     fn affected(&self, at: usize) -> Vec<StepId> {
-        let behind = self.ground.graph.waiting_for(at);
-        let waiting = behind.into_iter().filter(|at| !self.ground.standing(*at).is_over());
+        let behind = self.reconciled.graph.waiting_for(at);
+        let waiting = behind.into_iter().filter(|at| !self.reconciled.standing(*at).is_over());
         std::iter::once(at).chain(waiting).map(|at| self.step(at).id.clone()).collect()
     }
 
@@ -332,8 +333,8 @@ impl<'a> Planner<'a> {
         let mut groups = StepGroups::default();
         let returned: BTreeSet<usize> =
             (chosen.choices.iter()).filter(|choice| choice.action == Action::Return).map(|choice| choice.at).collect();
-        for &at in self.ground.graph.order() {
-            let group = match self.ground.standing(at) {
+        for &at in self.reconciled.graph.order() {
+            let group = match self.reconciled.standing(at) {
                 Standing::Done if returned.contains(&at) => &mut groups.pending,
                 Standing::Done => &mut groups.completed,
                 Standing::Skipped | Standing::Cancelled => &mut groups.skipped,
@@ -350,7 +351,7 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
-        let run = &self.ground.run.id;
+        let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
         let insists = chosen.choices.first().is_some_and(|choice| choice.forced);
         let force = |is_needed: bool| if is_needed { " --force" } else { "" };
@@ -371,7 +372,7 @@ impl<'a> Planner<'a> {
             }
             Action::Approve => Some(command::on_step("approve", &first.step, run, force(insists))),
             Action::Verify => {
-                let step = self.ground.graph.position(&first.step).map(|at| self.step(at));
+                let step = self.reconciled.graph.position(&first.step).map(|at| self.step(at));
                 step.map(|step| command::finish(step, run))
             }
             Action::Archive => Some(command::on_run("archive", run, "")),
@@ -387,15 +388,15 @@ impl<'a> Planner<'a> {
     }
 
     fn is_recorded(&self, id: &StepId) -> bool {
-        self.ground.graph.position(id).is_none_or(|at| self.step(at).recorded)
+        self.reconciled.graph.position(id).is_none_or(|at| self.step(at).recorded)
     }
 
     fn is_gate(&self, id: &StepId) -> bool {
-        self.ground.graph.position(id).is_some_and(|at| self.step(at).kind == StepKind::Gate)
+        self.reconciled.graph.position(id).is_some_and(|at| self.step(at).kind == StepKind::Gate)
     }
 
     fn step(&self, at: usize) -> &'a Step {
-        &self.ground.run.steps[at]
+        &self.reconciled.run.steps[at]
     }
 }
 

@@ -5,7 +5,7 @@ use super::choose::Chooser;
 use super::choose::Chosen;
 use super::choose::list;
 use super::command;
-use super::ground::Ground;
+use super::reconciled::ReconciledRun;
 use super::settle::Standing;
 use super::transition::skip_refusal;
 use crate::model::Finding;
@@ -25,13 +25,13 @@ use crate::model::quoted;
 pub(super) struct Refused;
 
 /// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped.
-pub(super) fn skip(ground: &Ground<'_>, options: &Options) -> (Run, Vec<Finding>) {
-    let mut run = ground.run.clone();
+pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, Vec<Finding>) {
+    let mut run = reconciled.run.clone();
     let mut findings = Vec::new();
     for id in &options.skip {
-        let at = ground.graph.position(id);
+        let at = reconciled.graph.position(id);
         let why = at.map_or(Some("it does not exist".to_owned()), |at| {
-            skip_refusal(&ground.run.steps[at], ground.standing(at))
+            skip_refusal(&reconciled.run.steps[at], reconciled.standing(at))
         });
         findings.push(match (at, why) {
             (Some(at), None) => {
@@ -77,12 +77,12 @@ impl Chooser<'_> {
     fn from(&self, chosen: &mut Chosen) {
         let mut positions = Vec::new();
         for id in &self.options.from {
-            match self.ground.graph.position(id) {
+            match self.reconciled.graph.position(id) {
                 Some(at) => positions.push(at),
                 None => chosen.findings.push(refused(format!("there is no step {id}"), "leave out --from").on(id)),
             }
         }
-        positions.sort_by_key(|at| self.ground.graph.rank(*at));
+        positions.sort_by_key(|at| self.reconciled.graph.rank(*at));
         positions.dedup();
         if self.options.parallel
             && let Some((one, other)) = self.dependent_pair(&positions)
@@ -98,10 +98,10 @@ impl Chooser<'_> {
 
     /// `--retry`: the named step, else the first that failed or was cut off, itself and not where it returns to.
     fn retry(&self, id: Option<&StepId>, chosen: &mut Chosen) {
-        let order = self.ground.graph.order();
+        let order = self.reconciled.graph.order();
         let at = match id {
-            Some(id) => self.ground.graph.position(id),
-            None => order.iter().copied().find(|at| has_failed(self.ground.standing(*at))),
+            Some(id) => self.reconciled.graph.position(id),
+            None => order.iter().copied().find(|at| has_failed(self.reconciled.standing(*at))),
         };
         let Some(at) = at else {
             let message = id.map_or_else(
@@ -111,10 +111,10 @@ impl Chooser<'_> {
             chosen.findings.push(refused(message, "leave out --retry"));
             return;
         };
-        let id = &self.ground.run.steps[at].id;
-        if !has_failed(self.ground.standing(at)) && !self.options.force {
+        let id = &self.reconciled.run.steps[at].id;
+        if !has_failed(self.reconciled.standing(at)) && !self.options.force {
             let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
-            let plan = command::on_run("plan", &self.ground.run.id, &command::option("from", id.as_str()));
+            let plan = command::on_run("plan", &self.reconciled.run.id, &command::option("from", id.as_str()));
             chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
             return;
         }
@@ -123,12 +123,12 @@ impl Chooser<'_> {
 
     /// Chooses one step by name, when nothing stands before it or the caller insists. No option steps over a gate.
     fn take(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
-        let id = &self.ground.run.steps[at].id;
+        let id = &self.reconciled.run.steps[at].id;
         if let Some(finding) = self.not_to_be_taken(at) {
             chosen.findings.push(finding.on(id));
             return;
         }
-        let unmet = self.ground.unmet(at);
+        let unmet = self.reconciled.unmet(at);
         if !unmet.is_empty() && self.options.if_dependencies_met {
             chosen.answered_no = true;
             let message = self.still_waits(at, &unmet);
@@ -147,25 +147,25 @@ impl Chooser<'_> {
         }
         let message = format!("{option} chose {id} instead of the first open step");
         chosen.findings.push(Finding::new(FindingCode::Override, message).on(id));
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         let waits = standing == Standing::Waiting;
-        chosen.choices.push(if waits || self.ground.run.steps[at].kind == StepKind::Gate {
+        chosen.choices.push(if waits || self.reconciled.run.steps[at].kind == StepKind::Gate {
             Choice { forced: !unmet.is_empty() && !waits, ..Self::approval(at) }
         } else {
             let doubted = standing == Standing::Verify;
-            let again = standing.is_over() && self.ground.sent_back(at).is_empty();
+            let again = standing.is_over() && self.reconciled.sent_back(at).is_empty();
             let forced = !unmet.is_empty() || again || doubted;
-            let reason = format!("chosen with {option}; {}", self.ground.because(at).join("; "));
+            let reason = format!("chosen with {option}; {}", self.reconciled.because(at).join("; "));
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
         });
     }
 
     /// Returns why no option whatsoever chooses a step.
     fn not_to_be_taken(&self, at: usize) -> Option<Finding> {
-        let step = &self.ground.run.steps[at];
-        let run = &self.ground.run.id;
+        let step = &self.reconciled.run.steps[at];
+        let run = &self.reconciled.run.id;
         let id = &step.id;
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         if standing == Standing::Held {
             let message = format!("what the state says of {id} cannot be understood; it is left alone");
             return Some(refused(message, command::on_run("validate", run, "")));
@@ -177,7 +177,7 @@ impl Chooser<'_> {
         if step.kind == StepKind::Gate && standing.is_over() {
             return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step behind it"));
         }
-        let gate = &self.ground.run.steps[self.ground.gate_before(at)?];
+        let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
         let (message, verb) = match gate.kind {
             StepKind::Gate => (
                 format!("{id} lies behind {}, which nobody has approved; no option steps over a gate", gate.id),
@@ -193,14 +193,16 @@ impl Chooser<'_> {
     /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
     pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, Refused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
-        let failed = |at: usize| self.ground.standing(at) == Standing::Failed;
-        let why = match self.ground.graph.position(id) {
+        let failed = |at: usize| self.reconciled.standing(at) == Standing::Failed;
+        let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
-            Some(at) if !self.ground.can_be_redone(at) => format!("{id} is nothing that can be done again"),
-            Some(at) if !failed(at) && !self.ground.graph.waiting_for(at).into_iter().any(failed) => {
+            Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} is nothing that can be done again"),
+            Some(at) if !failed(at) && !self.reconciled.graph.waiting_for(at).into_iter().any(failed) => {
                 format!("nothing that builds on {id} failed, so nothing sends the run back to it")
             }
-            Some(at) if !self.ground.is_ready(at) => format!("{id} still waits for {}", list(&self.ground.unmet(at))),
+            Some(at) if !self.reconciled.is_ready(at) => {
+                format!("{id} still waits for {}", list(&self.reconciled.unmet(at)))
+            }
             Some(at) => {
                 let message = format!("--to-step sends the run back to {id}");
                 findings.push(Finding::new(FindingCode::Override, message).on(id));
@@ -257,13 +259,14 @@ impl Chooser<'_> {
     }
 
     fn step(&self, choice: &Choice) -> &Step {
-        &self.ground.run.steps[choice.at]
+        &self.reconciled.run.steps[choice.at]
     }
 
     fn dependent_pair(&self, positions: &[usize]) -> Option<(&StepId, &StepId)> {
-        let id = |at: usize| &self.ground.run.steps[at].id;
+        let id = |at: usize| &self.reconciled.run.steps[at].id;
         positions.iter().find_map(|at| {
-            let other = self.ground.graph.waiting_for(*at).into_iter().find(|waiting| positions.contains(waiting))?;
+            let other =
+                self.reconciled.graph.waiting_for(*at).into_iter().find(|waiting| positions.contains(waiting))?;
             Some((id(*at), id(other)))
         })
     }

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::age::age;
 use super::choose::Chooser;
 use super::graph::Graph;
-use super::ground::Ground;
 use super::next::Planner;
 use super::overrides;
 use super::question::Circumstances;
 use super::question::question;
+use super::reconciled::ReconciledRun;
 use super::settle::settle;
 use super::surroundings;
 use crate::model::Action;
@@ -61,7 +61,7 @@ pub(crate) fn plan(
     }
     let graph = Graph::of(run);
     let settled = settle(run, &graph, evidence, &load_findings);
-    let (run, skips) = overrides::skip(&Ground::of(run, &graph, &settled), options);
+    let (run, skips) = overrides::skip(&ReconciledRun::of(run, &graph, &settled), options);
     PlanInputs { run: &run, evidence, options }.plan(header, load_findings, skips)
 }
 
@@ -77,8 +77,8 @@ impl PlanInputs<'_> {
         let graph = Graph::of(run);
         let mut settled = settle(run, &graph, evidence, &load_findings);
         let mut doubts = std::mem::take(&mut settled.findings);
-        let ground = Ground::of(run, &graph, &settled);
-        let mut chosen = Chooser { ground, options }.choose();
+        let reconciled = ReconciledRun::of(run, &graph, &settled);
+        let mut chosen = Chooser { reconciled, options }.choose();
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = load_findings;
         findings.append(&mut doubts);
@@ -87,8 +87,8 @@ impl PlanInputs<'_> {
         findings.append(&mut age_findings);
         findings.extend(surroundings::findings(run, evidence, options));
 
-        let planner = Planner::new(ground, options, &findings);
-        let done = ground.standings.iter().filter(|standing| standing.is_over()).count();
+        let planner = Planner::new(reconciled, options, &findings);
+        let done = reconciled.standings.iter().filter(|standing| standing.is_over()).count();
         let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.answered_no;
         let next = planner.next(&chosen, all_over);
         if all_over && next.is_empty() {

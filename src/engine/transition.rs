@@ -4,8 +4,8 @@
 
 use super::command;
 use super::graph::Graph;
-use super::ground::Ground;
-use super::ground::Limit;
+use super::reconciled::Limit;
+use super::reconciled::ReconciledRun;
 use super::rollback;
 use super::settle::Standing;
 use super::settle::count;
@@ -81,12 +81,12 @@ pub(crate) fn admit(
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let settled = settle(run, &graph, evidence, load_findings);
-    decide(&Judge { ground: Ground::of(run, &graph, &settled), evidence, guard }, change)
+    decide(&Judge { reconciled: ReconciledRun::of(run, &graph, &settled), evidence, guard }, change)
 }
 
 fn decide(judge: &Judge<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
-    if !judge.ground.run.writable {
-        let id = &judge.ground.run.id;
+    if !judge.reconciled.run.writable {
+        let id = &judge.reconciled.run.id;
         return Err(refuse(
             RefusalKind::Newer,
             format!("run {id} was written by a newer version of its format; it is read, never written"),
@@ -106,7 +106,7 @@ fn decide(judge: &Judge<'_>, Change { at, kind }: Change) -> Result<Admitted, Re
         ChangeKind::Complete { note } => judge.complete(note),
         ChangeKind::Repair(_) => judge.repair().map(|()| Verdict::Admit(kind)),
         ChangeKind::RollBack(back) => {
-            let back = judge.not_given_up().and_then(|()| rollback::admitted(&judge.ground, *back));
+            let back = judge.not_given_up().and_then(|()| rollback::admitted(&judge.reconciled, *back));
             back.map(|back| Verdict::Admit(ChangeKind::RollBack(Box::new(back))))
         }
         ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
@@ -144,7 +144,7 @@ pub(super) fn skip_refusal(step: &Step, standing: Standing) -> Option<String> {
 }
 
 struct Judge<'a> {
-    ground: Ground<'a>,
+    reconciled: ReconciledRun<'a>,
     evidence: &'a Evidence,
     guard: Guard,
 }
@@ -161,14 +161,14 @@ impl Judge<'_> {
         }
         self.has_work(at)?;
         self.not_given_up()?;
-        let redo = match self.ground.standing(at) {
+        let redo = match self.reconciled.standing(at) {
             Standing::Open
             | Standing::Interrupted
             | Standing::Failed
             | Standing::Invalid
             | Standing::Blocked
             | Standing::Conditions => false,
-            Standing::Done if !self.ground.sent_back(at).is_empty() => true,
+            Standing::Done if !self.reconciled.sent_back(at).is_empty() => true,
             Standing::Done | Standing::Skipped | Standing::Cancelled if self.guard.force => true,
             Standing::Verify if self.guard.force => false,
             Standing::Done => {
@@ -185,7 +185,7 @@ impl Judge<'_> {
                 } else {
                     format!("{id} must not run twice, and nobody knows whether it took effect")
                 };
-                let finish = command::finish(step, &self.ground.run.id);
+                let finish = command::finish(step, &self.reconciled.run.id);
                 return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
             }
             Standing::Waiting => {
@@ -207,7 +207,7 @@ impl Judge<'_> {
 
     /// Rule 12: nothing is begun in the wrong place.
     fn place(&self, id: &StepId) -> Result<(), Refusal> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         let Some(wrong) = wrong_place(run, self.evidence).filter(|_| !self.guard.force) else { return Ok(()) };
         let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
@@ -216,18 +216,18 @@ impl Judge<'_> {
     /// Says what a caller began over by force.
     fn forced(&self, kind: &ChangeKind) -> Option<Finding> {
         let ChangeKind::Begin { step, .. } = kind else { return None };
-        let wrong = wrong_place(self.ground.run, self.evidence)?;
+        let wrong = wrong_place(self.reconciled.run, self.evidence)?;
         let message = format!("{step} is begun by force in the wrong place: {}", wrong.message);
         let finding = Finding::new(FindingCode::OverrideForced, message).on(step);
         Some(wrong.fix.into_iter().fold(finding, Finding::fix))
     }
 
     fn has_work(&self, at: usize) -> Result<(), Refusal> {
-        let step = &self.ground.run.steps[at];
+        let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         match step.kind {
             StepKind::Work | StepKind::Review => Ok(()),
-            StepKind::Gate if self.ground.standing(at) == Standing::Done => {
+            StepKind::Gate if self.reconciled.standing(at) == Standing::Done => {
                 let message = format!("{id} ({}) is a gate, and it is approved", step.title);
                 Err(refuse(RefusalKind::No, message, [self.plan()]))
             }
@@ -239,7 +239,7 @@ impl Judge<'_> {
                 let message = format!("{id} has no work of its own; its child steps are run");
                 let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
                 let hint = match children.as_slice() {
-                    [] => command::finish(step, &self.ground.run.id),
+                    [] => command::finish(step, &self.reconciled.run.id),
                     children => format!("begin one of {}", children.join(", ")),
                 };
                 Err(refuse(RefusalKind::No, message, [hint]))
@@ -268,9 +268,9 @@ impl Judge<'_> {
 
     /// Returns a message when the state says so already.
     fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
-        let step = &self.ground.run.steps[at];
+        let step = &self.reconciled.run.steps[at];
         let id = &step.id;
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         let completes = outcome.status == Status::Completed;
         if standing == Standing::Held {
             return Err(self.held(step));
@@ -289,7 +289,7 @@ impl Judge<'_> {
         {
             return Ok(Some(already));
         }
-        if !self.ground.was_let_through(at) {
+        if !self.reconciled.was_let_through(at) {
             self.gates(at)?;
         }
         if matches!(standing, Standing::Open | Standing::Failed | Standing::Blocked) {
@@ -297,7 +297,7 @@ impl Judge<'_> {
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
             let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
-            return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.ground.run.id)]));
+            return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
         if completes && outcome.part.is_none() {
             self.proof(step)?;
@@ -307,11 +307,11 @@ impl Judge<'_> {
 
     /// Rule 3 from the other side: what the next plan would not believe is not recorded.
     fn proof(&self, step: &Step) -> Result<(), Refusal> {
-        let problems = unproved(self.ground.run, step, self.evidence);
+        let problems = unproved(self.reconciled.run, step, self.evidence);
         if problems.is_empty() || self.guard.force {
             return Ok(());
         }
-        let (id, run) = (&step.id, &self.ground.run.id);
+        let (id, run) = (&step.id, &self.reconciled.run.id);
         let message = format!("{id} declares what it leaves behind: {}", problems.join("; "));
         let hints = [
             format!("put that right, then: {}", command::finish(step, run)),
@@ -323,12 +323,12 @@ impl Judge<'_> {
 
     /// Returns a message when the outcome was recorded before; refuses one that would undo a recorded success.
     fn is_recorded(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
-        let step = &self.ground.run.steps[at];
+        let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         if self.guard.force {
             return Ok(None);
         }
-        match (self.ground.standing(at), step.status, outcome.status) {
+        match (self.reconciled.standing(at), step.status, outcome.status) {
             (Standing::Done, Status::Completed, Status::Completed) => {
                 Ok(Some(format!("{id} is recorded as completed already")))
             }
@@ -349,7 +349,7 @@ impl Judge<'_> {
     fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Verdict, Refusal> {
         let (at, step) = self.find(&id)?;
         self.not_given_up()?;
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         match (standing, step.kind) {
             (Standing::Held, _) => return Err(self.held(step)),
             (Standing::Done, StepKind::Gate | StepKind::Review) => {
@@ -380,7 +380,7 @@ impl Judge<'_> {
             let message = format!("{id} is left out for a reason, and none is given");
             return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
         }
-        let standing = self.ground.standing(at);
+        let standing = self.reconciled.standing(at);
         if let Some(part) = part {
             if standing == Standing::Held {
                 return Err(self.held(step));
@@ -405,7 +405,7 @@ impl Judge<'_> {
 
     /// Pauses a run or gives it up, unless it is over.
     fn rest(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Verdict, Refusal> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         if run.status == status {
             return Ok(Verdict::Already(format!("run {} {already}", run.id)));
         }
@@ -429,7 +429,7 @@ impl Judge<'_> {
         self.not_given_up()?;
         for (id, status) in settled {
             let (at, _) = self.find(id)?;
-            if *status != Status::Completed || self.ground.standing(at) != Standing::Done {
+            if *status != Status::Completed || self.reconciled.standing(at) != Standing::Done {
                 let message = format!("the evidence does not say that {id} is {status}");
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
             }
@@ -439,7 +439,7 @@ impl Judge<'_> {
 
     /// What is judged here is the run as it would be after it.
     fn repair(&self) -> Result<(), Refusal> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         if run.degraded {
             let message = format!("{} could not be read after it either", run.id);
             return Err(refuse(RefusalKind::No, message, ["piton restore".to_owned()]));
@@ -448,9 +448,9 @@ impl Judge<'_> {
     }
 
     fn complete(&self, note: Option<String>) -> Result<Verdict, Refusal> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         let open = self.open();
-        let shut = open.iter().copied().find(|at| self.ground.is_shut(*at));
+        let shut = open.iter().copied().find(|at| self.reconciled.is_shut(*at));
         if open.is_empty() && run.status == RunStatus::Completed {
             return Ok(Verdict::Already(format!("run {} is complete already", run.id)));
         }
@@ -470,30 +470,30 @@ impl Judge<'_> {
     }
 
     fn open(&self) -> Vec<usize> {
-        (0..self.ground.run.steps.len()).filter(|at| !self.ground.standing(*at).is_over()).collect()
+        (0..self.reconciled.run.steps.len()).filter(|at| !self.reconciled.standing(*at).is_over()).collect()
     }
 
     /// Nothing steps over a gate or a review that is not done.
     fn gates(&self, at: usize) -> Result<(), Refusal> {
-        match self.ground.gate_before(at) {
+        match self.reconciled.gate_before(at) {
             None => Ok(()),
-            Some(shut) => Err(self.shut(self.ground.run.steps[at].id.as_str(), shut)),
+            Some(shut) => Err(self.shut(self.reconciled.run.steps[at].id.as_str(), shut)),
         }
     }
 
     fn shut(&self, what: &str, shut: usize) -> Refusal {
-        let gate = &self.ground.run.steps[shut];
+        let gate = &self.reconciled.run.steps[shut];
         let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
         let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
         refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")])
     }
 
     fn dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
-        if self.ground.is_ready(at) || self.guard.force {
+        if self.reconciled.is_ready(at) || self.guard.force {
             return Ok(());
         }
-        let unmet: Vec<String> = self.ground.unmet(at).iter().map(ToString::to_string).collect();
-        let message = format!("{} still waits for {}", self.ground.run.steps[at].id, unmet.join(", "));
+        let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
+        let message = format!("{} still waits for {}", self.reconciled.run.steps[at].id, unmet.join(", "));
         Err(refuse(RefusalKind::No, message, [self.plan(), all_the_same.to_owned()]))
     }
 
@@ -502,9 +502,9 @@ impl Judge<'_> {
         if self.guard.force {
             return Ok(());
         }
-        let limit = |failed: usize| Some((failed, self.ground.limit(failed, self.guard.attempt_limit)?));
-        let Some((failed, limit)) = self.ground.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
-        let (failed, id) = (&self.ground.run.steps[failed], &self.ground.run.steps[at].id);
+        let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.guard.attempt_limit)?));
+        let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
+        let (failed, id) = (&self.reconciled.run.steps[failed], &self.reconciled.run.steps[at].id);
         let what = match limit {
             Limit::Rejected => "was rejected".to_owned(),
             Limit::Failed { times } => {
@@ -520,7 +520,7 @@ impl Judge<'_> {
     }
 
     fn not_given_up(&self) -> Result<(), Refusal> {
-        let run = self.ground.run;
+        let run = self.reconciled.run;
         if run.status != RunStatus::Aborted || self.guard.force {
             return Ok(());
         }
@@ -529,8 +529,8 @@ impl Judge<'_> {
     }
 
     fn find(&self, id: &StepId) -> Result<(usize, &Step), Refusal> {
-        let run = self.ground.run;
-        let found = self.ground.graph.position(id);
+        let run = self.reconciled.run;
+        let found = self.reconciled.graph.position(id);
         found.map(|at| (at, &run.steps[at])).ok_or_else(|| {
             let message = format!("run {} has no step {id}", run.id);
             refuse(RefusalKind::NotFound, message, [format!("{} lists them", self.plan())])
@@ -540,15 +540,15 @@ impl Judge<'_> {
     fn held(&self, step: &Step) -> Refusal {
         let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
         let message = format!("what the state says of {}{file} cannot be understood; it is left alone", step.id);
-        refuse(RefusalKind::Person, message, [command::on_run("validate", &self.ground.run.id, "")])
+        refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])
     }
 
     fn plan(&self) -> String {
-        command::on_run("plan", &self.ground.run.id, "")
+        command::on_run("plan", &self.reconciled.run.id, "")
     }
 
     fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {
-        command::on_step(verb, id, &self.ground.run.id, tail)
+        command::on_step(verb, id, &self.reconciled.run.id, tail)
     }
 }
 

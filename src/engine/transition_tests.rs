@@ -2,9 +2,9 @@
 
 use super::Admitted;
 use super::Graph;
-use super::Ground;
 use super::Guard;
 use super::Judge;
+use super::ReconciledRun;
 use super::Refusal;
 use super::RefusalKind;
 use super::admit;
@@ -68,8 +68,8 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
 }
 
 pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Result<Admitted, Refusal> {
-    let ground = Ground { run, graph: &Graph::of(run), standings, beside: &[] };
-    decide(&Judge { ground, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
+    let reconciled = ReconciledRun { run, graph: &Graph::of(run), standings, beside: &[] };
+    decide(&Judge { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {

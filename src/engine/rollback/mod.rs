@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::graph::Graph;
-use super::ground::Ground;
+use super::reconciled::ReconciledRun;
 use super::settle::Standing;
 use super::transition::Refusal;
 use super::transition::RefusalKind;
@@ -79,13 +79,13 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
 }
 
 /// Completes a rollback that a person wants: what was built on a step that opens again opens again with it.
-pub(super) fn admitted(ground: &Ground<'_>, back: RollBack) -> Result<RollBack, Refusal> {
-    let run = ground.run;
+pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result<RollBack, Refusal> {
+    let run = reconciled.run;
     let refuse = |kind, message: String, hints| Err(Refusal { kind, message, hints });
     check_writable(run)?;
     let mut seeds = BTreeSet::new();
     for id in &back.reopened {
-        match ground.graph.position(id) {
+        match reconciled.graph.position(id) {
             Some(at) => seeds.insert(at),
             None => {
                 let message = format!("run {} has no step {id}", run.id);
@@ -93,12 +93,12 @@ pub(super) fn admitted(ground: &Ground<'_>, back: RollBack) -> Result<RollBack, 
             }
         };
     }
-    let reopened = with_dependents(run, ground.graph, ground.standings, &seeds);
+    let reopened = with_dependents(run, reconciled.graph, reconciled.standings, &seeds);
     let Some(first) = reopened.first().copied() else {
         let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
-    let held = |at: &&usize| ground.standing(**at) == Standing::Held;
+    let held = |at: &&usize| reconciled.standing(**at) == Standing::Held;
     if let Some(at) = reopened.iter().find(held) {
         let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);

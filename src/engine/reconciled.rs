@@ -12,7 +12,7 @@ use crate::model::StepKind;
 
 /// Is a run with its graph and the standing of every step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ground<'a> {
+pub(super) struct ReconciledRun<'a> {
     pub(super) run: &'a Run,
     pub(super) graph: &'a Graph<'a>,
     pub(super) standings: &'a [Standing],
@@ -27,13 +27,13 @@ pub(super) enum Limit {
     Failed { times: u32 },
 }
 
-impl<'a> Ground<'a> {
+impl<'a> ReconciledRun<'a> {
     pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, settled: &'a Settled) -> Self {
         Self { run, graph, standings: &settled.standings, beside: &settled.beside }
     }
 }
 
-impl Ground<'_> {
+impl ReconciledRun<'_> {
     pub(super) fn standing(&self, at: usize) -> Standing {
         self.standings.get(at).copied().unwrap_or(Standing::Open)
     }
