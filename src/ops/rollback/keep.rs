@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Ground;
+use super::RollbackContext;
 use super::report::RollbackReport;
 use crate::dialect::Keepsake;
 use crate::engine;
@@ -26,11 +26,11 @@ const COMMITS: &str = "commit_info.txt";
 const LOG: &str = "ROLLBACK_LOG.md";
 
 /// Returns where copies go: the system's own place, else a folder beside the history.
-fn keepsake(ground: &Ground<'_>, back: &RollBack) -> Keepsake {
-    let opened = &ground.locked.opened;
-    let at = ground.locked.clock().now;
+fn keepsake(context: &RollbackContext<'_>, back: &RollBack) -> Keepsake {
+    let opened = &context.locked.opened;
+    let at = context.locked.clock().now;
     let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
-    opened.dialect.keepsake(&opened.files, ground.run, back, at).unwrap_or_else(|| Keepsake {
+    opened.dialect.keepsake(&opened.files, context.run, back, at).unwrap_or_else(|| Keepsake {
         folder: own(&at.compact()).expect("a stamp is a name"),
         log: own(LOG).expect("a plain name"),
         unversioned: None,
@@ -38,24 +38,24 @@ fn keepsake(ground: &Ground<'_>, back: &RollBack) -> Keepsake {
 }
 
 /// Returns the folder of one rollback.
-pub(super) fn place(ground: &Ground<'_>, back: &RollBack) -> RelPath {
-    keepsake(ground, back).folder
+pub(super) fn place(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
+    keepsake(context, back).folder
 }
 
 /// Finds out what there is to copy, and says in the report what stands in the way.
-pub(super) fn plan(ground: &Ground<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
-    let opened = &ground.locked.opened;
+pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
+    let opened = &context.locked.opened;
     let root = &opened.files.root;
     let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
-    let copies = ground.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
-    let state = ground.run.state_files.iter().cloned().chain(copies);
+    let copies = context.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
+    let state = context.run.state_files.iter().cloned().chain(copies);
     let is_there = |path: &RelPath| opened.files.files.contains_key(path);
     wanted.extend(state.filter(is_there).filter_map(|path| Some((path.clone(), within("state", &path)?))));
     let mut touched: Vec<RelPath> = report.commits.iter().flat_map(|commit| commit.files.iter().cloned()).collect();
     touched.sort();
     touched.dedup();
     report.files = touched.iter().map(|path| path.as_str().to_owned()).collect();
-    let folder = ground.run.workspace.worktree.as_ref();
+    let folder = context.run.workspace.worktree.as_ref();
     let work = |path: &RelPath| folder.map_or_else(|| Some(path.clone()), |folder| folder.join(path.as_str()).ok());
     wanted.extend(touched.iter().filter_map(|path| Some((work(path)?, within("files", path)?))));
     let mut extent = store::backup::extent(root, &wanted);
@@ -77,7 +77,7 @@ pub(super) fn plan(ground: &Ground<'_>, back: &RollBack, report: &mut RollbackRe
         });
     }
     report.left_out = extent.left_out;
-    let folder = place(ground, back);
+    let folder = place(context, back);
     report.backup = Some(folder.clone());
     Backup { folder, files: extent.files }
 }
@@ -88,22 +88,22 @@ fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
 
 /// Makes the copy. Nothing is written to the state before it is durable.
 pub(super) fn keep(
-    ground: &Ground<'_>,
+    context: &RollbackContext<'_>,
     change: &Change,
     backup: Backup,
     undoing: Option<&Undoing>,
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-    if let (Some(git), Some(pattern)) = (&ground.ctx.project.git, keepsake(ground, back).unversioned) {
+    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, keepsake(context, back).unversioned) {
         store::git::info_exclude(&git.common_dir, &[&pattern])?;
     }
     let commits = commit_info(report, undoing);
     let mut digest = String::new();
-    let kept = store::backup::keep(ground.locked.lock(), &backup, |folder, copied| {
+    let kept = store::backup::keep(context.locked.lock(), &backup, |folder, copied| {
         let listed = listing(copied);
         digest = sha256_hex(listed.as_bytes());
-        let info = info(ground, change, folder, (&listed, &digest), report);
+        let info = info(context, change, folder, (&listed, &digest), report);
         let name = |name: &str| RelPath::parse(name).expect("a plain name");
         vec![(name(COMMITS), commits), (name(INFO), info)]
     })?;
@@ -130,13 +130,13 @@ fn commit_info(report: &RollbackReport, undoing: Option<&Undoing>) -> String {
 }
 
 fn info(
-    ground: &Ground<'_>,
+    context: &RollbackContext<'_>,
     change: &Change,
     folder: &RelPath,
     (listed, digest): (&str, &str),
     report: &RollbackReport,
 ) -> String {
-    let run = ground.run.id.as_str();
+    let run = context.run.id.as_str();
     let mut text = format!("# Backup before a rollback\n\n- Run: {}\n- At: {}\n", clean_line(run, 200), change.at);
     text.push_str(&lines(change));
     let _ = writeln!(text, "- Digest of the list below: {digest}");
@@ -171,7 +171,7 @@ fn lines(change: &Change) -> String {
 }
 
 /// Adds the rollback to the log for people, which only grows.
-pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
+pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
     let ChangeKind::RollBack(back) = &change.kind else { return None };
     let mut block = format!("## {}\n\n{}", change.at, lines(change));
     if let Some(backup) = &report.backup {
@@ -180,5 +180,5 @@ pub(super) fn log(ground: &Ground<'_>, change: &Change, report: &RollbackReport)
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    ground.locked.tell_rollback(&keepsake(ground, back).log, &block)
+    context.locked.tell_rollback(&keepsake(context, back).log, &block)
 }

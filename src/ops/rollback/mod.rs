@@ -54,7 +54,7 @@ pub(crate) struct RollbackRequest {
 }
 
 /// Is a run that may go back, with everything that bears on it.
-struct Ground<'a> {
+struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     locked: &'a LockedRun<'a>,
     run: &'a Run,
@@ -71,17 +71,17 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     let locked = LockedRun::open(ctx, &location)?;
     locked.drive_check()?;
     locked.check_readable(&location.candidate.state)?;
-    let ground = Ground::of(ctx, &location, &locked)?;
-    locked.check_revision(ground.run, request.if_revision.as_deref())?;
+    let context = RollbackContext::of(ctx, &location, &locked)?;
+    locked.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
-        run: ground.run.id.as_str().to_owned(),
+        run: context.run.id.as_str().to_owned(),
         revision: locked.opened.revision(),
         ..RollbackReport::default()
     };
     let findings = match request.to.as_deref() {
-        Some(to) => ground.go_back(to, request, &mut report)?,
+        Some(to) => context.go_back(to, request, &mut report)?,
         None => {
-            report.targets = target::targets(&ground);
+            report.targets = target::targets(&context);
             report.next = report.targets.first().map(|target| target.command.clone());
             Vec::new()
         }
@@ -97,7 +97,7 @@ pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
     Some((format!("Roll {} back to {what}? [y/N]", rollback.run), rollback.revision.clone()))
 }
 
-impl<'a> Ground<'a> {
+impl<'a> RollbackContext<'a> {
     fn of(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
         let run = locked.opened.run()?;
         let evidence = ctx.evidence(&locked.opened, false);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Ground;
+use super::RollbackContext;
 use super::report::RollbackTarget;
 use crate::engine;
 use crate::engine::Refusal;
@@ -34,8 +34,8 @@ pub(super) struct Aim {
 }
 
 /// Lists where a run can go back to, phases first.
-pub(super) fn targets(ground: &Ground<'_>) -> Vec<RollbackTarget> {
-    let (run, standings) = (ground.run, &ground.standings);
+pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
+    let (run, standings) = (context.run, &context.standings);
     let command = |to: &str| rollback::again(run, to);
     let target = |to: String, what: String, at: Option<Timestamp>| {
         let command = command(&to);
@@ -53,7 +53,7 @@ pub(super) fn targets(ground: &Ground<'_>) -> Vec<RollbackTarget> {
             targets.push(target(to, reading.describe(run), at));
         }
     }
-    for (id, change, step, at) in checkpoints(&ground.locked.opened).into_iter().take(OFFERED) {
+    for (id, change, step, at) in checkpoints(&context.locked.opened).into_iter().take(OFFERED) {
         let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
         targets.push(target(id.clone(), format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
     }
@@ -72,22 +72,22 @@ fn checkpoints(opened: &Opened) -> Vec<Checkpoint> {
 }
 
 /// Finds out what a target means. Of several possibilities nobody chooses but the caller.
-pub(super) fn aim(ground: &Ground<'_>, to: &str) -> Result<Aim, OpError> {
-    let run = ground.run;
-    let known: Vec<String> = checkpoints(&ground.locked.opened).into_iter().map(|(id, ..)| id).collect();
+pub(super) fn aim(context: &RollbackContext<'_>, to: &str) -> Result<Aim, OpError> {
+    let run = context.run;
+    let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
     let found = rollback::readings(run, to, &known);
     let is_last = found == [Reading::Last];
     let mut readings: Vec<Reading> =
-        found.into_iter().filter_map(|reading| concrete(ground, reading, &known)).collect();
+        found.into_iter().filter_map(|reading| concrete(context, reading, &known)).collect();
     if readings.len() > 1 {
         // A name that git does not know means something else.
         readings.retain(|reading| match reading {
-            Reading::Commit(sha) => store::history_of(&ground.folder, sha).is_some(),
+            Reading::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
             Reading::Last | Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) => true,
         });
     }
     match <[Reading; 1]>::try_from(readings) {
-        Ok([reading]) => aim_at(ground, reading),
+        Ok([reading]) => aim_at(context, reading),
         Err(_) if is_last => Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
             message: format!("run {} has neither phases nor earlier checkpoints", run.id),
@@ -115,48 +115,48 @@ pub(super) fn aim(ground: &Ground<'_>, to: &str) -> Result<Aim, OpError> {
 }
 
 /// Says which phase or checkpoint is the last; every other reading is what it is.
-fn concrete(ground: &Ground<'_>, reading: Reading, known: &[String]) -> Option<Reading> {
+fn concrete(context: &RollbackContext<'_>, reading: Reading, known: &[String]) -> Option<Reading> {
     match reading {
         Reading::Last => {
             let newest = || known.first().cloned().map(Reading::Checkpoint);
-            rollback::last(ground.run, &ground.standings).or_else(newest)
+            rollback::last(context.run, &context.standings).or_else(newest)
         }
         Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) | Reading::Commit(_) => Some(reading),
     }
 }
 
-fn aim_at(ground: &Ground<'_>, reading: Reading) -> Result<Aim, OpError> {
-    let run = ground.run;
+fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpError> {
+    let run = context.run;
     let plain = |reading, reopened| Aim { reading, reopened, edits: None, commit: None };
     match reading {
         Reading::Last | Reading::Phase(_) | Reading::Step(_) => {
-            let reopened = rollback::reopens(run, &ground.standings, &reading).map_err(OpError::Refused)?;
+            let reopened = rollback::reopens(run, &context.standings, &reading).map_err(OpError::Refused)?;
             Ok(plain(reading, reopened))
         }
         Reading::Checkpoint(id) => {
-            let (edits, after) = brought_back(ground, &id)?;
-            let reopened = restore::repeats(ground.ctx, &ground.locked.opened, &after);
+            let (edits, after) = brought_back(context, &id)?;
+            let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
             Ok(Aim { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
         }
         Reading::Commit(sha) => {
-            let Some((_, history)) = store::history_of(&ground.folder, &sha) else {
+            let Some((_, history)) = store::history_of(&context.folder, &sha) else {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::NotFound,
-                    message: format!("git knows no commit {sha} in {}", ground.shown_folder),
-                    hints: vec![format!("git -C {} log --oneline", engine::quoted(&ground.shown_folder))],
+                    message: format!("git knows no commit {sha} in {}", context.shown_folder),
+                    hints: vec![format!("git -C {} log --oneline", engine::quoted(&context.shown_folder))],
                 }));
             };
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
-            let reopened = rollback::kept_at(run, &ground.standings, &ground.evidence.records, &history);
+            let reopened = rollback::kept_at(run, &context.standings, &context.evidence.records, &history);
             Ok(Aim { commit, ..plain(Reading::Commit(sha), reopened) })
         }
     }
 }
 
 /// Returns the edits that bring a checkpoint back, and the run as it is then.
-fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
-    let opened = &ground.locked.opened;
+fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
+    let opened = &context.locked.opened;
     if opened.dialect.past(&opened.files).is_some() {
         let edits = opened.dialect.go_back(&opened.files, id)?;
         let mut files = opened.files.clone();
@@ -169,6 +169,6 @@ fn brought_back(ground: &Ground<'_>, id: &str) -> Result<(Vec<Edit>, Opened), Op
         let path = opened.candidate.state.under(&opened.files.root);
         return Err(StoreError::HistoryCorrupt { path }.into());
     }
-    let edits = version.files.iter().map(|(path, bytes)| ground.locked.put_back(path, bytes.clone()));
+    let edits = version.files.iter().map(|(path, bytes)| context.locked.put_back(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))
 }
