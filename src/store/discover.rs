@@ -112,7 +112,7 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
             root: root.clone(),
             config: Arc::clone(&project.config),
             ..listing(
-                Ground { root, worktrees: project.worktrees(), common_dir: project.common_dir(), scope },
+                WalkRoot { root, worktrees: project.worktrees(), common_dir: project.common_dir(), scope },
                 marks,
                 scope.limits(),
             )
@@ -127,8 +127,8 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
 /// When it is not there.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
-    let ground = Ground { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
-    Ok(Listing { root: root.clone(), ..listing(ground, marks, Scope::Whole.limits()) })
+    let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
+    Ok(Listing { root: root.clone(), ..listing(walk_root, marks, Scope::Whole.limits()) })
 }
 
 /// Takes a first look into more files of a listing.
@@ -155,7 +155,7 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
 
 /// Is one tree to walk.
 #[derive(Clone, Copy)]
-struct Ground<'a> {
+struct WalkRoot<'a> {
     root: &'a Utf8Path,
     worktrees: &'a [Utf8PathBuf],
     common_dir: Option<&'a Utf8Path>,
@@ -164,10 +164,10 @@ struct Ground<'a> {
 
 /// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
 /// the answer does not depend on the order in which the file system tells its names.
-fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
+fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
     let mut depth = limits.depth;
     let mut listing = loop {
-        match walk(ground, depth, limits.entries) {
+        match walk(walk_root, depth, limits.entries) {
             Some(listing) => break listing,
             None if depth == 1 => return Listing::default(),
             None => depth = depth * 2 / 3,
@@ -175,7 +175,7 @@ fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> 
     };
     let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    if let Ok(root) = Root::open(ground.root) {
+    if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
             entry.look = look(&root, &entry.path);
         }
@@ -186,8 +186,8 @@ fn listing(ground: Ground<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> 
 }
 
 /// Returns `None` when there are more entries than allowed.
-fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
-    let Ground { root, scope, .. } = ground;
+fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
+    let WalkRoot { root, scope, .. } = walk_root;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     let mut pending: Vec<RelPath> = Vec::new();
@@ -207,7 +207,7 @@ fn walk(ground: Ground<'_>, depth: usize, entry_limit: usize) -> Option<Listing>
         };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
-        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, ground) {
+        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, walk_root) {
             // Another repository: nothing of what is beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
@@ -258,10 +258,10 @@ fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
     relative(error.path().filter(|_| is_closed)?, root)
 }
 
-fn is_own_worktree(dot_git: &DirEntry, ground: Ground<'_>) -> bool {
+fn is_own_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
     let Some(top) = dot_git.path().parent().and_then(Utf8Path::from_path) else { return false };
-    ground.worktrees.iter().any(|worktree| worktree == top)
-        || repository::is_stray_worktree(top, ground.root, ground.common_dir)
+    walk_root.worktrees.iter().any(|worktree| worktree == top)
+        || repository::is_stray_worktree(top, walk_root.root, walk_root.common_dir)
 }
 
 fn is_special(found: &DirEntry) -> bool {

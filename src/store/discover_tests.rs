@@ -6,17 +6,17 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::DEPTH_LIMIT;
-use super::Ground;
 use super::Limits;
 use super::Scope;
+use super::WalkRoot;
 use super::listing;
 use super::listings;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::testing::Scratch;
 
-fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> Ground<'a> {
-    Ground { root, worktrees, common_dir: None, scope: Scope::Whole }
+fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> WalkRoot<'a> {
+    WalkRoot { root, worktrees, common_dir: None, scope: Scope::Whole }
 }
 
 fn up_to(entries: usize) -> Limits {
@@ -51,7 +51,7 @@ fn a_part_of_a_project_is_listed_with_the_way_to_it() {
         scratch.write(path, "");
     }
     let seen = |scope| -> Vec<String> {
-        let ground = Ground { root: &scratch.root, worktrees: &[], common_dir: None, scope };
+        let ground = WalkRoot { root: &scratch.root, worktrees: &[], common_dir: None, scope };
         listing(ground, &|_| false, up_to(100))
             .entries
             .into_iter()
