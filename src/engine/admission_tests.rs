@@ -15,7 +15,7 @@ use super::tests::finish;
 use super::tests::one;
 use super::tests::refused;
 use super::tests::word;
-use crate::engine::Standing;
+use crate::engine::EffectiveStatus;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::review;
 use crate::engine::fixtures::run_of;
@@ -31,20 +31,27 @@ use crate::model::StepKind;
 #[test]
 fn dependencies_come_first_unless_forced() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
-    for (standing, expected) in STANDINGS
-        .map(|(standing, _)| (standing, if matches!(standing, Standing::Done | Standing::Skipped) { YES } else { NO }))
-    {
-        let standings = [standing, Standing::Open];
-        assert_eq!(word(&ask(&run, &standings, begin("B"), FREE)), expected, "{standing:?}");
-        assert_eq!(word(&ask(&run, &standings, finish("B", Status::Completed), FREE)), expected, "{standing:?}");
-        assert_eq!(word(&ask(&run, &standings, begin("B"), FORCE)), YES, "{standing:?}");
+    for (effective_status, expected) in STANDINGS.map(|(effective_status, _)| {
+        (
+            effective_status,
+            if matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Skipped) { YES } else { NO },
+        )
+    }) {
+        let effective_statuses = [effective_status, EffectiveStatus::Open];
+        assert_eq!(word(&ask(&run, &effective_statuses, begin("B"), FREE)), expected, "{effective_status:?}");
+        assert_eq!(
+            word(&ask(&run, &effective_statuses, finish("B", Status::Completed), FREE)),
+            expected,
+            "{effective_status:?}"
+        );
+        assert_eq!(word(&ask(&run, &effective_statuses, begin("B"), FORCE)), YES, "{effective_status:?}");
     }
     step(&mut run, "B").dangling = vec!["GONE".to_owned()];
-    let standings = [Standing::Open, Standing::Open];
-    let refusal = refused(&run, &standings, begin("B"), FREE);
+    let effective_statuses = [EffectiveStatus::Open, EffectiveStatus::Open];
+    let refusal = refused(&run, &effective_statuses, begin("B"), FREE);
     assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No, "B still waits for A, GONE"));
     assert_eq!(refusal.hints, ["piton plan R", "piton begin B --run R --force"]);
-    let refusal = refused(&run, &standings, finish("B", Status::Completed), FREE);
+    let refusal = refused(&run, &effective_statuses, finish("B", Status::Completed), FREE);
     assert_eq!(refusal.hints, ["piton plan R", "piton finish B --run R --force"]);
 }
 
@@ -52,9 +59,9 @@ fn dependencies_come_first_unless_forced() {
 fn what_was_begun_may_end_whatever_it_waits_for() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
     step(&mut run, "B").status = Status::InProgress;
-    for standing in [Standing::Interrupted, Standing::Verify] {
-        let found = ask(&run, &[Standing::Open, standing], finish("B", Status::Completed), FREE);
-        assert_eq!(word(&found), YES, "{standing:?}");
+    for effective_status in [EffectiveStatus::Interrupted, EffectiveStatus::Verify] {
+        let found = ask(&run, &[EffectiveStatus::Open, effective_status], finish("B", Status::Completed), FREE);
+        assert_eq!(word(&found), YES, "{effective_status:?}");
     }
 }
 
@@ -69,24 +76,36 @@ fn gated(kind: StepKind) -> Run {
 fn nothing_steps_over_a_gate_or_a_review() {
     for (kind, hint) in [(StepKind::Gate, "piton approve G --run R"), (StepKind::Review, "piton begin G --run R")] {
         let run = gated(kind);
-        for (standing, status) in STANDINGS.into_iter().filter(|(standing, _)| !standing.satisfies()) {
+        for (effective_status, status) in
+            STANDINGS.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
+        {
             let mut run = run.clone();
             run.steps[0].status = status;
-            for (id, behind) in [("W", Standing::Open), ("X", Standing::Done), ("X", Standing::Verify)] {
-                let standings = [standing, if id == "W" { behind } else { Standing::Done }, behind];
+            for (id, behind) in
+                [("W", EffectiveStatus::Open), ("X", EffectiveStatus::Done), ("X", EffectiveStatus::Verify)]
+            {
+                let effective_statuses =
+                    [effective_status, if id == "W" { behind } else { EffectiveStatus::Done }, behind];
                 for change in [begin(id), finish(id, Status::Completed)] {
-                    if behind == Standing::Done && matches!(change, ChangeKind::Finish(_)) {
+                    if behind == EffectiveStatus::Done && matches!(change, ChangeKind::Finish(_)) {
                         continue;
                     }
-                    let refusal = refused(&run, &standings, change, FORCE);
+                    let refusal = refused(&run, &effective_statuses, change, FORCE);
                     let message = format!("{id} comes after G (Title of G), which is {status}");
-                    assert_eq!((refusal.kind, refusal.message), (RefusalKind::Person, message), "{standing:?} {id}");
+                    assert_eq!(
+                        (refusal.kind, refusal.message),
+                        (RefusalKind::Person, message),
+                        "{effective_status:?} {id}"
+                    );
                     assert_eq!(refusal.hints, [hint]);
                 }
             }
         }
-        for standing in [Standing::Done, Standing::Skipped] {
-            assert_eq!(word(&ask(&run, &[standing, Standing::Open, Standing::Open], begin("W"), FREE)), YES);
+        for effective_status in [EffectiveStatus::Done, EffectiveStatus::Skipped] {
+            assert_eq!(
+                word(&ask(&run, &[effective_status, EffectiveStatus::Open, EffectiveStatus::Open], begin("W"), FREE)),
+                YES
+            );
         }
     }
 }
@@ -95,10 +114,14 @@ fn nothing_steps_over_a_gate_or_a_review() {
 fn the_end_of_a_run_steps_over_no_gate() {
     let run = gated(StepKind::Gate);
     let complete = || ChangeKind::Complete { note: None };
-    let refusal = refused(&run, &[Standing::Waiting, Standing::Open, Standing::Open], complete(), FORCE);
+    let refusal =
+        refused(&run, &[EffectiveStatus::Waiting, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE);
     assert_eq!(refusal.kind, RefusalKind::Person);
     assert_eq!(refusal.hints, ["piton approve G --run R"]);
-    assert_eq!(word(&ask(&run, &[Standing::Done, Standing::Open, Standing::Open], complete(), FORCE)), YES);
+    assert_eq!(
+        word(&ask(&run, &[EffectiveStatus::Done, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE)),
+        YES
+    );
 }
 
 #[test]
@@ -107,24 +130,29 @@ fn a_run_is_complete_when_nothing_is_open() {
     let steps: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), [].as_slice())).collect();
     let run = run_of(&steps);
     let complete = || ChangeKind::Complete { note: Some("bye".to_owned()) };
-    for (standing, _) in STANDINGS {
-        let mut standings = [Standing::Done; 7];
-        standings[3] = standing;
-        let over = matches!(standing, Standing::Done | Standing::Skipped | Standing::Cancelled);
-        assert_eq!(word(&ask(&run, &standings, complete(), FREE)), if over { YES } else { NO }, "{standing:?}");
-        assert_eq!(word(&ask(&run, &standings, complete(), FORCE)), YES, "{standing:?}");
+    for (effective_status, _) in STANDINGS {
+        let mut effective_statuses = [EffectiveStatus::Done; 7];
+        effective_statuses[3] = effective_status;
+        let over =
+            matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled);
+        assert_eq!(
+            word(&ask(&run, &effective_statuses, complete(), FREE)),
+            if over { YES } else { NO },
+            "{effective_status:?}"
+        );
+        assert_eq!(word(&ask(&run, &effective_statuses, complete(), FORCE)), YES, "{effective_status:?}");
     }
-    let refusal = refused(&run, &[Standing::Open; 7], complete(), FREE);
+    let refusal = refused(&run, &[EffectiveStatus::Open; 7], complete(), FREE);
     assert_eq!(refusal.message, "7 steps of R are not done: S1, S2, S3, S4, S5, ...");
-    let mut standings = [Standing::Done; 7];
-    standings[6] = Standing::Open;
-    assert_eq!(refused(&run, &standings, complete(), FREE).message, "1 step of R is not done: S7");
-    // A standing that nobody found out counts as open.
-    assert_eq!(word(&ask(&run, &standings[..6], complete(), FREE)), NO);
+    let mut effective_statuses = [EffectiveStatus::Done; 7];
+    effective_statuses[6] = EffectiveStatus::Open;
+    assert_eq!(refused(&run, &effective_statuses, complete(), FREE).message, "1 step of R is not done: S7");
+    // A effective_status that nobody found out counts as open.
+    assert_eq!(word(&ask(&run, &effective_statuses[..6], complete(), FREE)), NO);
     let mut over = run;
     over.status = RunStatus::Completed;
-    assert_eq!(word(&ask(&over, &[Standing::Done; 7], complete(), FREE)), ALREADY);
-    assert_eq!(word(&ask(&over, &standings, complete(), FREE)), NO);
+    assert_eq!(word(&ask(&over, &[EffectiveStatus::Done; 7], complete(), FREE)), ALREADY);
+    assert_eq!(word(&ask(&over, &effective_statuses, complete(), FREE)), NO);
 }
 
 #[test]
@@ -143,9 +171,9 @@ fn a_run_rests_unless_it_is_over() {
     ] {
         let mut run = one(StepKind::Work, Status::Pending);
         run.status = status;
-        let found = [Standing::Done, Standing::Open].map(|standing| {
+        let found = [EffectiveStatus::Done, EffectiveStatus::Open].map(|effective_status| {
             [ChangeKind::Pause { reason: None }, ChangeKind::Abort { reason: None }]
-                .map(|change| word(&ask(&run, &[standing], change, FREE)))
+                .map(|change| word(&ask(&run, &[effective_status], change, FREE)))
         });
         assert_eq!(found, [[pause, abort], [pause_open, abort_open]], "{status:?}");
     }
@@ -157,12 +185,12 @@ fn a_run_that_was_given_up_goes_on_only_when_somebody_says_so() {
     run.status = RunStatus::Aborted;
     let resume = || ChangeKind::Resume { steps: vec![], interruption: None, strategy: None, settled: vec![] };
     for change in [begin("S"), resume()] {
-        let refusal = refused(&run, &[Standing::Interrupted], change.clone(), FREE);
+        let refusal = refused(&run, &[EffectiveStatus::Interrupted], change.clone(), FREE);
         assert_eq!((refusal.kind, refusal.hints), (RefusalKind::Person, vec!["piton resume R --force".to_owned()]));
-        assert_eq!(word(&ask(&run, &[Standing::Interrupted], change, FORCE)), YES);
+        assert_eq!(word(&ask(&run, &[EffectiveStatus::Interrupted], change, FORCE)), YES);
     }
     // How a running step ended is still worth knowing.
-    assert_eq!(word(&ask(&run, &[Standing::Interrupted], finish("S", Status::Completed), FREE)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Interrupted], finish("S", Status::Completed), FREE)), YES);
 }
 
 #[test]
@@ -174,7 +202,7 @@ fn a_resume_records_nothing_that_the_evidence_does_not_say() {
         strategy: None,
         settled: settled.iter().map(|(id, status)| (StepId::new(*id), *status)).collect(),
     };
-    let standings = [Standing::Done, Standing::Open];
+    let effective_statuses = [EffectiveStatus::Done, EffectiveStatus::Open];
     for (settled, expected) in [
         (vec![], YES),
         (vec![("A", Status::Completed)], YES),
@@ -183,7 +211,7 @@ fn a_resume_records_nothing_that_the_evidence_does_not_say() {
         (vec![("B", Status::Pending)], NO),
         (vec![("X", Status::Completed)], "not found"),
     ] {
-        assert_eq!(word(&ask(&run, &standings, resume(&settled), FORCE)), expected, "{settled:?}");
+        assert_eq!(word(&ask(&run, &effective_statuses, resume(&settled), FORCE)), expected, "{settled:?}");
     }
 }
 
@@ -204,20 +232,20 @@ fn reviewed(failures: u32, verdict: ReviewVerdict) -> Run {
 fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
     use ReviewVerdict::NeedsRevision;
     use ReviewVerdict::Rejected;
-    let standings = [Standing::Done, Standing::Failed];
+    let effective_statuses = [EffectiveStatus::Done, EffectiveStatus::Failed];
     for (failures, verdict, expected) in
         [(1, NeedsRevision, YES), (2, NeedsRevision, YES), (3, NeedsRevision, PERSON), (1, Rejected, PERSON)]
     {
         let run = reviewed(failures, verdict);
         for id in ["W", "V"] {
-            assert_eq!(word(&ask(&run, &standings, begin(id), FREE)), expected, "{id} {failures} {verdict}");
-            assert_eq!(word(&ask(&run, &standings, begin(id), FORCE)), YES);
+            assert_eq!(word(&ask(&run, &effective_statuses, begin(id), FREE)), expected, "{id} {failures} {verdict}");
+            assert_eq!(word(&ask(&run, &effective_statuses, begin(id), FORCE)), YES);
         }
     }
-    let refusal = refused(&reviewed(3, NeedsRevision), &standings, begin("W"), FREE);
+    let refusal = refused(&reviewed(3, NeedsRevision), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to go on");
     assert_eq!(refusal.hints, ["piton approve V --run R", "piton begin W --run R --force"]);
-    let refusal = refused(&reviewed(1, Rejected), &standings, begin("W"), FREE);
+    let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to go on");
 }
 
@@ -226,9 +254,9 @@ fn work_that_was_done_again_is_reviewed_again_and_not_worked_on_once_more() {
     let mut run = reviewed(3, ReviewVerdict::Rejected);
     step(&mut run, "V").finished_at = Some(at(10));
     step(&mut run, "W").finished_at = Some(at(20));
-    let standings = [Standing::Done, Standing::Failed];
-    assert_eq!(word(&ask(&run, &standings, begin("V"), FREE)), YES);
-    assert_eq!(word(&ask(&run, &standings, begin("W"), FREE)), NO);
+    let effective_statuses = [EffectiveStatus::Done, EffectiveStatus::Failed];
+    assert_eq!(word(&ask(&run, &effective_statuses, begin("V"), FREE)), YES);
+    assert_eq!(word(&ask(&run, &effective_statuses, begin("W"), FREE)), NO);
 }
 
 #[test]
@@ -237,23 +265,24 @@ fn a_caller_may_go_back_further_than_the_review_would() {
     let review_step = step(&mut run, "V");
     review_step.returns_to = Some(StepId::new("B"));
     review_step.failures = 1;
-    let standings = [Standing::Done, Standing::Done, Standing::Failed, Standing::Done];
-    assert_eq!(word(&ask(&run, &standings, begin("A"), FREE)), YES);
-    assert_eq!(word(&ask(&run, &standings, begin("Z"), FREE)), NO);
+    let effective_statuses =
+        [EffectiveStatus::Done, EffectiveStatus::Done, EffectiveStatus::Failed, EffectiveStatus::Done];
+    assert_eq!(word(&ask(&run, &effective_statuses, begin("A"), FREE)), YES);
+    assert_eq!(word(&ask(&run, &effective_statuses, begin("Z"), FREE)), NO);
     step(&mut run, "V").failures = 3;
-    assert_eq!(word(&ask(&run, &standings, begin("A"), FREE)), PERSON);
+    assert_eq!(word(&ask(&run, &effective_statuses, begin("A"), FREE)), PERSON);
 }
 
 #[test]
 fn work_that_failed_too_often_is_skipped_or_forced() {
     let mut run = one(StepKind::Work, Status::Failed);
     run.steps[0].failures = 3;
-    for standing in [Standing::Failed, Standing::Interrupted] {
-        let refusal = refused(&run, &[standing], begin("S"), FREE);
+    for effective_status in [EffectiveStatus::Failed, EffectiveStatus::Interrupted] {
+        let refusal = refused(&run, &[effective_status], begin("S"), FREE);
         assert_eq!(refusal.hints, ["piton skip S --run R --reason ...", "piton begin S --run R --force"]);
     }
     let strict = Guard { force: false, attempt_limit: 4 };
-    assert_eq!(word(&ask(&run, &[Standing::Failed], begin("S"), strict)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), strict)), YES);
     run.steps[0].failures = u32::MAX;
-    assert_eq!(word(&ask(&run, &[Standing::Failed], begin("S"), FORCE)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), FORCE)), YES);
 }

@@ -23,7 +23,7 @@ pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
         Owner::Dead { since, .. } => Some(*since),
     };
     let mut story = Story::default();
-    evidence.session.iter().for_each(|line| story.hear(line));
+    evidence.session.iter().for_each(|line| story.witness_report(line));
     story.tell(gone_since)
 }
 
@@ -44,7 +44,7 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    fn hear(&mut self, line: &'a SessionLine) {
+    fn witness_report(&mut self, line: &'a SessionLine) {
         match &line.event {
             SessionEvent::Start { source, .. } if source == "compact" => {
                 self.compacted.get_or_insert(line.at);

@@ -1,13 +1,13 @@
-//! Rules 4 to 6: what comes next, by standing and dependencies. What a caller's options change about it is in `overrides`.
+//! Rules 4 to 6: what comes next, by effective_status and dependencies. What a caller's options change about it is in `overrides`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::command;
+use super::reconcile::EffectiveStatus;
+use super::reconcile::count;
 use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
-use super::settle::Standing;
-use super::settle::count;
 use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::Finding;
@@ -88,9 +88,9 @@ impl Chooser<'_> {
         let Ok(sent_back) = sent_back else { return };
         let returns = self.returns(sent_back);
         let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
-        let standing = self.standing_findings();
+        let effective_status = self.standing_findings();
         for &at in self.reconciled.graph.order() {
-            let own = if causes.contains(&at) { None } else { self.choice(at, &standing) };
+            let own = if causes.contains(&at) { None } else { self.choice(at, &effective_status) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
                 // Work that comes back from a review and was never taken up again is not merely next.
@@ -112,7 +112,12 @@ impl Chooser<'_> {
         let behind: BTreeSet<usize> =
             sent_back.map(|target| self.reconciled.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
         let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.standing(**at) == Standing::Failed)
+        for &at in self
+            .reconciled
+            .graph
+            .order()
+            .iter()
+            .filter(|at| self.reconciled.effective_status(**at) == EffectiveStatus::Failed)
         {
             let target = match sent_back {
                 Some(target) if target == at => None,
@@ -134,7 +139,7 @@ impl Chooser<'_> {
             .collect();
         let reason = format!("Address {} feedback", names.join(" and "));
         // That plain work failed sends nothing back; only the caller does, over what is done.
-        let forced = self.reconciled.standing(at) == Standing::Done
+        let forced = self.reconciled.effective_status(at) == EffectiveStatus::Done
             && causes.iter().all(|cause| self.reconciled.returns_to(*cause).is_none());
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
@@ -142,41 +147,51 @@ impl Chooser<'_> {
     fn choice(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
-        let standing = self.reconciled.standing(at);
+        let effective_status = self.reconciled.effective_status(at);
         if step.kind == StepKind::Gate {
             return self.gate(at, findings);
         }
-        match standing {
-            Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => None,
-            Standing::Verify => {
+        match effective_status {
+            EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => None,
+            EffectiveStatus::Verify => {
                 let reason = format!("{}: look before anything is run again", self.reconciled.because(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
-            Standing::Conditions => {
+            EffectiveStatus::Conditions => {
                 let reason = "approved with conditions that are still open".to_owned();
                 Some(Choice::new(at, Action::Verify, "4.conditions", reason))
             }
-            Standing::Waiting => Some(Self::approval(at)),
-            Standing::Failed | Standing::Interrupted | Standing::Invalid | Standing::Open | Standing::Blocked
+            EffectiveStatus::Waiting => Some(Self::approval(at)),
+            EffectiveStatus::Failed
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Open
+            | EffectiveStatus::Blocked
                 if !self.reconciled.is_ready(at) =>
             {
                 None
             }
-            Standing::Failed if self.reconciled.was_reworked(at) => {
+            EffectiveStatus::Failed if self.reconciled.was_reworked(at) => {
                 let reason = format!("what {id} found was worked on since; look again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
-            Standing::Failed => Some(self.again(at, findings)),
-            Standing::Interrupted => {
+            EffectiveStatus::Failed => Some(self.again(at, findings)),
+            EffectiveStatus::Interrupted => {
                 let reason =
                     format!("{id} was started and nothing says that it ended{}", self.still_to_address(at, findings));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
-            Standing::Invalid => {
-                let reason = format!("recorded as done, and not believed: {}", self.reconciled.beside[at].join("; "));
+            EffectiveStatus::Invalid => {
+                let reason = format!("recorded as done, and not believed: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
-            Standing::Open | Standing::Blocked => Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at))),
+            EffectiveStatus::Open | EffectiveStatus::Blocked => {
+                Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at)))
+            }
         }
     }
 
@@ -189,21 +204,25 @@ impl Chooser<'_> {
     /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
     /// does there once somebody has approved is, when that failed.
     fn gate(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
-        let asks = match self.reconciled.standing(at) {
-            Standing::Waiting => true,
-            Standing::Open
-            | Standing::Blocked
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Conditions
-            | Standing::Verify
-            | Standing::Invalid => self.reconciled.is_ready(at),
-            Standing::Done | Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => {
-                false
-            }
+        let asks = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Waiting => true,
+            EffectiveStatus::Open
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Invalid => self.reconciled.is_ready(at),
+            EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => false,
         };
         let has_agent = self.reconciled.run.steps[at].agent.is_some();
-        let failed = has_agent && self.reconciled.standing(at) == Standing::Failed && !self.reconciled.was_reworked(at);
+        let failed = has_agent
+            && self.reconciled.effective_status(at) == EffectiveStatus::Failed
+            && !self.reconciled.was_reworked(at);
         asks.then(|| if failed { self.again(at, findings) } else { Self::approval(at) })
     }
 
@@ -247,7 +266,8 @@ impl Chooser<'_> {
             // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
             Action::Verify => self.reconciled.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {
-                self.reconciled.standing(choice.at) == Standing::Waiting || !behind_gate.contains(&choice.at)
+                self.reconciled.effective_status(choice.at) == EffectiveStatus::Waiting
+                    || !behind_gate.contains(&choice.at)
             }
             Action::Merge | Action::Archive => true,
         });
@@ -279,18 +299,20 @@ impl Chooser<'_> {
     fn first_to_force(&self) -> Option<usize> {
         let behind_gate = self.behind_shut_gates();
         self.reconciled.graph.order().iter().copied().find(|at| {
-            let is_open = match self.reconciled.standing(*at) {
-                Standing::Open | Standing::Blocked | Standing::Invalid | Standing::Failed | Standing::Interrupted => {
-                    true
-                }
-                Standing::Done
-                | Standing::Skipped
-                | Standing::Cancelled
-                | Standing::Waiting
-                | Standing::Conditions
-                | Standing::Verify
-                | Standing::Held
-                | Standing::OpenContainer => false,
+            let is_open = match self.reconciled.effective_status(*at) {
+                EffectiveStatus::Open
+                | EffectiveStatus::Blocked
+                | EffectiveStatus::Invalid
+                | EffectiveStatus::Failed
+                | EffectiveStatus::Interrupted => true,
+                EffectiveStatus::Done
+                | EffectiveStatus::Skipped
+                | EffectiveStatus::Cancelled
+                | EffectiveStatus::Waiting
+                | EffectiveStatus::Conditions
+                | EffectiveStatus::Verify
+                | EffectiveStatus::Held
+                | EffectiveStatus::OpenContainer => false,
             };
             let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
             is_open && has_work && !behind_gate.contains(at)
@@ -299,28 +321,28 @@ impl Chooser<'_> {
 
     /// Returns whether a step is run for the first time or again.
     pub(super) fn work_action(&self, at: usize) -> Action {
-        match self.reconciled.standing(at) {
-            Standing::Open | Standing::Blocked => Action::Run,
-            Standing::Done
-            | Standing::Skipped
-            | Standing::Cancelled
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Waiting
-            | Standing::Conditions
-            | Standing::Verify
-            | Standing::Invalid
-            | Standing::Held
-            | Standing::OpenContainer => Action::Retry,
+        match self.reconciled.effective_status(at) {
+            EffectiveStatus::Open | EffectiveStatus::Blocked => Action::Run,
+            EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => Action::Retry,
         }
     }
 
     fn why_ready(&self, at: usize) -> String {
         let needs = self.reconciled.graph.depends_on(at);
         let id = |on: &usize| self.reconciled.run.steps[*on].id.as_str();
-        let is_skipped = |on: &&usize| self.reconciled.standing(**on) == Standing::Skipped;
+        let is_skipped = |on: &&usize| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped;
         match needs {
-            [] if self.reconciled.standing(at) == Standing::Blocked => {
+            [] if self.reconciled.effective_status(at) == EffectiveStatus::Blocked => {
                 "the state says blocked and names nothing that it waits for".to_owned()
             }
             [] => "it depends on nothing and has not been started".to_owned(),
@@ -382,7 +404,7 @@ impl Chooser<'_> {
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
             ));
         }
-        if step.recorded && skip_refusal(step, self.reconciled.standing(at)).is_none() {
+        if step.recorded && skip_refusal(step, self.reconciled.effective_status(at)).is_none() {
             ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
         }
         ways.push("--force to try once more".to_owned());
@@ -390,14 +412,19 @@ impl Chooser<'_> {
     }
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
-        if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.standing(at).is_over()) {
+        if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.effective_status(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
             let message = format!("steps depend on each other in a circle: {}", chain_of(&path, " -> "));
             let fix = "take one of these dependencies out, or skip one of the steps";
             findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
         }
-        for (at, step) in
-            self.reconciled.run.steps.iter().enumerate().filter(|(at, _)| !self.reconciled.standing(*at).is_over())
+        for (at, step) in self
+            .reconciled
+            .run
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !self.reconciled.effective_status(*at).is_over())
         {
             if !step.dangling.is_empty() {
                 let message = format!("{} depends on {}, which does not exist", step.id, step.dangling.join(", "));
@@ -415,7 +442,7 @@ impl Chooser<'_> {
                 .graph
                 .depends_on(at)
                 .iter()
-                .find(|on| self.reconciled.standing(**on) == Standing::Skipped);
+                .find(|on| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped);
             if let Some(on) = skipped {
                 let message = format!("{} goes on although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
@@ -425,30 +452,31 @@ impl Chooser<'_> {
 
     /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
     fn dependency_block(&self) -> Option<Finding> {
-        let open =
-            || self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.standing(*at).is_over());
+        let open = || {
+            self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.effective_status(*at).is_over())
+        };
         let first = open().find(|at| self.reconciled.blocker(*at).is_some()).or_else(|| open().next())?;
         let (chain, in_circle) = self.chain_below(first);
         let root = chain[chain.len() - 1];
         let step = &self.reconciled.run.steps[root];
         let (left, path) = (open().count(), self.waits_for(&chain));
         let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
-        let fix = match self.reconciled.standing(root) {
-            Standing::Held => {
+        let fix = match self.reconciled.effective_status(root) {
+            EffectiveStatus::Held => {
                 format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
             }
-            Standing::Done
-            | Standing::Skipped
-            | Standing::Cancelled
-            | Standing::Open
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Waiting
-            | Standing::Conditions
-            | Standing::Verify
-            | Standing::Invalid
-            | Standing::Blocked
-            | Standing::OpenContainer => {
+            EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::OpenContainer => {
                 let skip = command::on_step("skip", &step.id, &self.reconciled.run.id, " --reason ...");
                 format!("resolve {}, or `{skip}`", step.id)
             }
@@ -491,7 +519,9 @@ impl Chooser<'_> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
             let target = step.returns_to.as_ref().and_then(|id| self.reconciled.graph.position(id));
-            if let Some(target) = target.filter(|_| step.error.is_some() && !self.reconciled.standing(at).is_over()) {
+            if let Some(target) =
+                target.filter(|_| step.error.is_some() && !self.reconciled.effective_status(at).is_over())
+            {
                 findings.entry(target).or_insert(at);
             }
         }
@@ -510,9 +540,9 @@ impl Chooser<'_> {
         let step = &self.reconciled.run.steps[root];
         if in_circle {
             "is part of a circle".to_owned()
-        } else if self.reconciled.standing(root) == Standing::Held {
+        } else if self.reconciled.effective_status(root) == EffectiveStatus::Held {
             "cannot be understood".to_owned()
-        } else if self.reconciled.standing(root) == Standing::Cancelled {
+        } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
             "was cancelled".to_owned()
         } else if step.dangling.is_empty() {
             "is blocked".to_owned()

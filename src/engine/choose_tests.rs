@@ -3,7 +3,6 @@
 use super::fixtures::at;
 use super::fixtures::finding;
 use super::fixtures::has;
-use super::fixtures::hear;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
 use super::fixtures::options;
@@ -16,6 +15,7 @@ use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::told;
 use super::fixtures::with_statuses;
+use super::fixtures::witness_report;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -68,7 +68,7 @@ fn a_gate_is_always_put_to_a_person() {
     assert_eq!(next(&stale), ["approve G"], "an approval that is not believed");
     let mut doubted = line_of(&[("A", Status::Completed), ("G", Status::Pending), ("C", Status::Pending)]);
     step(&mut doubted, "G").kind = StepKind::Gate;
-    hear(step(&mut doubted, "G"), 1);
+    witness_report(step(&mut doubted, "G"), 1);
     assert_eq!(next(&doubted), ["approve G"], "an approval that one witness speaks of");
 }
 

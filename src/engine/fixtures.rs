@@ -83,7 +83,7 @@ pub(crate) fn review(verdict: ReviewVerdict) -> Option<Review> {
 }
 
 /// Returns two witnesses, of which so many say done, and makes both needed.
-pub(crate) fn hear(step: &mut Step, done: usize) {
+pub(crate) fn witness_report(step: &mut Step, done: usize) {
     step.proof_mut().witnesses = ["the checklist", "the summary"]
         .into_iter()
         .enumerate()

@@ -1,6 +1,6 @@
 //! Decides: pure functions over the model, in the order of the rules of the design. No I/O, no clock, no dialect names.
 //!
-//! `settle` weighs what the state says against the evidence, `plan` chooses what comes next and says why, `transition`
+//! `reconcile` weighs what the state says against the evidence, `plan` chooses what comes next and says why, `transition`
 //! admits or refuses a change, `context` puts together what the next agent is handed.
 
 mod age;
@@ -16,9 +16,9 @@ mod overrides;
 mod plan;
 mod propagate;
 mod question;
+mod reconcile;
 mod reconciled;
 pub(crate) mod rollback;
-mod settle;
 mod strategy;
 mod surroundings;
 mod transition;
@@ -26,8 +26,8 @@ mod transition;
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;
-pub(crate) use settle::Standing;
-pub(crate) use settle::standings;
+pub(crate) use reconcile::EffectiveStatus;
+pub(crate) use reconcile::effective_statuses;
 pub(crate) use transition::Admitted;
 pub(crate) use transition::Guard;
 pub(crate) use transition::Refusal;
@@ -45,6 +45,6 @@ mod plan_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]
-mod settle_tests;
+mod reconcile_tests;
 #[cfg(test)]
 mod surroundings_tests;

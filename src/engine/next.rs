@@ -7,8 +7,8 @@ use super::choose::Choice;
 use super::choose::Chosen;
 use super::command;
 use super::overrides::flags;
+use super::reconcile::EffectiveStatus;
 use super::reconciled::ReconciledRun;
-use super::settle::Standing;
 use super::strategy::strategy;
 use crate::model::Action;
 use crate::model::CauseKind;
@@ -148,20 +148,22 @@ impl<'a> Planner<'a> {
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
         }
-        match self.reconciled.standing(at) {
-            Standing::Failed => InterruptionKind::TaskFailure,
-            Standing::Interrupted => InterruptionKind::AgentInterruption,
-            Standing::Verify if self.step(at).status == Status::InProgress => InterruptionKind::AgentInterruption,
-            Standing::Invalid => InterruptionKind::ContextLost,
-            Standing::Conditions | Standing::Waiting => InterruptionKind::WaitingApproval,
-            Standing::Open
-            | Standing::Verify
-            | Standing::Blocked
-            | Standing::Done
-            | Standing::Skipped
-            | Standing::Cancelled
-            | Standing::Held
-            | Standing::OpenContainer => InterruptionKind::ReadyToExecute,
+        match self.reconciled.effective_status(at) {
+            EffectiveStatus::Failed => InterruptionKind::TaskFailure,
+            EffectiveStatus::Interrupted => InterruptionKind::AgentInterruption,
+            EffectiveStatus::Verify if self.step(at).status == Status::InProgress => {
+                InterruptionKind::AgentInterruption
+            }
+            EffectiveStatus::Invalid => InterruptionKind::ContextLost,
+            EffectiveStatus::Conditions | EffectiveStatus::Waiting => InterruptionKind::WaitingApproval,
+            EffectiveStatus::Open
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => InterruptionKind::ReadyToExecute,
         }
     }
 
@@ -196,19 +198,19 @@ impl<'a> Planner<'a> {
     /// Says what happens to a part that no option names. `again`: it comes at or after the part to begin at.
     fn part_action(&self, at: usize, part: &Part, again: bool) -> &'static str {
         // Analysis outlives the work it was made for; `--refresh-analysis` is there to ask for it afresh.
-        let reworked = match self.reconciled.standing(at) {
-            Standing::Done | Standing::Invalid => part.kind == PartKind::Work,
-            Standing::Skipped
-            | Standing::Cancelled
-            | Standing::Open
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Waiting
-            | Standing::Conditions
-            | Standing::Verify
-            | Standing::Blocked
-            | Standing::Held
-            | Standing::OpenContainer => false,
+        let reworked = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Done | EffectiveStatus::Invalid => part.kind == PartKind::Work,
+            EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => false,
         };
         match part.status {
             Status::Completed if again => "run",
@@ -223,7 +225,9 @@ impl<'a> Planner<'a> {
     /// Counts what was paid for already and would be paid for again.
     fn cost(&self, choice: &Choice) -> Cost {
         let step = self.step(choice.at);
-        let is_done = |at: &usize| matches!(self.reconciled.standing(*at), Standing::Done | Standing::Invalid);
+        let is_done = |at: &usize| {
+            matches!(self.reconciled.effective_status(*at), EffectiveStatus::Done | EffectiveStatus::Invalid)
+        };
         let again: Vec<usize> = match choice.action {
             Action::Return => {
                 let behind = self.reconciled.graph.waiting_for(choice.at);
@@ -252,8 +256,11 @@ impl<'a> Planner<'a> {
         }
         let cut_off = |choice: &&Choice| {
             matches!(
-                self.reconciled.standing(choice.answers()[0]),
-                Standing::Failed | Standing::Interrupted | Standing::Waiting | Standing::Conditions
+                self.reconciled.effective_status(choice.answers()[0]),
+                EffectiveStatus::Failed
+                    | EffectiveStatus::Interrupted
+                    | EffectiveStatus::Waiting
+                    | EffectiveStatus::Conditions
             )
         };
         let Some(choice) = chosen.choices.iter().find(cut_off).or_else(|| chosen.choices.first()) else {
@@ -325,7 +332,7 @@ impl<'a> Planner<'a> {
 
     fn affected(&self, at: usize) -> Vec<StepId> {
         let behind = self.reconciled.graph.waiting_for(at);
-        let waiting = behind.into_iter().filter(|at| !self.reconciled.standing(*at).is_over());
+        let waiting = behind.into_iter().filter(|at| !self.reconciled.effective_status(*at).is_over());
         std::iter::once(at).chain(waiting).map(|at| self.step(at).id.clone()).collect()
     }
 
@@ -334,16 +341,16 @@ impl<'a> Planner<'a> {
         let returned: BTreeSet<usize> =
             (chosen.choices.iter()).filter(|choice| choice.action == Action::Return).map(|choice| choice.at).collect();
         for &at in self.reconciled.graph.order() {
-            let group = match self.reconciled.standing(at) {
-                Standing::Done if returned.contains(&at) => &mut groups.pending,
-                Standing::Done => &mut groups.completed,
-                Standing::Skipped | Standing::Cancelled => &mut groups.skipped,
-                Standing::Open | Standing::Waiting | Standing::Verify => &mut groups.pending,
-                Standing::OpenContainer => continue,
-                Standing::Interrupted | Standing::Conditions => &mut groups.in_progress,
-                Standing::Failed => &mut groups.failed,
-                Standing::Invalid => &mut groups.invalid,
-                Standing::Blocked | Standing::Held => &mut groups.blocked,
+            let group = match self.reconciled.effective_status(at) {
+                EffectiveStatus::Done if returned.contains(&at) => &mut groups.pending,
+                EffectiveStatus::Done => &mut groups.completed,
+                EffectiveStatus::Skipped | EffectiveStatus::Cancelled => &mut groups.skipped,
+                EffectiveStatus::Open | EffectiveStatus::Waiting | EffectiveStatus::Verify => &mut groups.pending,
+                EffectiveStatus::OpenContainer => continue,
+                EffectiveStatus::Interrupted | EffectiveStatus::Conditions => &mut groups.in_progress,
+                EffectiveStatus::Failed => &mut groups.failed,
+                EffectiveStatus::Invalid => &mut groups.invalid,
+                EffectiveStatus::Blocked | EffectiveStatus::Held => &mut groups.blocked,
             };
             group.push(self.step(at).id.clone());
         }

@@ -5,8 +5,8 @@ use super::choose::Chooser;
 use super::choose::Chosen;
 use super::choose::list;
 use super::command;
+use super::reconcile::EffectiveStatus;
 use super::reconciled::ReconciledRun;
-use super::settle::Standing;
 use super::transition::skip_refusal;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -31,7 +31,7 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
     for id in &options.skip {
         let at = reconciled.graph.position(id);
         let why = at.map_or(Some("it does not exist".to_owned()), |at| {
-            skip_refusal(&reconciled.run.steps[at], reconciled.standing(at))
+            skip_refusal(&reconciled.run.steps[at], reconciled.effective_status(at))
         });
         findings.push(match (at, why) {
             (Some(at), None) => {
@@ -101,7 +101,7 @@ impl Chooser<'_> {
         let order = self.reconciled.graph.order();
         let at = match id {
             Some(id) => self.reconciled.graph.position(id),
-            None => order.iter().copied().find(|at| has_failed(self.reconciled.standing(*at))),
+            None => order.iter().copied().find(|at| has_failed(self.reconciled.effective_status(*at))),
         };
         let Some(at) = at else {
             let message = id.map_or_else(
@@ -112,7 +112,7 @@ impl Chooser<'_> {
             return;
         };
         let id = &self.reconciled.run.steps[at].id;
-        if !has_failed(self.reconciled.standing(at)) && !self.options.force {
+        if !has_failed(self.reconciled.effective_status(at)) && !self.options.force {
             let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
             let plan = command::on_run("plan", &self.reconciled.run.id, &command::option("from", id.as_str()));
             chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
@@ -147,13 +147,13 @@ impl Chooser<'_> {
         }
         let message = format!("{option} chose {id} instead of the first open step");
         chosen.findings.push(Finding::new(FindingCode::Override, message).on(id));
-        let standing = self.reconciled.standing(at);
-        let waits = standing == Standing::Waiting;
+        let effective_status = self.reconciled.effective_status(at);
+        let waits = effective_status == EffectiveStatus::Waiting;
         chosen.choices.push(if waits || self.reconciled.run.steps[at].kind == StepKind::Gate {
             Choice { forced: !unmet.is_empty() && !waits, ..Self::approval(at) }
         } else {
-            let doubted = standing == Standing::Verify;
-            let again = standing.is_over() && self.reconciled.sent_back(at).is_empty();
+            let doubted = effective_status == EffectiveStatus::Verify;
+            let again = effective_status.is_over() && self.reconciled.sent_back(at).is_empty();
             let forced = !unmet.is_empty() || again || doubted;
             let reason = format!("chosen with {option}; {}", self.reconciled.because(at).join("; "));
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
@@ -165,8 +165,8 @@ impl Chooser<'_> {
         let step = &self.reconciled.run.steps[at];
         let run = &self.reconciled.run.id;
         let id = &step.id;
-        let standing = self.reconciled.standing(at);
-        if standing == Standing::Held {
+        let effective_status = self.reconciled.effective_status(at);
+        if effective_status == EffectiveStatus::Held {
             let message = format!("what the state says of {id} cannot be understood; it is left alone");
             return Some(refused(message, command::on_run("validate", run, "")));
         }
@@ -174,7 +174,7 @@ impl Chooser<'_> {
             let message = format!("{id} has no work of its own");
             return Some(refused(message, "name its child steps instead"));
         }
-        if step.kind == StepKind::Gate && standing.is_over() {
+        if step.kind == StepKind::Gate && effective_status.is_over() {
             return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step behind it"));
         }
         let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
@@ -193,7 +193,7 @@ impl Chooser<'_> {
     /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
     pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, Refused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
-        let failed = |at: usize| self.reconciled.standing(at) == Standing::Failed;
+        let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
         let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
             Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} is nothing that can be done again"),
@@ -272,8 +272,8 @@ impl Chooser<'_> {
     }
 }
 
-const fn has_failed(standing: Standing) -> bool {
-    matches!(standing, Standing::Failed | Standing::Interrupted | Standing::Invalid)
+const fn has_failed(effective_status: EffectiveStatus) -> bool {
+    matches!(effective_status, EffectiveStatus::Failed | EffectiveStatus::Interrupted | EffectiveStatus::Invalid)
 }
 
 fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {

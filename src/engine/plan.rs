@@ -9,8 +9,8 @@ use super::next::Planner;
 use super::overrides;
 use super::question::Circumstances;
 use super::question::question;
+use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
-use super::settle::settle;
 use super::surroundings;
 use crate::model::Action;
 use crate::model::Age;
@@ -60,8 +60,8 @@ pub(crate) fn plan(
         return PlanInputs { run, evidence, options }.plan(header, load_findings, Vec::new());
     }
     let graph = Graph::of(run);
-    let settled = settle(run, &graph, evidence, &load_findings);
-    let (run, skips) = overrides::skip(&ReconciledRun::of(run, &graph, &settled), options);
+    let reconciled = reconcile(run, &graph, evidence, &load_findings);
+    let (run, skips) = overrides::skip(&ReconciledRun::of(run, &graph, &reconciled), options);
     PlanInputs { run: &run, evidence, options }.plan(header, load_findings, skips)
 }
 
@@ -75,9 +75,9 @@ impl PlanInputs<'_> {
     fn plan(&self, header: RunHeader, load_findings: Vec<Finding>, mut skips: Vec<Finding>) -> Planned {
         let Self { run, evidence, options } = *self;
         let graph = Graph::of(run);
-        let mut settled = settle(run, &graph, evidence, &load_findings);
-        let mut doubts = std::mem::take(&mut settled.findings);
-        let reconciled = ReconciledRun::of(run, &graph, &settled);
+        let mut reconciled = reconcile(run, &graph, evidence, &load_findings);
+        let mut doubts = std::mem::take(&mut reconciled.findings);
+        let reconciled = ReconciledRun::of(run, &graph, &reconciled);
         let mut chosen = Chooser { reconciled, options }.choose();
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = load_findings;
@@ -88,7 +88,7 @@ impl PlanInputs<'_> {
         findings.extend(surroundings::findings(run, evidence, options));
 
         let planner = Planner::new(reconciled, options, &findings);
-        let done = reconciled.standings.iter().filter(|standing| standing.is_over()).count();
+        let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();
         let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.answered_no;
         let next = planner.next(&chosen, all_over);
         if all_over && next.is_empty() {

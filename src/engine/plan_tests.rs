@@ -2,7 +2,6 @@
 
 use super::fixtures::at;
 use super::fixtures::has;
-use super::fixtures::hear;
 use super::fixtures::ids;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
@@ -15,6 +14,7 @@ use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::told;
 use super::fixtures::with_statuses;
+use super::fixtures::witness_report;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Evidence;
@@ -73,14 +73,14 @@ fn verdicts() {
     let mut gate_and_work = gate(Status::WaitingApproval);
     gate_and_work.steps.push(crate::model::Step::new(StepId::new("N"), "N"));
     let mut doubted = clean();
-    hear(step(&mut doubted, "B"), 1);
+    witness_report(step(&mut doubted, "B"), 1);
     let mut drifted = clean();
-    hear(step(&mut drifted, "B"), 2);
+    witness_report(step(&mut drifted, "B"), 2);
     let cancelled = line_of(&[("A", Status::Completed), ("B", Status::Cancelled)]);
     for (name, run, verdict, next) in [
         ("clean", clean(), Verdict::Resume, vec!["run B"]),
         ("a gate", gate(Status::WaitingApproval), Verdict::Blocked, vec!["approve G"]),
-        ("a gate beside work", gate_and_work, Verdict::Confirm, vec!["approve G", "run N"]),
+        ("a gate reasons work", gate_and_work, Verdict::Confirm, vec!["approve G", "run N"]),
         ("a conflict", doubted, Verdict::Confirm, vec!["verify B"]),
         ("drift", drifted, Verdict::Confirm, vec!["run C"]),
         ("over", over(), Verdict::Complete, vec![]),
@@ -116,7 +116,7 @@ fn a_run_without_steps_is_over_only_when_something_says_so() {
 fn when_only_the_record_lags_it_is_brought_up_to_date() {
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::InProgress)]);
     for id in ["B", "C"] {
-        hear(step(&mut run, id), 2);
+        witness_report(step(&mut run, id), 2);
     }
     run.after = Some(merge());
     let planned = plan_of(&run, &options());
@@ -239,11 +239,11 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
     let mut degraded = aged(0);
     degraded.degraded = true;
     assert!(!plan_of(&degraded, &autopilot()).unattended, "part of the state is missing");
-    let mut beside = aged(0);
-    beside.steps.push(crate::model::Step::new(StepId::new("G"), "Gate"));
-    step(&mut beside, "G").kind = StepKind::Gate;
-    let planned = plan_of(&beside, &autopilot());
-    assert_eq!((planned.plan.verdict, planned.unattended), (Verdict::Confirm, false), "a gate waits beside the work");
+    let mut reasons = aged(0);
+    reasons.steps.push(crate::model::Step::new(StepId::new("G"), "Gate"));
+    step(&mut reasons, "G").kind = StepKind::Gate;
+    let planned = plan_of(&reasons, &autopilot());
+    assert_eq!((planned.plan.verdict, planned.unattended), (Verdict::Confirm, false), "a gate waits reasons the work");
     assert_eq!(planned.plan.question.unwrap().default.as_deref(), Some("pause"));
     let mut childless = aged(0);
     step(&mut childless, "B").kind = StepKind::Container;
@@ -350,7 +350,7 @@ fn steps_are_grouped_by_where_they_stand() {
     let mut run = with_statuses(run_of(&steps), &statuses);
     run.done_elsewhere = 5;
     step(&mut run, "Lost").proof_mut().outputs = vec![path("gone")];
-    hear(step(&mut run, "Look"), 1);
+    witness_report(step(&mut run, "Look"), 1);
     step(&mut run, "Box").kind = StepKind::Container;
     step(&mut run, "Box").children = ids(&["Open"]);
     let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Held"))];

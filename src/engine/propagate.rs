@@ -1,20 +1,24 @@
-//! Rule 3, second half: what one step's standing means for the steps above and behind it.
+//! Rule 3, second half: what one step's effective_status means for the steps above and behind it.
 
 use super::graph::Graph;
-use super::settle::Settled;
-use super::settle::Standing;
-use super::settle::count;
+use super::reconcile::EffectiveStatus;
+use super::reconcile::Reconciled;
+use super::reconcile::count;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepKind;
 
-/// Gives every container the standing of its children, and opens again what was built on a step that is not believed any more
+/// Gives every container the effective_status of its children, and opens again what was built on a step that is not believed any more
 /// (invariant 14).
-pub(super) fn propagate(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
-    let reopened = settled.standings.iter().map(|standing| *standing == Standing::Invalid).collect();
-    let mut wave = Wave { run, graph, settled, reopened };
+pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconciled) {
+    let reopened = reconciled
+        .effective_statuses
+        .iter()
+        .map(|effective_status| *effective_status == EffectiveStatus::Invalid)
+        .collect();
+    let mut wave = Wave { run, graph, reconciled, reopened };
     let mut is_open = vec![true; graph.order().len()];
     let mut next = 0;
     while let Some(rank) = (next..is_open.len()).find(|rank| is_open[*rank]) {
@@ -36,7 +40,7 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, settled: &mut Settled) {
 struct Wave<'a> {
     run: &'a Run,
     graph: &'a Graph<'a>,
-    settled: &'a mut Settled,
+    reconciled: &'a mut Reconciled,
     /// What stands on it has to be done again, by position.
     reopened: Vec<bool>,
 }
@@ -47,11 +51,11 @@ impl Wave<'_> {
         let was_open = self.reopened[at];
         let cause = self.graph.depends_on(at).iter().copied().find(|on| self.reopened[*on]);
         let step = &self.run.steps[at];
-        if step.kind == StepKind::Container && self.settled.standings[at] != Standing::Held {
-            self.settled.standings[at] = self.container(at);
+        if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
+            self.reconciled.effective_statuses[at] = self.container(at);
             self.reopened[at] |= cause.is_some();
         } else if let Some(on) = cause
-            && self.settled.standings[at] == Standing::Done
+            && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
         {
             self.reopen(at, on);
         }
@@ -62,64 +66,64 @@ impl Wave<'_> {
         let step = &self.run.steps[at];
         let (id, on) = (&step.id, &self.run.steps[on].id);
         self.reopened[at] = true;
-        self.settled.beside[at].push(format!("{on}, which it depends on, is open again"));
+        self.reconciled.reasons[at].push(format!("{on}, which it depends on, is open again"));
         let message = format!("{id} was done on top of {on}, which is open again");
         let finding = Finding::new(FindingCode::StaleDependent, message).on(id);
         // What must not run twice is looked at, not planned again.
-        let (standing, fix) = match step.idempotent {
-            true => (Standing::Invalid, format!("it is planned again after {on}")),
+        let (effective_status, fix) = match step.idempotent {
+            true => (EffectiveStatus::Invalid, format!("it is planned again after {on}")),
             false => (
-                Standing::Verify,
+                EffectiveStatus::Verify,
                 format!("it must not run twice: find out whether what it did still holds after {on}"),
             ),
         };
-        self.settled.standings[at] = standing;
-        self.settled.findings.push(finding.fix(fix));
+        self.reconciled.effective_statuses[at] = effective_status;
+        self.reconciled.findings.push(finding.fix(fix));
     }
 
     /// A container is over when its children are, and as they are; one whose children are unknown is looked at.
-    fn container(&self, at: usize) -> Standing {
+    fn container(&self, at: usize) -> EffectiveStatus {
         let children = self.children(at);
         if children.iter().any(|child| !child.is_over()) {
-            return Standing::OpenContainer;
+            return EffectiveStatus::OpenContainer;
         }
         let step = &self.run.steps[at];
         if children.is_empty() || !step.dangling.is_empty() {
             return match step.status {
-                Status::Completed => Standing::Done,
-                Status::Skipped => Standing::Skipped,
-                Status::Cancelled => Standing::Cancelled,
+                Status::Completed => EffectiveStatus::Done,
+                Status::Skipped => EffectiveStatus::Skipped,
+                Status::Cancelled => EffectiveStatus::Cancelled,
                 // What is missing may still come; only one without any children is a matter of looking.
                 Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked
                     if !children.is_empty() =>
                 {
-                    Standing::OpenContainer
+                    EffectiveStatus::OpenContainer
                 }
                 Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked => {
-                    Standing::Verify
+                    EffectiveStatus::Verify
                 }
             };
         }
-        if children.contains(&Standing::Cancelled) {
-            Standing::Cancelled
-        } else if children.iter().all(|child| *child == Standing::Skipped) {
-            Standing::Skipped
+        if children.contains(&EffectiveStatus::Cancelled) {
+            EffectiveStatus::Cancelled
+        } else if children.iter().all(|child| *child == EffectiveStatus::Skipped) {
+            EffectiveStatus::Skipped
         } else {
-            Standing::Done
+            EffectiveStatus::Done
         }
     }
 
-    fn children(&self, at: usize) -> Vec<Standing> {
+    fn children(&self, at: usize) -> Vec<EffectiveStatus> {
         let children = self.run.steps[at].children.iter().filter_map(|id| self.graph.position(id));
-        children.map(|child| self.settled.standings[child]).collect()
+        children.map(|child| self.reconciled.effective_statuses[child]).collect()
     }
 
     fn tell_containers(&mut self) {
         for (at, step) in self.run.steps.iter().enumerate() {
-            if step.kind == StepKind::Container && self.settled.standings[at] != Standing::Held {
+            if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
                 let children = self.children(at);
                 let done = children.iter().filter(|child| child.is_over()).count();
-                self.settled.beside[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
+                self.reconciled.reasons[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
             }
         }
     }
@@ -127,7 +131,7 @@ impl Wave<'_> {
     /// Takes back "the evidence says done" where the step was opened again: nobody may record it as done for that.
     fn drop_stale_belief(&mut self) {
         let (graph, reopened) = (self.graph, &self.reopened);
-        self.settled.findings.retain(|finding| {
+        self.reconciled.findings.retain(|finding| {
             let believes = matches!(finding.code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);
             let at = finding.step.as_ref().and_then(|id| graph.position(id));
             !(believes && at.is_some_and(|at| reopened[at]))

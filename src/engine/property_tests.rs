@@ -6,20 +6,20 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::Admitted;
+use super::EffectiveStatus;
 use super::Guard;
 use super::Planned;
-use super::Standing;
 use super::admit;
+use super::effective_statuses;
 use super::fixtures::at;
-use super::fixtures::hear;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::planned;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_with;
-use super::settle::unproved;
-use super::standings;
+use super::fixtures::witness_report;
+use super::reconcile::unproved;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         (step.started_at, step.finished_at) = (started.map(at), finished.map(at));
         step.review = verdict.and_then(review);
         if witnesses < 3 {
-            hear(&mut step, witnesses);
+            witness_report(&mut step, witnesses);
         }
         if has_output && kind != StepKind::Container {
             step.proof_mut().outputs = vec![path("out.json")];
@@ -177,11 +177,11 @@ fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
 }
 
 /// Says in a few lines what a failing run looks like.
-fn shown(run: &Run, standings: &[Standing]) -> String {
-    let lines = run.steps.iter().zip(standings).map(|(step, standing)| {
+fn shown(run: &Run, effective_statuses: &[EffectiveStatus]) -> String {
+    let lines = run.steps.iter().zip(effective_statuses).map(|(step, effective_status)| {
         let ids = |ids: &[StepId]| ids.iter().map(StepId::as_str).collect::<Vec<_>>().join(",");
         format!(
-            "{} {:?} {} {standing:?} needs [{}] holds [{}] back {:?} failures {} finished {:?} review {:?}",
+            "{} {:?} {} {effective_status:?} needs [{}] holds [{}] back {:?} failures {} finished {:?} review {:?}",
             step.id,
             step.kind,
             step.status,
@@ -201,9 +201,9 @@ fn is_blocked_by(planned: &Planned, codes: &[FindingCode]) -> bool {
 }
 
 /// Checks what holds for every plan, whatever the caller asked for.
-fn check(run: &Run, planned: &Planned, standings: &[Standing]) -> Result<(), TestCaseError> {
+fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -> Result<(), TestCaseError> {
     let plan = &planned.plan;
-    let open = standings.iter().any(|standing| !standing.is_over());
+    let open = effective_statuses.iter().any(|effective_status| !effective_status.is_over());
     let blocking = planned.findings.iter().any(|finding| finding.severity == Severity::Blocking);
     match plan.verdict {
         Verdict::Complete => prop_assert!(!open && !blocking),
@@ -235,7 +235,10 @@ fn check(run: &Run, planned: &Planned, standings: &[Standing]) -> Result<(), Tes
     .iter()
     .map(|group| group.len())
     .sum();
-    let containers = standings.iter().filter(|standing| **standing == Standing::OpenContainer).count();
+    let containers = effective_statuses
+        .iter()
+        .filter(|effective_status| **effective_status == EffectiveStatus::OpenContainer)
+        .count();
     prop_assert_eq!(listed + containers, run.steps.len(), "nothing is lost");
     Ok(())
 }
@@ -245,22 +248,22 @@ proptest! {
 
     #[test]
     fn plans_are_sound(run in any_run(), evidence in evidence()) {
-        let standings = standings(&run, &evidence, &[]);
+        let effective_statuses = effective_statuses(&run, &evidence, &[]);
         let planned = planned(&run, &evidence, &options());
-        check(&run, &planned, &standings)?;
+        check(&run, &planned, &effective_statuses)?;
         let unique = |next: &&Next| run.steps.iter().filter(|step| step.id == next.step).count() == 1;
         for next in planned.plan.next.iter().filter(unique) {
             let at = position(&run, &next.step).unwrap();
             let step = &run.steps[at];
             if matches!(next.action, Action::Run | Action::Retry) {
-                prop_assert!(!standings[at].is_over(), "{} is not done twice", next.step);
+                prop_assert!(!effective_statuses[at].is_over(), "{} is not done twice", next.step);
             }
             if matches!(next.action, Action::Run | Action::Retry | Action::Return) {
                 prop_assert!(matches!(step.kind, StepKind::Work | StepKind::Review));
                 prop_assert!(step.dangling.is_empty());
                 for need in step.depends_on.iter().chain(&step.children).filter_map(|id| position(&run, id)) {
-                    let was_begun = matches!(standings[at], Standing::Failed | Standing::Interrupted);
-                    let is_met = standings[need].satisfies() || (was_begun && standings[need] == Standing::Cancelled);
+                    let was_begun = matches!(effective_statuses[at], EffectiveStatus::Failed | EffectiveStatus::Interrupted);
+                    let is_met = effective_statuses[need].satisfies() || (was_begun && effective_statuses[need] == EffectiveStatus::Cancelled);
                     prop_assert!(is_met, "{} comes before {}", run.steps[need].id, next.step);
                 }
             }
@@ -269,13 +272,13 @@ proptest! {
 
     #[test]
     fn what_is_planned_is_admitted(run in without_doubles(), evidence in evidence()) {
-        let standings = standings(&run, &evidence, &[]);
+        let effective_statuses = effective_statuses(&run, &evidence, &[]);
         let planned = planned(&run, &evidence, &options());
         let limited = is_blocked_by(&planned, &[FindingCode::AttemptLimit, FindingCode::Rejected]);
         for next in &planned.plan.next {
             let work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
             let admitted = admits(&run, &evidence, next, work && limited);
-            prop_assert!(admitted, "{} {}\n{}", next.action.as_str(), next.step, shown(&run, &standings));
+            prop_assert!(admitted, "{} {}\n{}", next.action.as_str(), next.step, shown(&run, &effective_statuses));
         }
     }
 
@@ -285,18 +288,18 @@ proptest! {
         evidence in evidence(),
         options in any_options(),
     ) {
-        let standings = standings(&run, &evidence, &[]);
+        let effective_statuses = effective_statuses(&run, &evidence, &[]);
         let planned = planned(&run, &evidence, &options);
-        check(&run, &planned, &standings)?;
+        check(&run, &planned, &effective_statuses)?;
         if let (Some(begin), Some(first)) = (&planned.plan.commands.begin, planned.plan.next.first()) {
             let admitted = admits(&run, &evidence, first, begin.ends_with(" --force"));
-            prop_assert!(admitted, "{begin}\n{options:?}\n{}", shown(&run, &standings));
+            prop_assert!(admitted, "{begin}\n{options:?}\n{}", shown(&run, &effective_statuses));
         }
     }
 
     #[test]
     fn nothing_begins_behind_a_gate(run in orderly(), evidence in evidence(), options in any_options()) {
-        let standings = standings(&run, &evidence, &[]);
+        let effective_statuses = effective_statuses(&run, &evidence, &[]);
         let planned = planned(&run, &evidence, &options);
         for next in &planned.plan.next {
             let mut open = vec![position(&run, &next.step).unwrap()];
@@ -304,7 +307,7 @@ proptest! {
                 let step = &run.steps[at];
                 for need in step.depends_on.iter().chain(&step.children).filter_map(|id| position(&run, id)) {
                     let shut = matches!(run.steps[need].kind, StepKind::Gate | StepKind::Review)
-                        && !standings[need].satisfies();
+                        && !effective_statuses[need].satisfies();
                     prop_assert!(!shut || !matches!(next.action, Action::Run | Action::Retry | Action::Return));
                     open.push(need);
                 }
@@ -400,7 +403,7 @@ fn ten_thousand_steps_are_planned() {
             }),
             10_000,
         ),
-        ("a record that lags", large(|_, step| hear(step, 2)), 10_000),
+        ("a record that lags", large(|_, step| witness_report(step, 2)), 10_000),
         (
             "conflicts behind a gate",
             large(|at, step| {
@@ -408,7 +411,7 @@ fn ten_thousand_steps_are_planned() {
                     step.kind = StepKind::Gate;
                 } else {
                     waits_for(step, 0);
-                    hear(step, 1);
+                    witness_report(step, 1);
                 }
             }),
             1,

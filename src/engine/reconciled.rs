@@ -2,22 +2,22 @@
 //! agree because they ask here.
 
 use super::graph::Graph;
-use super::settle::Settled;
-use super::settle::Standing;
+use super::reconcile::EffectiveStatus;
+use super::reconcile::Reconciled;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-/// Is a run with its graph and the standing of every step.
+/// Is a run with its graph and the effective_status of every step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReconciledRun<'a> {
     pub(super) run: &'a Run,
     pub(super) graph: &'a Graph<'a>,
-    pub(super) standings: &'a [Standing],
-    /// What the standings go by beside the state's own word, by position.
-    pub(super) beside: &'a [Vec<String>],
+    pub(super) effective_statuses: &'a [EffectiveStatus],
+    /// What the effective_statuses go by reasons the state's own word, by position.
+    pub(super) reasons: &'a [Vec<String>],
 }
 
 /// Says why a person has to decide before a step is tried again (rule 4).
@@ -28,21 +28,21 @@ pub(super) enum Limit {
 }
 
 impl<'a> ReconciledRun<'a> {
-    pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, settled: &'a Settled) -> Self {
-        Self { run, graph, standings: &settled.standings, beside: &settled.beside }
+    pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, reconciled: &'a Reconciled) -> Self {
+        Self { run, graph, effective_statuses: &reconciled.effective_statuses, reasons: &reconciled.reasons }
     }
 }
 
 impl ReconciledRun<'_> {
-    pub(super) fn standing(&self, at: usize) -> Standing {
-        self.standings.get(at).copied().unwrap_or(Standing::Open)
+    pub(super) fn effective_status(&self, at: usize) -> EffectiveStatus {
+        self.effective_statuses.get(at).copied().unwrap_or(EffectiveStatus::Open)
     }
 
-    /// Returns what the standing of a step goes by: short statements for people.
+    /// Returns what the effective_status of a step goes by: short statements for people.
     pub(super) fn because(&self, at: usize) -> Vec<String> {
-        let is_understood = self.standing(at) != Standing::Held;
+        let is_understood = self.effective_status(at) != EffectiveStatus::Held;
         let said = is_understood.then(|| format!("the state says {}", self.run.steps[at].status));
-        said.into_iter().chain(self.beside.get(at).into_iter().flatten().cloned()).collect()
+        said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
     }
 
     /// Returns the first dependency that keeps a step from starting.
@@ -53,8 +53,9 @@ impl ReconciledRun<'_> {
     /// Tells whether a step waits for one that it depends on. One that was begun does not wait for what was cancelled since:
     /// nothing will come of that.
     fn holds_back(&self, on: usize, at: usize) -> bool {
-        let was_begun = matches!(self.standing(at), Standing::Failed | Standing::Interrupted);
-        let is_met = self.standing(on).satisfies() || (was_begun && self.standing(on) == Standing::Cancelled);
+        let was_begun = matches!(self.effective_status(at), EffectiveStatus::Failed | EffectiveStatus::Interrupted);
+        let is_met = self.effective_status(on).satisfies()
+            || (was_begun && self.effective_status(on) == EffectiveStatus::Cancelled);
         !is_met
     }
 
@@ -72,7 +73,7 @@ impl ReconciledRun<'_> {
 
     /// Tells whether nobody may step over this: a gate or a review that is not done.
     pub(super) fn is_shut(&self, at: usize) -> bool {
-        matches!(self.run.steps[at].kind, StepKind::Gate | StepKind::Review) && !self.standing(at).satisfies()
+        matches!(self.run.steps[at].kind, StepKind::Gate | StepKind::Review) && !self.effective_status(at).satisfies()
     }
 
     /// Returns the first gate or review that the step lies behind and that is not done.
@@ -83,17 +84,20 @@ impl ReconciledRun<'_> {
     /// Tells whether the step has passed its gates before: it was begun.
     pub(super) fn was_let_through(&self, at: usize) -> bool {
         self.run.steps[at].status == Status::InProgress
-            || match self.standing(at) {
-                Standing::Done | Standing::Interrupted | Standing::Waiting | Standing::Conditions => true,
-                Standing::Skipped
-                | Standing::Cancelled
-                | Standing::Open
-                | Standing::Failed
-                | Standing::Verify
-                | Standing::Invalid
-                | Standing::Blocked
-                | Standing::Held
-                | Standing::OpenContainer => false,
+            || match self.effective_status(at) {
+                EffectiveStatus::Done
+                | EffectiveStatus::Interrupted
+                | EffectiveStatus::Waiting
+                | EffectiveStatus::Conditions => true,
+                EffectiveStatus::Skipped
+                | EffectiveStatus::Cancelled
+                | EffectiveStatus::Open
+                | EffectiveStatus::Failed
+                | EffectiveStatus::Verify
+                | EffectiveStatus::Invalid
+                | EffectiveStatus::Blocked
+                | EffectiveStatus::Held
+                | EffectiveStatus::OpenContainer => false,
             }
     }
 
@@ -112,7 +116,7 @@ impl ReconciledRun<'_> {
     pub(super) fn sent_back(&self, at: usize) -> Vec<usize> {
         let all = 0..self.run.steps.len();
         let direct: Vec<usize> = all.filter(|failed| self.returns_to(*failed) == Some(at)).collect();
-        if !direct.is_empty() || self.standing(at) != Standing::Done {
+        if !direct.is_empty() || self.effective_status(at) != EffectiveStatus::Done {
             return direct;
         }
         let behind = self.graph.waiting_for(at).into_iter();
@@ -121,18 +125,18 @@ impl ReconciledRun<'_> {
 
     /// Returns the steps whose limits bound an attempt at this one: those that send the run back to it, or itself.
     pub(super) fn limited_by(&self, at: usize) -> Vec<usize> {
-        match self.standing(at) {
-            Standing::Done | Standing::Open | Standing::Blocked => self.sent_back(at),
+        match self.effective_status(at) {
+            EffectiveStatus::Done | EffectiveStatus::Open | EffectiveStatus::Blocked => self.sent_back(at),
             // Once the work was taken up again, somebody has decided about the reviews of it.
-            Standing::Failed | Standing::Interrupted => vec![at],
-            Standing::Skipped
-            | Standing::Cancelled
-            | Standing::Waiting
-            | Standing::Conditions
-            | Standing::Verify
-            | Standing::Invalid
-            | Standing::Held
-            | Standing::OpenContainer => Vec::new(),
+            EffectiveStatus::Failed | EffectiveStatus::Interrupted => vec![at],
+            EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Held
+            | EffectiveStatus::OpenContainer => Vec::new(),
         }
     }
 
@@ -144,7 +148,7 @@ impl ReconciledRun<'_> {
         }
         let step = &self.run.steps[at];
         let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
-        if rejected && self.standing(at) == Standing::Failed {
+        if rejected && self.effective_status(at) == EffectiveStatus::Failed {
             Some(Limit::Rejected)
         } else {
             (step.failures >= attempts).then_some(Limit::Failed { times: step.failures })
@@ -154,28 +158,32 @@ impl ReconciledRun<'_> {
     /// Tells whether the work of a step can be taken up again.
     pub(super) fn can_be_redone(&self, at: usize) -> bool {
         matches!(self.run.steps[at].kind, StepKind::Work | StepKind::Review)
-            && match self.standing(at) {
-                Standing::Done
-                | Standing::Open
-                | Standing::Interrupted
-                | Standing::Failed
-                | Standing::Waiting
-                | Standing::Conditions
-                | Standing::Verify
-                | Standing::Invalid
-                | Standing::Blocked => true,
-                Standing::Skipped | Standing::Cancelled | Standing::Held | Standing::OpenContainer => false,
+            && match self.effective_status(at) {
+                EffectiveStatus::Done
+                | EffectiveStatus::Open
+                | EffectiveStatus::Interrupted
+                | EffectiveStatus::Failed
+                | EffectiveStatus::Waiting
+                | EffectiveStatus::Conditions
+                | EffectiveStatus::Verify
+                | EffectiveStatus::Invalid
+                | EffectiveStatus::Blocked => true,
+                EffectiveStatus::Skipped
+                | EffectiveStatus::Cancelled
+                | EffectiveStatus::Held
+                | EffectiveStatus::OpenContainer => false,
             }
     }
 
     fn target(&self, at: usize) -> Option<usize> {
         let target = self.run.steps[at].returns_to.as_ref().and_then(|id| self.graph.position(id))?;
-        (target != at && self.standing(at) == Standing::Failed && self.can_be_redone(target)).then_some(target)
+        (target != at && self.effective_status(at) == EffectiveStatus::Failed && self.can_be_redone(target))
+            .then_some(target)
     }
 
     fn was_finished_since(&self, target: usize, failed: usize) -> bool {
         let (target, failed) = ((target, &self.run.steps[target]), &self.run.steps[failed]);
-        self.standing(target.0) == Standing::Done
+        self.effective_status(target.0) == EffectiveStatus::Done
             && failed.finished_at.is_some_and(|failed| target.1.finished_at > Some(failed))
     }
 }

@@ -4,13 +4,13 @@
 
 use super::command;
 use super::graph::Graph;
+use super::reconcile::EffectiveStatus;
+use super::reconcile::count;
+use super::reconcile::reconcile;
+use super::reconcile::unproved;
 use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
 use super::rollback;
-use super::settle::Standing;
-use super::settle::count;
-use super::settle::settle;
-use super::settle::unproved;
 use super::surroundings::wrong_place;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -80,7 +80,7 @@ pub(crate) fn admit(
     guard: Guard,
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
-    let settled = settle(run, &graph, evidence, load_findings);
+    let settled = reconcile(run, &graph, evidence, load_findings);
     decide(&Judge { reconciled: ReconciledRun::of(run, &graph, &settled), evidence, guard }, change)
 }
 
@@ -126,14 +126,14 @@ enum Verdict {
 }
 
 /// Returns why a step may not be skipped; `None` when it may, and when it was skipped before.
-pub(super) fn skip_refusal(step: &Step, standing: Standing) -> Option<String> {
-    let why = match (standing, step.kind) {
-        (Standing::Skipped, _) => return None,
-        (Standing::Done, _) => "it is done",
-        (Standing::Held, _) => "what the state says of it cannot be understood",
+pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Option<String> {
+    let why = match (effective_status, step.kind) {
+        (EffectiveStatus::Skipped, _) => return None,
+        (EffectiveStatus::Done, _) => "it is done",
+        (EffectiveStatus::Held, _) => "what the state says of it cannot be understood",
         (_, StepKind::Gate) => "a gate is approved, never skipped",
         (_, StepKind::Review) => "a review is never skipped; record its verdict",
-        (Standing::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
+        (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
         // Of one that misses a child step there is nothing else to skip.
         (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
             "its child steps are skipped one by one"
@@ -161,25 +161,25 @@ impl Judge<'_> {
         }
         self.has_work(at)?;
         self.not_given_up()?;
-        let redo = match self.reconciled.standing(at) {
-            Standing::Open
-            | Standing::Interrupted
-            | Standing::Failed
-            | Standing::Invalid
-            | Standing::Blocked
-            | Standing::Conditions => false,
-            Standing::Done if !self.reconciled.sent_back(at).is_empty() => true,
-            Standing::Done | Standing::Skipped | Standing::Cancelled if self.guard.force => true,
-            Standing::Verify if self.guard.force => false,
-            Standing::Done => {
+        let redo = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Conditions => false,
+            EffectiveStatus::Done if !self.reconciled.sent_back(at).is_empty() => true,
+            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.guard.force => true,
+            EffectiveStatus::Verify if self.guard.force => false,
+            EffectiveStatus::Done => {
                 let message = format!("{id} is done; nothing is done twice");
                 return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
             }
-            Standing::Skipped | Standing::Cancelled => {
+            EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
                 let message = format!("{id} was left out");
                 return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
             }
-            Standing::Verify => {
+            EffectiveStatus::Verify => {
                 let message = if step.idempotent {
                     format!("the evidence says that {id} is done, and its state does not: it is not run again unseen")
                 } else {
@@ -188,11 +188,11 @@ impl Judge<'_> {
                 let finish = command::finish(step, &self.reconciled.run.id);
                 return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
             }
-            Standing::Waiting => {
+            EffectiveStatus::Waiting => {
                 let message = format!("{id} waits for a person's approval");
                 return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
             }
-            Standing::Held | Standing::OpenContainer => return Err(self.held(step)),
+            EffectiveStatus::Held | EffectiveStatus::OpenContainer => return Err(self.held(step)),
         };
         self.place(id)?;
         self.gates(at)?;
@@ -227,7 +227,7 @@ impl Judge<'_> {
         let id = &step.id;
         match step.kind {
             StepKind::Work | StepKind::Review => Ok(()),
-            StepKind::Gate if self.reconciled.standing(at) == Standing::Done => {
+            StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
                 let message = format!("{id} ({}) is a gate, and it is approved", step.title);
                 Err(refuse(RefusalKind::No, message, [self.plan()]))
             }
@@ -270,16 +270,19 @@ impl Judge<'_> {
     fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
-        let standing = self.reconciled.standing(at);
+        let effective_status = self.reconciled.effective_status(at);
         let completes = outcome.status == Status::Completed;
-        if standing == Standing::Held {
+        if effective_status == EffectiveStatus::Held {
             return Err(self.held(step));
         }
-        if step.kind == StepKind::Container && standing != Standing::Verify {
+        if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
             let message = format!("{id} is done when its child steps are");
             return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
         }
-        if completes && outcome.part.is_none() && (step.kind == StepKind::Gate || standing == Standing::Waiting) {
+        if completes
+            && outcome.part.is_none()
+            && (step.kind == StepKind::Gate || effective_status == EffectiveStatus::Waiting)
+        {
             let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
             let message = format!("{id} ({}) {what}: only a person's approval closes it", step.title);
             return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
@@ -292,7 +295,7 @@ impl Judge<'_> {
         if !self.reconciled.was_let_through(at) {
             self.gates(at)?;
         }
-        if matches!(standing, Standing::Open | Standing::Failed | Standing::Blocked) {
+        if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
             self.dependencies(at, &self.command("finish", id, " --force"))?;
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
@@ -328,16 +331,16 @@ impl Judge<'_> {
         if self.guard.force {
             return Ok(None);
         }
-        match (self.reconciled.standing(at), step.status, outcome.status) {
-            (Standing::Done, Status::Completed, Status::Completed) => {
+        match (self.reconciled.effective_status(at), step.status, outcome.status) {
+            (EffectiveStatus::Done, Status::Completed, Status::Completed) => {
                 Ok(Some(format!("{id} is recorded as completed already")))
             }
-            (Standing::Done, Status::Completed, status) => {
+            (EffectiveStatus::Done, Status::Completed, status) => {
                 let message = format!("{id} is recorded as completed; {status} would undo that");
                 Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]))
             }
             // Two reporters of one failure, an agent and a hook, say, are not two failures.
-            (Standing::Failed, Status::Failed, Status::Failed)
+            (EffectiveStatus::Failed, Status::Failed, Status::Failed)
                 if step.error.is_some() && step.error == outcome.error =>
             {
                 Ok(Some(format!("{id} is recorded as failed already, with the same error")))
@@ -349,19 +352,19 @@ impl Judge<'_> {
     fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Verdict, Refusal> {
         let (at, step) = self.find(&id)?;
         self.not_given_up()?;
-        let standing = self.reconciled.standing(at);
-        match (standing, step.kind) {
-            (Standing::Held, _) => return Err(self.held(step)),
-            (Standing::Done, StepKind::Gate | StepKind::Review) => {
+        let effective_status = self.reconciled.effective_status(at);
+        match (effective_status, step.kind) {
+            (EffectiveStatus::Held, _) => return Err(self.held(step)),
+            (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
                 return Ok(Verdict::Already(format!("{id} is approved already")));
             }
-            (Standing::Done, StepKind::Work | StepKind::Container) => {
+            (EffectiveStatus::Done, StepKind::Work | StepKind::Container) => {
                 return Ok(Verdict::Already(format!("{id} is done already")));
             }
-            (Standing::Waiting | Standing::Conditions, _) => {}
+            (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
             // A person accepts what a reviewer did not, or lets a review go on past its limit.
-            (Standing::Failed, StepKind::Review) => {}
-            (Standing::Skipped | Standing::Cancelled | Standing::OpenContainer, _)
+            (EffectiveStatus::Failed, StepKind::Review) => {}
+            (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
             | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
                 let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
@@ -380,9 +383,9 @@ impl Judge<'_> {
             let message = format!("{id} is left out for a reason, and none is given");
             return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
         }
-        let standing = self.reconciled.standing(at);
+        let effective_status = self.reconciled.effective_status(at);
         if let Some(part) = part {
-            if standing == Standing::Held {
+            if effective_status == EffectiveStatus::Held {
                 return Err(self.held(step));
             }
             let already = find_part(step, &part)?.status == Status::Skipped;
@@ -391,12 +394,14 @@ impl Judge<'_> {
                 false => Verdict::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
             });
         }
-        match skip_refusal(step, standing) {
-            None if standing == Standing::Skipped => Ok(Verdict::Already(format!("{id} is skipped already"))),
+        match skip_refusal(step, effective_status) {
+            None if effective_status == EffectiveStatus::Skipped => {
+                Ok(Verdict::Already(format!("{id} is skipped already")))
+            }
             None => Ok(Verdict::Admit(ChangeKind::Skip { step: id, part, reason })),
-            Some(_) if standing == Standing::Held => Err(self.held(step)),
+            Some(_) if effective_status == EffectiveStatus::Held => Err(self.held(step)),
             Some(why) => {
-                let is_done = standing == Standing::Done || step.kind == StepKind::Container;
+                let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
                 let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
                 Err(refuse(kind, format!("{id} ({}) cannot be skipped: {why}", step.title), [self.plan()]))
             }
@@ -429,7 +434,7 @@ impl Judge<'_> {
         self.not_given_up()?;
         for (id, status) in settled {
             let (at, _) = self.find(id)?;
-            if *status != Status::Completed || self.reconciled.standing(at) != Standing::Done {
+            if *status != Status::Completed || self.reconciled.effective_status(at) != EffectiveStatus::Done {
                 let message = format!("the evidence does not say that {id} is {status}");
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
             }
@@ -470,7 +475,7 @@ impl Judge<'_> {
     }
 
     fn open(&self) -> Vec<usize> {
-        (0..self.reconciled.run.steps.len()).filter(|at| !self.reconciled.standing(*at).is_over()).collect()
+        (0..self.reconciled.run.steps.len()).filter(|at| !self.reconciled.effective_status(*at).is_over()).collect()
     }
 
     /// Nothing steps over a gate or a review that is not done.

@@ -1,4 +1,4 @@
-//! The whole table: every standing, every kind of step, every change.
+//! The whole table: every effective_status, every kind of step, every change.
 
 use super::Admitted;
 use super::Graph;
@@ -9,7 +9,7 @@ use super::Refusal;
 use super::RefusalKind;
 use super::admit;
 use super::decide;
-use crate::engine::Standing;
+use crate::engine::EffectiveStatus;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::path;
 use crate::engine::fixtures::run_of;
@@ -29,22 +29,22 @@ use crate::model::StepKind;
 pub(super) const FREE: Guard = Guard { force: false, attempt_limit: 3 };
 pub(super) const FORCE: Guard = Guard { force: true, attempt_limit: 3 };
 
-/// Every standing, with a status that a step of that standing may have.
-pub(super) const STANDINGS: [(Standing, Status); 14] = [
-    (Standing::Done, Status::Completed),
-    (Standing::Done, Status::InProgress),
-    (Standing::Skipped, Status::Skipped),
-    (Standing::Cancelled, Status::Cancelled),
-    (Standing::Open, Status::Pending),
-    (Standing::Interrupted, Status::InProgress),
-    (Standing::Failed, Status::Failed),
-    (Standing::Waiting, Status::WaitingApproval),
-    (Standing::Conditions, Status::Completed),
-    (Standing::Verify, Status::Pending),
-    (Standing::Invalid, Status::Completed),
-    (Standing::Blocked, Status::Blocked),
-    (Standing::Held, Status::Blocked),
-    (Standing::OpenContainer, Status::Pending),
+/// Every effective_status, with a status that a step of that effective_status may have.
+pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
+    (EffectiveStatus::Done, Status::Completed),
+    (EffectiveStatus::Done, Status::InProgress),
+    (EffectiveStatus::Skipped, Status::Skipped),
+    (EffectiveStatus::Cancelled, Status::Cancelled),
+    (EffectiveStatus::Open, Status::Pending),
+    (EffectiveStatus::Interrupted, Status::InProgress),
+    (EffectiveStatus::Failed, Status::Failed),
+    (EffectiveStatus::Waiting, Status::WaitingApproval),
+    (EffectiveStatus::Conditions, Status::Completed),
+    (EffectiveStatus::Verify, Status::Pending),
+    (EffectiveStatus::Invalid, Status::Completed),
+    (EffectiveStatus::Blocked, Status::Blocked),
+    (EffectiveStatus::Held, Status::Blocked),
+    (EffectiveStatus::OpenContainer, Status::Pending),
 ];
 
 pub(super) const YES: &str = "yes";
@@ -67,13 +67,23 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
     }
 }
 
-pub(super) fn ask(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Result<Admitted, Refusal> {
-    let reconciled = ReconciledRun { run, graph: &Graph::of(run), standings, beside: &[] };
+pub(super) fn ask(
+    run: &Run,
+    effective_statuses: &[EffectiveStatus],
+    kind: ChangeKind,
+    guard: Guard,
+) -> Result<Admitted, Refusal> {
+    let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[] };
     decide(&Judge { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
 }
 
-pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> ChangeKind {
-    match ask(run, standings, kind, guard).unwrap() {
+pub(super) fn admitted(
+    run: &Run,
+    effective_statuses: &[EffectiveStatus],
+    kind: ChangeKind,
+    guard: Guard,
+) -> ChangeKind {
+    match ask(run, effective_statuses, kind, guard).unwrap() {
         Admitted::Change { change, .. } => {
             assert_eq!(change.at, at(0));
             change.kind
@@ -82,8 +92,8 @@ pub(super) fn admitted(run: &Run, standings: &[Standing], kind: ChangeKind, guar
     }
 }
 
-pub(super) fn refused(run: &Run, standings: &[Standing], kind: ChangeKind, guard: Guard) -> Refusal {
-    ask(run, standings, kind, guard).unwrap_err()
+pub(super) fn refused(run: &Run, effective_statuses: &[EffectiveStatus], kind: ChangeKind, guard: Guard) -> Refusal {
+    ask(run, effective_statuses, kind, guard).unwrap_err()
 }
 
 pub(super) fn begin(id: &str) -> ChangeKind {
@@ -124,9 +134,10 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
     run
 }
 
-/// Asks for one change of one step in every standing and compares with a column of the table.
+/// Asks for one change of one step in every effective_status and compares with a column of the table.
 fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: Guard, expected: [&str; 14]) {
-    let found = STANDINGS.map(|(standing, status)| word(&ask(&one(kind, status), &[standing], change(), guard)));
+    let found = STANDINGS
+        .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), guard)));
     assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), guard.force);
 }
 
@@ -230,9 +241,9 @@ fn what_may_be_skipped() {
 fn a_container_without_children_can_be_closed_and_left_out() {
     let mut run = one(StepKind::Container, Status::Pending);
     run.steps[0].children.clear();
-    assert_eq!(word(&ask(&run, &[Standing::Verify], finish("S", Status::Completed), FREE)), YES);
-    assert_eq!(word(&ask(&run, &[Standing::Verify], skip("S"), FREE)), YES);
-    let refusal = refused(&run, &[Standing::Verify], begin("S"), FREE);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Verify], finish("S", Status::Completed), FREE)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Verify], skip("S"), FREE)), YES);
+    let refusal = refused(&run, &[EffectiveStatus::Verify], begin("S"), FREE);
     assert_eq!(refusal.hints, ["piton finish S --run R --status completed"]);
 }
 
@@ -240,7 +251,7 @@ fn a_container_without_children_can_be_closed_and_left_out() {
 fn a_container_that_misses_a_child_can_be_left_out() {
     let mut run = one(StepKind::Container, Status::Pending);
     run.steps[0].dangling = vec!["GONE".to_owned()];
-    assert_eq!(word(&ask(&run, &[Standing::OpenContainer], skip("S"), FREE)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::OpenContainer], skip("S"), FREE)), YES);
 }
 
 #[test]
@@ -259,12 +270,12 @@ fn verdict_and_status_must_agree() {
             [(Status::Completed, completed), (Status::Failed, failed), (Status::WaitingApproval, waiting)]
         {
             let run = one(StepKind::Review, Status::InProgress);
-            let found = ask(&run, &[Standing::Interrupted], judge("S", status, verdict), FORCE);
+            let found = ask(&run, &[EffectiveStatus::Interrupted], judge("S", status, verdict), FORCE);
             assert_eq!(word(&found), expected, "{verdict} {status}");
         }
     }
     let run = one(StepKind::Review, Status::InProgress);
-    let refusal = refused(&run, &[Standing::Interrupted], judge("S", Status::Completed, Rejected), FREE);
+    let refusal = refused(&run, &[EffectiveStatus::Interrupted], judge("S", Status::Completed, Rejected), FREE);
     assert_eq!(refusal.message, "verdict REJECTED and status completed contradict each other");
     assert_eq!(refusal.hints, ["leave out --status; the verdict decides"]);
 }
@@ -277,7 +288,8 @@ fn attempts_are_counted_here() {
         let mut run = with_part(Status::Pending);
         run.steps[0].attempts = attempts;
         let change = part.map_or_else(|| begin("S"), |part| begin_part("S", part));
-        let ChangeKind::Begin { attempt: counted, part: kept, .. } = admitted(&run, &[Standing::Open], change, FREE)
+        let ChangeKind::Begin { attempt: counted, part: kept, .. } =
+            admitted(&run, &[EffectiveStatus::Open], change, FREE)
         else {
             panic!("a begin stays a begin");
         };
@@ -300,7 +312,7 @@ fn failures_are_counted_here() {
         (run.steps[0].attempts, run.steps[0].failures) = (3, before);
         let outcome = Outcome { part: part.then(|| "P".to_owned()), ..outcome("S", status) };
         let change = ChangeKind::Finish(Box::new(outcome));
-        let ChangeKind::Finish(outcome) = admitted(&run, &[Standing::Interrupted], change, FREE) else {
+        let ChangeKind::Finish(outcome) = admitted(&run, &[EffectiveStatus::Interrupted], change, FREE) else {
             panic!("a finish stays a finish");
         };
         let from = if part { Status::Pending } else { Status::InProgress };
@@ -311,7 +323,8 @@ fn failures_are_counted_here() {
 #[test]
 fn a_step_that_was_never_begun_ends_its_first_attempt() {
     let run = one(StepKind::Work, Status::Pending);
-    let ChangeKind::Finish(outcome) = admitted(&run, &[Standing::Open], finish("S", Status::Completed), FREE) else {
+    let ChangeKind::Finish(outcome) = admitted(&run, &[EffectiveStatus::Open], finish("S", Status::Completed), FREE)
+    else {
         panic!("a finish stays a finish");
     };
     assert_eq!((outcome.attempt, outcome.from), (1, Some(Status::Pending)));
@@ -323,11 +336,11 @@ fn one_failure_reported_twice_counts_once() {
     run.steps[0].error = Some("tests fail".to_owned());
     for (error, expected) in [(Some("tests fail"), ALREADY), (Some("lint fails"), YES), (None, YES)] {
         let outcome = Outcome { error: error.map(str::to_owned), ..outcome("S", Status::Failed) };
-        let found = ask(&run, &[Standing::Failed], ChangeKind::Finish(Box::new(outcome)), FREE);
+        let found = ask(&run, &[EffectiveStatus::Failed], ChangeKind::Finish(Box::new(outcome)), FREE);
         assert_eq!(word(&found), expected, "{error:?}");
     }
     run.steps[0].error = None;
-    assert_eq!(word(&ask(&run, &[Standing::Failed], finish("S", Status::Failed), FREE)), YES);
+    assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], finish("S", Status::Failed), FREE)), YES);
 }
 
 fn with_part(status: Status) -> Run {
@@ -348,7 +361,7 @@ fn with_part(status: Status) -> Run {
 #[test]
 fn parts_are_looked_for() {
     let run = with_part(Status::InProgress);
-    let standings = [Standing::Interrupted];
+    let effective_statuses = [EffectiveStatus::Interrupted];
     let part = |part: &str| Some(part.to_owned());
     let finish =
         |name: &str| ChangeKind::Finish(Box::new(Outcome { part: part(name), ..outcome("S", Status::Completed) }));
@@ -362,11 +375,11 @@ fn parts_are_looked_for() {
         (finish("X"), "not found"),
         (skip("X"), "not found"),
     ] {
-        assert_eq!(word(&ask(&run, &standings, change.clone(), FREE)), expected, "{change:?}");
+        assert_eq!(word(&ask(&run, &effective_statuses, change.clone(), FREE)), expected, "{change:?}");
     }
-    let refusal = refused(&run, &standings, begin_part("S", "X"), FREE);
+    let refusal = refused(&run, &effective_statuses, begin_part("S", "X"), FREE);
     assert_eq!((refusal.message.as_str(), refusal.hints), ("S has no part X", vec!["its parts are P, Q".to_owned()]));
-    let refusal = refused(&one(StepKind::Work, Status::InProgress), &standings, begin_part("S", "X"), FREE);
+    let refusal = refused(&one(StepKind::Work, Status::InProgress), &effective_statuses, begin_part("S", "X"), FREE);
     assert_eq!(refusal.hints, ["S has no parts; leave out --part"]);
 }
 
@@ -376,7 +389,7 @@ fn a_part_of_a_review_needs_no_verdict_and_one_of_a_gate_closes_nothing() {
         let mut run = with_part(Status::WaitingApproval);
         run.steps[0].kind = kind;
         let outcome = Outcome { part: Some("P".to_owned()), ..outcome("S", Status::Completed) };
-        assert_eq!(word(&ask(&run, &[Standing::Waiting], ChangeKind::Finish(Box::new(outcome)), FREE)), YES);
+        assert_eq!(word(&ask(&run, &[EffectiveStatus::Waiting], ChangeKind::Finish(Box::new(outcome)), FREE)), YES);
     }
 }
 
@@ -384,7 +397,7 @@ fn a_part_of_a_review_needs_no_verdict_and_one_of_a_gate_closes_nothing() {
 fn an_unknown_step_is_not_found() {
     let run = one(StepKind::Work, Status::Pending);
     for change in [begin("X"), finish("X", Status::Completed), approve("X"), skip("X")] {
-        let refusal = refused(&run, &[Standing::Open], change, FORCE);
+        let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
         assert_eq!(refusal.kind, RefusalKind::NotFound);
         assert_eq!(refusal.message, "run R has no step X");
         assert_eq!(refusal.hints, ["piton plan R lists them"]);
@@ -396,7 +409,7 @@ fn a_newer_format_is_never_written() {
     let mut run = one(StepKind::Work, Status::Pending);
     run.writable = false;
     for change in [begin("S"), begin("X"), approve("S"), ChangeKind::Pause { reason: None }] {
-        assert_eq!(refused(&run, &[Standing::Open], change, FORCE).kind, RefusalKind::Newer);
+        assert_eq!(refused(&run, &[EffectiveStatus::Open], change, FORCE).kind, RefusalKind::Newer);
     }
 }
 
@@ -404,7 +417,7 @@ fn a_newer_format_is_never_written() {
 fn a_skip_needs_a_reason() {
     let run = one(StepKind::Work, Status::Pending);
     let change = ChangeKind::Skip { step: StepId::new("S"), part: None, reason: " \n".to_owned() };
-    let refusal = refused(&run, &[Standing::Open], change, FORCE);
+    let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
     assert_eq!(
         (refusal.kind, refusal.hints),
         (RefusalKind::Usage, vec!["piton skip S --run R --reason ...".to_owned()])
@@ -414,101 +427,101 @@ fn a_skip_needs_a_reason() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_say_what_to_do_instead() {
-    for (kind, standing, change, message, hints) in [
+    for (kind, effective_status, change, message, hints) in [
         (
             StepKind::Work,
-            Standing::Done,
+            EffectiveStatus::Done,
             begin("S"),
             "S is done; nothing is done twice",
             vec!["piton begin S --run R --force"],
         ),
-        (StepKind::Work, Standing::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
+        (StepKind::Work, EffectiveStatus::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
         (
             StepKind::Work,
-            Standing::Verify,
+            EffectiveStatus::Verify,
             begin("S"),
             "the evidence says that S is done, and its state does not: it is not run again unseen",
             vec!["piton finish S --run R --status completed", "piton begin S --run R --force"],
         ),
         (
             StepKind::Work,
-            Standing::Waiting,
+            EffectiveStatus::Waiting,
             begin("S"),
             "S waits for a person's approval",
             vec!["piton approve S --run R"],
         ),
         (
             StepKind::Work,
-            Standing::Held,
+            EffectiveStatus::Held,
             begin("S"),
             "what the state says of S cannot be understood; it is left alone",
             vec!["piton validate R"],
         ),
         (
             StepKind::Gate,
-            Standing::Open,
+            EffectiveStatus::Open,
             begin("S"),
             "S (Title of S) is a gate: a person approves it",
             vec!["piton approve S --run R"],
         ),
         (
             StepKind::Gate,
-            Standing::Done,
+            EffectiveStatus::Done,
             begin("S"),
             "S (Title of S) is a gate, and it is approved",
             vec!["piton plan R"],
         ),
         (
             StepKind::Container,
-            Standing::OpenContainer,
+            EffectiveStatus::OpenContainer,
             begin("S"),
             "S has no work of its own; its child steps are run",
             vec!["begin one of A, B"],
         ),
         (
             StepKind::Gate,
-            Standing::Waiting,
+            EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) is a gate: only a person's approval closes it",
             vec!["piton approve S --run R"],
         ),
         (
             StepKind::Work,
-            Standing::Waiting,
+            EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) waits for approval: only a person's approval closes it",
             vec!["piton approve S --run R"],
         ),
         (
             StepKind::Review,
-            Standing::Interrupted,
+            EffectiveStatus::Interrupted,
             finish("S", Status::Completed),
             "S (Title of S) is a review: its verdict is needed",
             vec!["piton finish S --run R --verdict APPROVED"],
         ),
         (
             StepKind::Work,
-            Standing::Done,
+            EffectiveStatus::Done,
             finish("S", Status::Failed),
             "S is recorded as completed; failed would undo that",
             vec!["piton begin S --run R --force"],
         ),
         (
             StepKind::Work,
-            Standing::Open,
+            EffectiveStatus::Open,
             approve("S"),
             "S (Title of S) does not wait for approval; it is completed",
             vec!["piton plan R"],
         ),
         (
             StepKind::Gate,
-            Standing::Open,
+            EffectiveStatus::Open,
             skip("S"),
             "S (Title of S) cannot be skipped: a gate is approved, never skipped",
             vec!["piton plan R"],
         ),
     ] {
-        let refusal = refused(&one(kind, Status::Completed), &[standing], change, FREE);
+        let refusal = refused(&one(kind, Status::Completed), &[effective_status], change, FREE);
         assert_eq!(
             (refusal.message.as_str(), refusal.hints),
             (message, hints.iter().map(|hint| (*hint).to_owned()).collect())
@@ -522,9 +535,9 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     run.id = RunId::new("my run");
     run.steps[0].id = StepId::new("a'b");
     run.steps[0].file = Some(path("IMPL-1.json"));
-    let refusal = refused(&run, &[Standing::Done], begin("a'b"), FREE);
+    let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
     assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
-    let refusal = refused(&run, &[Standing::Held], begin("a'b"), FREE);
+    let refusal = refused(&run, &[EffectiveStatus::Held], begin("a'b"), FREE);
     assert_eq!(refusal.message, "what the state says of a'b in IMPL-1.json cannot be understood; it is left alone");
 }
 

@@ -13,7 +13,7 @@ use super::report::Report;
 use super::report::RestoreReport;
 use super::select;
 use crate::engine;
-use crate::engine::Standing;
+use crate::engine::EffectiveStatus;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::FileEntry;
@@ -230,8 +230,8 @@ pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
 pub(super) fn repeats(ctx: &ProjectContext, now: &Opened, restored: &Opened) -> Vec<StepId> {
     let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
         let evidence = ctx.evidence(opened, false);
-        let standings = engine::standings(run, &evidence, &opened.loaded.findings);
-        let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == Standing::Done);
+        let standings = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
+        let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == EffectiveStatus::Done);
         done.map(|(step, _)| step.id.clone()).collect()
     };
     let before = match &now.loaded.run {

@@ -18,8 +18,8 @@ use super::spec::Workflow;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
 use crate::engine;
+use crate::engine::EffectiveStatus;
 use crate::engine::Planned;
-use crate::engine::Standing;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
@@ -61,7 +61,7 @@ struct Choice<'a> {
     header: &'a Header,
     asked: &'a Asked,
     console: &'a dyn Console,
-    standings: Vec<Standing>,
+    standings: Vec<EffectiveStatus>,
 }
 
 /// Returns the steps that are due, after recording that the session goes on.
@@ -72,7 +72,7 @@ pub(super) fn due(
     asked: &Asked,
     console: &dyn Console,
 ) -> Result<Vec<Due>, RunError> {
-    let standings = engine::standings(ledger.run(), &Evidence::default(), &findings);
+    let standings = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
     let mut choice = Choice { ledger, workflow, declared, header, asked, console, standings };
     let planned = choice.planned(findings);
     if asked.is_new {
@@ -163,10 +163,11 @@ impl Choice<'_> {
             if skipped.contains(&at) || (self.is_over(at) && !is_chosen) {
                 continue;
             }
-            if self.standings[at] == Standing::Verify && !is_chosen && self.took_effect(at)? {
+            if self.standings[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
                 continue;
             }
-            let is_forced = is_chosen || matches!(self.standings[at], Standing::Verify | Standing::Invalid);
+            let is_forced =
+                is_chosen || matches!(self.standings[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
             let step = &self.ledger.run().steps[at];
             let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
             due.push(Due { at, is_forced, is_retry });
@@ -210,7 +211,7 @@ impl Choice<'_> {
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.asked.accept_edits) else { return Ok(()) };
-        let again = self.standings.iter().filter(|standing| **standing == Standing::Invalid).count();
+        let again = self.standings.iter().filter(|standing| **standing == EffectiveStatus::Invalid).count();
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::is_touched;
 use super::target::phases;
 use crate::engine::graph::Graph;
-use crate::engine::settle::Standing;
+use crate::engine::reconcile::EffectiveStatus;
 use crate::model::EvidenceRecord;
 use crate::model::Run;
 use crate::model::Status;
@@ -101,7 +101,7 @@ fn base(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> 
 /// was finished.
 pub(crate) fn kept_at(
     run: &Run,
-    standings: &[Standing],
+    effective_statuses: &[EffectiveStatus],
     records: &[EvidenceRecord],
     history: &BTreeSet<String>,
 ) -> Vec<StepId> {
@@ -110,7 +110,7 @@ pub(crate) fn kept_at(
         let sha = sha.to_ascii_lowercase();
         history.range(sha.clone()..).next().is_some_and(|full| full.starts_with(&sha))
     };
-    let positions = || (0..run.steps.len()).filter(|at| is_touched(run, standings, *at));
+    let positions = || (0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at));
     let by_commit: Vec<usize> = positions().filter(|at| run.steps[*at].commit.as_ref().is_some_and(is_there)).collect();
     let mut kept: BTreeSet<usize> = BTreeSet::new();
     if positions().any(|at| run.steps[at].commit.is_some()) {

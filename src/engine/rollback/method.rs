@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::command;
-use crate::engine::settle::count;
+use crate::engine::reconcile::count;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Undoing;

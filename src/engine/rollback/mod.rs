@@ -25,8 +25,8 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::graph::Graph;
+use super::reconcile::EffectiveStatus;
 use super::reconciled::ReconciledRun;
-use super::settle::Standing;
 use super::transition::Refusal;
 use super::transition::RefusalKind;
 use crate::model::RollBack;
@@ -37,24 +37,30 @@ use crate::model::StepId;
 use crate::model::StepKind;
 
 /// Tells whether anything was ever done of a step, or looks as if it were.
-fn is_touched(run: &Run, standings: &[Standing], at: usize) -> bool {
+fn is_touched(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let step = &run.steps[at];
-    let looks_open = matches!(standings.get(at), None | Some(Standing::Open | Standing::OpenContainer));
+    let looks_open =
+        matches!(effective_statuses.get(at), None | Some(EffectiveStatus::Open | EffectiveStatus::OpenContainer));
     step.status != Status::Pending || (step.kind != StepKind::Container && !looks_open)
 }
 
 /// Tells whether nothing is left to do for a step: by its state, or by the evidence.
-fn is_over(run: &Run, standings: &[Standing], at: usize) -> bool {
+fn is_over(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let by_state = matches!(run.steps[at].status, Status::Completed | Status::Skipped | Status::Cancelled);
-    by_state || standings.get(at).is_some_and(|standing| standing.is_over())
+    by_state || effective_statuses.get(at).is_some_and(|effective_status| effective_status.is_over())
 }
 
 /// Adds what was built on these steps, and puts all of them in the order of the run.
-fn with_dependents(run: &Run, graph: &Graph<'_>, standings: &[Standing], seeds: &BTreeSet<usize>) -> Vec<usize> {
+fn with_dependents(
+    run: &Run,
+    graph: &Graph<'_>,
+    effective_statuses: &[EffectiveStatus],
+    seeds: &BTreeSet<usize>,
+) -> Vec<usize> {
     let mut all = seeds.clone();
     for at in seeds {
         let behind = graph.waiting_for(*at).into_iter();
-        all.extend(behind.filter(|behind| is_touched(run, standings, *behind)));
+        all.extend(behind.filter(|behind| is_touched(run, effective_statuses, *behind)));
     }
     all.into_iter().collect()
 }
@@ -93,12 +99,12 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
             }
         };
     }
-    let reopened = with_dependents(run, reconciled.graph, reconciled.standings, &seeds);
+    let reopened = with_dependents(run, reconciled.graph, reconciled.effective_statuses, &seeds);
     let Some(first) = reopened.first().copied() else {
         let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
-    let held = |at: &&usize| reconciled.standing(**at) == Standing::Held;
+    let held = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Held;
     if let Some(at) = reopened.iter().find(held) {
         let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);

@@ -7,7 +7,7 @@ use super::is_touched;
 use super::with_dependents;
 use crate::engine::command;
 use crate::engine::graph::Graph;
-use crate::engine::settle::Standing;
+use crate::engine::reconcile::EffectiveStatus;
 use crate::engine::transition::Refusal;
 use crate::engine::transition::RefusalKind;
 use crate::model::Run;
@@ -153,16 +153,16 @@ fn commit(text: &str) -> Option<Reading> {
 }
 
 /// Returns what `last` means: the phase before the newest that anything was done of. `None` for a run without phases.
-pub(crate) fn last(run: &Run, standings: &[Standing]) -> Option<Reading> {
+pub(crate) fn last(run: &Run, effective_statuses: &[EffectiveStatus]) -> Option<Reading> {
     let phases = phases(run);
-    let is_begun = |phase: &Phase| phase.steps.iter().any(|at| is_begun(run, standings, *at));
+    let is_begun = |phase: &Phase| phase.steps.iter().any(|at| is_begun(run, effective_statuses, *at));
     phases.iter().rposition(is_begun).map(Reading::Phase)
 }
 
 /// A gate that is next waits for a person without anybody having begun it.
-fn is_begun(run: &Run, standings: &[Standing], at: usize) -> bool {
-    let waits = standings.get(at) == Some(&Standing::Waiting) && run.steps[at].attempts == 0;
-    is_touched(run, standings, at) && !waits
+fn is_begun(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
+    let waits = effective_statuses.get(at) == Some(&EffectiveStatus::Waiting) && run.steps[at].attempts == 0;
+    is_touched(run, effective_statuses, at) && !waits
 }
 
 /// Returns the steps that open again when a run goes back to a phase or a step.
@@ -170,26 +170,30 @@ fn is_begun(run: &Run, standings: &[Standing], at: usize) -> bool {
 /// # Errors
 ///
 /// When the point was not reached, so that nothing can go back to it.
-pub(crate) fn reopens(run: &Run, standings: &[Standing], reading: &Reading) -> Result<Vec<StepId>, Refusal> {
+pub(crate) fn reopens(
+    run: &Run,
+    effective_statuses: &[EffectiveStatus],
+    reading: &Reading,
+) -> Result<Vec<StepId>, Refusal> {
     let graph = Graph::of(run);
     let seeds: BTreeSet<usize> = match reading {
-        Reading::Phase(place) => after_phase(run, standings, *place)?,
-        Reading::Step(id) => from_step(run, &graph, standings, id)?,
+        Reading::Phase(place) => after_phase(run, effective_statuses, *place)?,
+        Reading::Step(id) => from_step(run, &graph, effective_statuses, id)?,
         // Those two say themselves which steps were done.
         Reading::Last | Reading::Checkpoint(_) | Reading::Commit(_) => BTreeSet::new(),
     };
-    let all = with_dependents(run, &graph, standings, &seeds);
+    let all = with_dependents(run, &graph, effective_statuses, &seeds);
     Ok(all.into_iter().map(|at| run.steps[at].id.clone()).collect())
 }
 
-fn after_phase(run: &Run, standings: &[Standing], place: usize) -> Result<BTreeSet<usize>, Refusal> {
+fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) -> Result<BTreeSet<usize>, Refusal> {
     let phases = phases(run);
     if place == 0 {
-        return Ok((0..run.steps.len()).filter(|at| is_touched(run, standings, *at)).collect());
+        return Ok((0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at)).collect());
     }
     let kept = phases.iter().take(place).flat_map(|phase| &phase.steps);
     let open: Vec<&str> =
-        kept.filter(|at| !is_over(run, standings, **at)).map(|at| run.steps[*at].id.as_str()).collect();
+        kept.filter(|at| !is_over(run, effective_statuses, **at)).map(|at| run.steps[*at].id.as_str()).collect();
     if !open.is_empty() {
         let name = phases.get(place - 1).map(|phase| phase.name.as_str()).unwrap_or_default();
         let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
@@ -198,11 +202,16 @@ fn after_phase(run: &Run, standings: &[Standing], place: usize) -> Result<BTreeS
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
-    Ok(behind.filter(|at| is_touched(run, standings, *at)).collect())
+    Ok(behind.filter(|at| is_touched(run, effective_statuses, *at)).collect())
 }
 
-fn from_step(run: &Run, graph: &Graph<'_>, standings: &[Standing], id: &StepId) -> Result<BTreeSet<usize>, Refusal> {
-    let at = graph.position(id).filter(|at| is_touched(run, standings, *at));
+fn from_step(
+    run: &Run,
+    graph: &Graph<'_>,
+    effective_statuses: &[EffectiveStatus],
+    id: &StepId,
+) -> Result<BTreeSet<usize>, Refusal> {
+    let at = graph.position(id).filter(|at| is_touched(run, effective_statuses, *at));
     let Some(at) = at else {
         let message = format!("{id} was not begun: there is nothing of it to roll back");
         let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
@@ -213,6 +222,6 @@ fn from_step(run: &Run, graph: &Graph<'_>, standings: &[Standing], id: &StepId) 
     let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.waiting_for(at) };
     let children =
         graph.needed_by(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
-    let all = behind.into_iter().chain(children).filter(|at| is_touched(run, standings, *at));
+    let all = behind.into_iter().chain(children).filter(|at| is_touched(run, effective_statuses, *at));
     Ok(all.chain([at]).collect())
 }

@@ -11,13 +11,13 @@ use super::obstacles;
 use super::phases;
 use super::readings;
 use super::reopens;
+use crate::engine::effective_statuses;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::ids;
 use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::run_of;
 use crate::engine::fixtures::step;
 use crate::engine::fixtures::with_statuses;
-use crate::engine::standings;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::Run;
@@ -40,8 +40,8 @@ fn phased() -> Run {
 }
 
 fn opened(run: &Run, reading: &Reading) -> Result<Vec<StepId>, String> {
-    let standings = standings(run, &Evidence::default(), &[]);
-    reopens(run, &standings, reading).map_err(|refusal| refusal.message)
+    let effective_statuses = effective_statuses(run, &Evidence::default(), &[]);
+    reopens(run, &effective_statuses, reading).map_err(|refusal| refusal.message)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_phase_that_was_not_reached_cannot_be_gone_back_to() {
 
 #[test]
 fn the_last_point_is_before_the_newest_phase_that_was_begun() {
-    let of = |run: &Run| last(run, &standings(run, &Evidence::default(), &[]));
+    let of = |run: &Run| last(run, &effective_statuses(run, &Evidence::default(), &[]));
     assert_eq!(of(&phased()), Some(Reading::Phase(1)));
     assert_eq!(of(&with_statuses(phased(), &[Completed, Completed, Completed, Completed])), Some(Reading::Phase(1)));
     assert_eq!(of(&with_statuses(phased(), &[Completed, InProgress, Pending, Pending])), Some(Reading::Phase(0)));
@@ -168,7 +168,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     let run = with_statuses(phased(), &[Completed, Completed, Completed, InProgress]);
     let kept = |run: &Run, records: &[EvidenceRecord], history: &[&str]| {
         let history: BTreeSet<String> = history.iter().map(|sha| (*sha).to_owned()).collect();
-        kept_at(run, &standings(run, &Evidence::default(), &[]), records, &history)
+        kept_at(run, &effective_statuses(run, &Evidence::default(), &[]), records, &history)
     };
     let records = [record("a", 1, "aaaaaaa0"), record("b", 2, "bbbbbbb0"), record("c", 3, "ccccccc0")];
     assert_eq!(kept(&run, &records, &["aaaaaaa0", "bbbbbbb0"]), ids(&["c", "d"]));

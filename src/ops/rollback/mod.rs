@@ -22,10 +22,10 @@ use super::report::Report;
 use super::select;
 use crate::dialect;
 use crate::engine;
+use crate::engine::EffectiveStatus;
 use crate::engine::Guard;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
-use crate::engine::Standing;
 use crate::engine::rollback;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -58,7 +58,7 @@ struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     locked: &'a LockedRun<'a>,
     run: &'a Run,
-    standings: Vec<Standing>,
+    standings: Vec<EffectiveStatus>,
     evidence: Evidence,
     /// Where the work happens, absolute, and as a command names it.
     folder: Utf8PathBuf,
@@ -109,7 +109,7 @@ impl<'a> RollbackContext<'a> {
             ctx,
             locked,
             run,
-            standings: engine::standings(run, &evidence, &locked.opened.loaded.findings),
+            standings: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
             folder,

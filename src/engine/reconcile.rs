@@ -29,7 +29,7 @@ const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
 /// Is where a step stands after the evidence was weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum EffectiveStatus {
     Done,
     Skipped,
     /// Given up; it is over, and nothing that depends on it may count it as done.
@@ -55,7 +55,7 @@ pub(crate) enum Standing {
     OpenContainer,
 }
 
-impl Standing {
+impl EffectiveStatus {
     /// Tells whether what depends on it may start.
     pub(crate) const fn satisfies(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
@@ -67,18 +67,18 @@ impl Standing {
     }
 }
 
-/// Is the standing of every step, by position, with what there is to say about it.
+/// Is the effective_status of every step, by position, with what there is to say about it.
 #[derive(Debug)]
-pub(super) struct Settled {
-    pub(super) standings: Vec<Standing>,
-    /// What the standing goes by beside the state's own word, by position: short statements for people.
-    pub(super) beside: Vec<Vec<String>>,
+pub(super) struct Reconciled {
+    pub(super) effective_statuses: Vec<EffectiveStatus>,
+    /// What the effective_status goes by reasons the state's own word, by position: short statements for people.
+    pub(super) reasons: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Returns the standing of every step of a run, by position in `run.steps`.
-pub(crate) fn standings(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<Standing> {
-    settle(run, &Graph::of(run), evidence, load_findings).standings
+/// Returns the effective_status of every step of a run, by position in `run.steps`.
+pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {
+    reconcile(run, &Graph::of(run), evidence, load_findings).effective_statuses
 }
 
 /// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
@@ -86,7 +86,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
     let step = Step { status: Status::Completed, ..step.clone() };
     let records = Records::default();
     let weighing =
-        Weighing { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
+        Reconciler { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
     let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
     let Proof { outputs, outputs_any, .. } = step.proof();
     let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
@@ -94,7 +94,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
     if one_is_enough { Vec::new() } else { problems }
 }
 
-pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Settled {
+pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
     let held: BTreeSet<&str> = load_findings
         .iter()
         .filter(|finding| {
@@ -107,17 +107,18 @@ pub(super) fn settle(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_fin
         .map(StepId::as_str)
         .collect();
     let records = Records::of(run, evidence);
-    let mut settled = Settled { standings: Vec::new(), beside: Vec::new(), findings: Vec::new() };
+    let mut reconciled = Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new() };
     for step in &run.steps {
         let mut weighing =
-            Weighing { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
-        let standing = if held.contains(step.id.as_str()) { Standing::Held } else { weighing.standing() };
-        settled.standings.push(standing);
-        settled.beside.push(weighing.because);
-        settled.findings.append(&mut weighing.findings);
+            Reconciler { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
+        let effective_status =
+            if held.contains(step.id.as_str()) { EffectiveStatus::Held } else { weighing.effective_status() };
+        reconciled.effective_statuses.push(effective_status);
+        reconciled.reasons.push(weighing.because);
+        reconciled.findings.append(&mut weighing.findings);
     }
-    propagate(run, graph, &mut settled);
-    settled
+    propagate(run, graph, &mut reconciled);
+    reconciled
 }
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
@@ -168,7 +169,7 @@ impl<'a> Records<'a> {
     }
 }
 
-struct Weighing<'a> {
+struct Reconciler<'a> {
     run: &'a Run,
     step: &'a Step,
     evidence: &'a Evidence,
@@ -178,7 +179,7 @@ struct Weighing<'a> {
 }
 
 /// Is what the witnesses who speak for done say together.
-struct Heard {
+struct WitnessReport {
     sources: String,
     /// As many as are needed to believe them.
     enough: bool,
@@ -196,32 +197,32 @@ enum Outputs {
     Bad,
 }
 
-impl Weighing<'_> {
-    fn standing(&mut self) -> Standing {
+impl Reconciler<'_> {
+    fn effective_status(&mut self) -> EffectiveStatus {
         if self.step.kind == StepKind::Container {
-            return Standing::OpenContainer;
+            return EffectiveStatus::OpenContainer;
         }
         match self.step.status {
             Status::Completed => self.completed(),
             Status::InProgress => self.in_progress(),
             Status::Pending | Status::Blocked => self.not_started(),
             Status::Failed => self.failed(),
-            Status::WaitingApproval => Standing::Waiting,
-            Status::Skipped => Standing::Skipped,
-            Status::Cancelled => Standing::Cancelled,
+            Status::WaitingApproval => EffectiveStatus::Waiting,
+            Status::Skipped => EffectiveStatus::Skipped,
+            Status::Cancelled => EffectiveStatus::Cancelled,
         }
     }
 
-    fn completed(&mut self) -> Standing {
+    fn completed(&mut self) -> EffectiveStatus {
         if let Some(verdict) = self.disapproval() {
             let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
             self.because.push(format!("its verdict is {verdict}"));
             self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
-            return Standing::Failed;
+            return EffectiveStatus::Failed;
         }
         if let Some(conditions) = self.open_conditions() {
             self.note(FindingCode::ConditionsOpen, conditions, "record the review again once they are met");
-            return Standing::Conditions;
+            return EffectiveStatus::Conditions;
         }
         let declared = self.declared_outputs(true, self.run.started_at);
         let doubt = if matches!(declared, Outputs::Missing | Outputs::Bad) || self.recorded_outputs_are_gone() {
@@ -230,7 +231,7 @@ impl Weighing<'_> {
             self.definition_has_changed().then_some("its definition was changed")
         };
         if let Some(doubt) = doubt {
-            return if self.step.idempotent { Standing::Invalid } else { self.outcome_unknown(doubt) };
+            return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
         }
         if let Some(commit) = &self.step.commit
             && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)
@@ -251,12 +252,12 @@ impl Weighing<'_> {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
             self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
         }
-        Standing::Done
+        EffectiveStatus::Done
     }
 
-    fn in_progress(&mut self) -> Standing {
-        if let Some(heard) = self.hear() {
-            return self.believe(&heard);
+    fn in_progress(&mut self) -> EffectiveStatus {
+        if let Some(report) = self.witness_report() {
+            return self.believe(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             let closes = match self.step.kind {
@@ -271,13 +272,13 @@ impl Weighing<'_> {
             }
             let message = format!("{} was in progress and its output is there and valid", self.step.id);
             self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
-            return Standing::Done;
+            return EffectiveStatus::Done;
         }
-        if self.step.idempotent { Standing::Interrupted } else { self.outcome_unknown("was cut off") }
+        if self.step.idempotent { EffectiveStatus::Interrupted } else { self.outcome_unknown("was cut off") }
     }
 
     /// Rule 11: a step that must not run twice is never run again by itself.
-    fn outcome_unknown(&mut self, what: &str) -> Standing {
+    fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
             Some(probe) => format!("run the declared probe yourself: {probe}"),
             None => {
@@ -290,24 +291,24 @@ impl Weighing<'_> {
         };
         let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
         self.note(FindingCode::OutcomeUnknown, message, probe);
-        Standing::Verify
+        EffectiveStatus::Verify
     }
 
-    fn not_started(&mut self) -> Standing {
-        if let Some(heard) = self.hear() {
-            return self.believe(&heard);
+    fn not_started(&mut self) -> EffectiveStatus {
+        if let Some(report) = self.witness_report() {
+            return self.believe(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             return self.output_is_there();
         }
-        if self.step.status == Status::Blocked { Standing::Blocked } else { Standing::Open }
+        if self.step.status == Status::Blocked { EffectiveStatus::Blocked } else { EffectiveStatus::Open }
     }
 
-    fn output_is_there(&mut self) -> Standing {
+    fn output_is_there(&mut self) -> EffectiveStatus {
         let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
         self.because.push("its output is there".to_owned());
         self.note(FindingCode::StatusConflict, message, self.record_hint());
-        Standing::Verify
+        EffectiveStatus::Verify
     }
 
     /// Tells whether other places can show that it is done: what a person or a reviewer said is not theirs to say.
@@ -316,26 +317,26 @@ impl Weighing<'_> {
     }
 
     /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
-    fn failed(&mut self) -> Standing {
-        let Some(heard) = self.hear().filter(|heard| heard.enough) else { return Standing::Failed };
-        self.note_heard(FindingCode::StatusConflict, &heard, "somebody has to look");
-        Standing::Verify
+    fn failed(&mut self) -> EffectiveStatus {
+        let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
+        self.note_heard(FindingCode::StatusConflict, &report, "somebody has to look");
+        EffectiveStatus::Verify
     }
 
     /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
     /// (ccw.md B6, B7.3).
-    fn believe(&mut self, heard: &Heard) -> Standing {
-        if heard.enough && self.closes_by_evidence() {
-            self.note_heard(FindingCode::StatusDrift, heard, "it counts as done");
-            Standing::Done
+    fn believe(&mut self, report: &WitnessReport) -> EffectiveStatus {
+        if report.enough && self.closes_by_evidence() {
+            self.note_heard(FindingCode::StatusDrift, report, "it counts as done");
+            EffectiveStatus::Done
         } else {
-            self.note_heard(FindingCode::StatusConflict, heard, "somebody has to look");
-            Standing::Verify
+            self.note_heard(FindingCode::StatusConflict, report, "somebody has to look");
+            EffectiveStatus::Verify
         }
     }
 
     /// Hears the other places in the state; `None` when none of them speaks for done.
-    fn hear(&mut self) -> Option<Heard> {
+    fn witness_report(&mut self) -> Option<WitnessReport> {
         let Proof { witnesses, witnesses_needed, .. } = self.step.proof();
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
             witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
@@ -352,7 +353,7 @@ impl Weighing<'_> {
             _ => self.because.push(format!("{} do not", names(&silent))),
         }
         let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
-        Some(Heard { sources, enough, file: first.file.clone(), line: first.line })
+        Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 
     fn withdrawn_at(&self) -> Option<Timestamp> {
@@ -366,13 +367,13 @@ impl Weighing<'_> {
         self.withdrawn_at().is_some_and(|withdrawn_at| *said <= withdrawn_at)
     }
 
-    fn note_heard(&mut self, code: FindingCode, heard: &Heard, tail: &str) {
+    fn note_heard(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
-        let message = format!("{id} is {status} by its state and done by {}: {tail}", heard.sources);
+        let message = format!("{id} is {status} by its state and done by {}: {tail}", report.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
-            finding.file.clone_from(&heard.file);
-            finding.line = heard.line;
+            finding.file.clone_from(&report.file);
+            finding.line = report.line;
         }
     }
 

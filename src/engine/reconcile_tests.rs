@@ -1,17 +1,17 @@
 //! Rule 3 as decision tables.
 
-use super::Standing;
+use super::EffectiveStatus;
+use super::effective_statuses;
 use super::fixtures::at;
-use super::fixtures::hear;
 use super::fixtures::path;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
+use super::fixtures::witness_report;
 use super::graph::Graph;
-use super::settle::settle;
-use super::standings;
+use super::reconcile::reconcile;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -27,9 +27,9 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-fn settled(run: &Run, evidence: &Evidence) -> (Vec<Standing>, Vec<FindingCode>) {
-    let settled = settle(run, &Graph::of(run), evidence, &[]);
-    (settled.standings, settled.findings.iter().map(|finding| finding.code).collect())
+fn reconciled(run: &Run, evidence: &Evidence) -> (Vec<EffectiveStatus>, Vec<FindingCode>) {
+    let reconciled = reconcile(run, &Graph::of(run), evidence, &[]);
+    (reconciled.effective_statuses, reconciled.findings.iter().map(|finding| finding.code).collect())
 }
 
 fn one(status: Status) -> Run {
@@ -42,17 +42,17 @@ fn file(fact: FileFact) -> Evidence {
 
 #[test]
 fn a_status_alone_is_believed() {
-    for (status, standing) in [
-        (Status::Pending, Standing::Open),
-        (Status::InProgress, Standing::Interrupted),
-        (Status::Completed, Standing::Done),
-        (Status::Failed, Standing::Failed),
-        (Status::WaitingApproval, Standing::Waiting),
-        (Status::Blocked, Standing::Blocked),
-        (Status::Skipped, Standing::Skipped),
-        (Status::Cancelled, Standing::Cancelled),
+    for (status, effective_status) in [
+        (Status::Pending, EffectiveStatus::Open),
+        (Status::InProgress, EffectiveStatus::Interrupted),
+        (Status::Completed, EffectiveStatus::Done),
+        (Status::Failed, EffectiveStatus::Failed),
+        (Status::WaitingApproval, EffectiveStatus::Waiting),
+        (Status::Blocked, EffectiveStatus::Blocked),
+        (Status::Skipped, EffectiveStatus::Skipped),
+        (Status::Cancelled, EffectiveStatus::Cancelled),
     ] {
-        assert_eq!(settled(&one(status), &Evidence::default()), (vec![standing], vec![]), "{status}");
+        assert_eq!(reconciled(&one(status), &Evidence::default()), (vec![effective_status], vec![]), "{status}");
     }
 }
 
@@ -64,38 +64,58 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
     for (status, none, one_of_two, both) in [
         (
             Status::Pending,
-            (Standing::Open, None),
-            (Standing::Verify, Some(StatusConflict)),
-            (Standing::Done, Some(StatusDrift)),
+            (EffectiveStatus::Open, None),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
+            (EffectiveStatus::Done, Some(StatusDrift)),
         ),
         (
             Status::Blocked,
-            (Standing::Blocked, None),
-            (Standing::Verify, Some(StatusConflict)),
-            (Standing::Done, Some(StatusDrift)),
+            (EffectiveStatus::Blocked, None),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
+            (EffectiveStatus::Done, Some(StatusDrift)),
         ),
         (
             Status::InProgress,
-            (Standing::Interrupted, None),
-            (Standing::Verify, Some(StatusConflict)),
-            (Standing::Done, Some(StatusDrift)),
+            (EffectiveStatus::Interrupted, None),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
+            (EffectiveStatus::Done, Some(StatusDrift)),
         ),
-        (Status::Failed, (Standing::Failed, None), (Standing::Failed, None), (Standing::Verify, Some(StatusConflict))),
+        (
+            Status::Failed,
+            (EffectiveStatus::Failed, None),
+            (EffectiveStatus::Failed, None),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
+        ),
         (
             Status::Completed,
-            (Standing::Done, Some(StatusOptimistic)),
-            (Standing::Done, Some(StatusOptimistic)),
-            (Standing::Done, None),
+            (EffectiveStatus::Done, Some(StatusOptimistic)),
+            (EffectiveStatus::Done, Some(StatusOptimistic)),
+            (EffectiveStatus::Done, None),
         ),
-        (Status::WaitingApproval, (Standing::Waiting, None), (Standing::Waiting, None), (Standing::Waiting, None)),
-        (Status::Skipped, (Standing::Skipped, None), (Standing::Skipped, None), (Standing::Skipped, None)),
-        (Status::Cancelled, (Standing::Cancelled, None), (Standing::Cancelled, None), (Standing::Cancelled, None)),
+        (
+            Status::WaitingApproval,
+            (EffectiveStatus::Waiting, None),
+            (EffectiveStatus::Waiting, None),
+            (EffectiveStatus::Waiting, None),
+        ),
+        (
+            Status::Skipped,
+            (EffectiveStatus::Skipped, None),
+            (EffectiveStatus::Skipped, None),
+            (EffectiveStatus::Skipped, None),
+        ),
+        (
+            Status::Cancelled,
+            (EffectiveStatus::Cancelled, None),
+            (EffectiveStatus::Cancelled, None),
+            (EffectiveStatus::Cancelled, None),
+        ),
     ] {
-        for (done, (standing, code)) in [none, one_of_two, both].into_iter().enumerate() {
+        for (done, (effective_status, code)) in [none, one_of_two, both].into_iter().enumerate() {
             let mut run = one(status);
-            hear(&mut run.steps[0], done);
-            let expected = (vec![standing], code.into_iter().collect());
-            assert_eq!(settled(&run, &Evidence::default()), expected, "{status} with {done} of 2");
+            witness_report(&mut run.steps[0], done);
+            let expected = (vec![effective_status], code.into_iter().collect());
+            assert_eq!(reconciled(&run, &Evidence::default()), expected, "{status} with {done} of 2");
         }
     }
 }
@@ -103,12 +123,12 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
 #[test]
 fn what_witnesses_say_is_said_on() {
     let mut run = one(Status::Pending);
-    hear(&mut run.steps[0], 1);
+    witness_report(&mut run.steps[0], 1);
     run.steps[0].proof_mut().witnesses[0].file = Some(path("TODO_LIST.md"));
     run.steps[0].proof_mut().witnesses[0].line = Some(7);
-    let settled = settle(&run, &Graph::of(&run), &Evidence::default(), &[]);
-    assert_eq!(settled.beside[0], ["the checklist says done", "the summary does not"]);
-    let finding = &settled.findings[0];
+    let reconciled = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
+    assert_eq!(reconciled.reasons[0], ["the checklist says done", "the summary does not"]);
+    let finding = &reconciled.findings[0];
     assert_eq!((finding.file.as_ref(), finding.line), (Some(&path("TODO_LIST.md")), Some(7)));
     assert_eq!(finding.message, "A is pending by its state and done by the checklist: somebody has to look");
     assert_eq!(
@@ -128,23 +148,23 @@ fn outputs_are_looked_at_before_done_is_believed() {
     let empty = FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
     let unreadable = FileFact::Unreadable("permission denied".to_owned());
     // The run began at 0. Per file: what it makes of completed, of in progress, of pending.
-    let done = (Standing::Done, None);
-    let (cut_off, open) = ((Standing::Interrupted, None), (Standing::Open, None));
-    let invalid = |code| (Standing::Invalid, Some(code));
+    let done = (EffectiveStatus::Done, None);
+    let (cut_off, open) = ((EffectiveStatus::Interrupted, None), (EffectiveStatus::Open, None));
+    let invalid = |code| (EffectiveStatus::Invalid, Some(code));
     for (name, fact, completed, in_progress, pending) in [
         (
             "sound",
             Some(present(at(5))),
             done,
-            (Standing::Done, Some(CompletedByEvidence)),
-            (Standing::Verify, Some(StatusConflict)),
+            (EffectiveStatus::Done, Some(CompletedByEvidence)),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
         ),
         (
             "as old as the run",
             Some(present(at(-2))),
             done,
-            (Standing::Done, Some(CompletedByEvidence)),
-            (Standing::Verify, Some(StatusConflict)),
+            (EffectiveStatus::Done, Some(CompletedByEvidence)),
+            (EffectiveStatus::Verify, Some(StatusConflict)),
         ),
         ("older", Some(present(at(-3))), invalid(OutputOlder), cut_off, open),
         ("missing", Some(FileFact::Missing), invalid(OutputMissing), cut_off, open),
@@ -154,13 +174,17 @@ fn outputs_are_looked_at_before_done_is_believed() {
         ("unreadable", Some(unreadable), invalid(OutputUnparsable), cut_off, open),
     ] {
         let evidence = fact.map(file).unwrap_or_default();
-        for (status, (standing, code)) in
+        for (status, (effective_status, code)) in
             [(Status::Completed, completed), (Status::InProgress, in_progress), (Status::Pending, pending)]
         {
             let mut run = one(status);
             run.started_at = Some(at(0));
             run.steps[0].proof_mut().outputs = vec![path("out.json")];
-            assert_eq!(settled(&run, &evidence), (vec![standing], code.into_iter().collect()), "{name}, {status}");
+            assert_eq!(
+                reconciled(&run, &evidence),
+                (vec![effective_status], code.into_iter().collect()),
+                "{name}, {status}"
+            );
         }
     }
 }
@@ -171,13 +195,17 @@ fn no_file_says_what_a_person_or_a_reviewer_said() {
         for status in [Status::Pending, Status::InProgress, Status::Blocked] {
             let mut by_witnesses = one(status);
             by_witnesses.steps[0].kind = kind;
-            hear(&mut by_witnesses.steps[0], 2);
+            witness_report(&mut by_witnesses.steps[0], 2);
             let mut by_output = one(status);
             by_output.steps[0].kind = kind;
             by_output.steps[0].proof_mut().outputs = vec![path("out.json")];
             for run in [by_witnesses, by_output] {
-                let found = settled(&run, &file(present(at(0))));
-                assert_eq!(found, (vec![Standing::Verify], vec![FindingCode::StatusConflict]), "{kind:?} {status}");
+                let found = reconciled(&run, &file(present(at(0))));
+                assert_eq!(
+                    found,
+                    (vec![EffectiveStatus::Verify], vec![FindingCode::StatusConflict]),
+                    "{kind:?} {status}"
+                );
             }
         }
     }
@@ -185,17 +213,17 @@ fn no_file_says_what_a_person_or_a_reviewer_said() {
 
 #[test]
 fn a_verdict_that_was_found_in_the_report_closes_a_review_that_was_begun() {
-    for (verdict, standing) in [
-        (Some(ReviewVerdict::Approved), Standing::Done),
-        (Some(ReviewVerdict::ApprovedWithConditions), Standing::Done),
-        (Some(ReviewVerdict::NeedsRevision), Standing::Verify),
-        (None, Standing::Verify),
+    for (verdict, effective_status) in [
+        (Some(ReviewVerdict::Approved), EffectiveStatus::Done),
+        (Some(ReviewVerdict::ApprovedWithConditions), EffectiveStatus::Done),
+        (Some(ReviewVerdict::NeedsRevision), EffectiveStatus::Verify),
+        (None, EffectiveStatus::Verify),
     ] {
         let mut run = one(Status::InProgress);
         run.steps[0].kind = StepKind::Review;
         run.steps[0].review = verdict.and_then(review);
         run.steps[0].proof_mut().outputs = vec![path("out.json")];
-        assert_eq!(settled(&run, &file(present(at(0)))).0, [standing], "{verdict:?}");
+        assert_eq!(reconciled(&run, &file(present(at(0)))).0, [effective_status], "{verdict:?}");
     }
 }
 
@@ -203,9 +231,12 @@ fn a_verdict_that_was_found_in_the_report_closes_a_review_that_was_begun() {
 fn one_bad_output_of_two_is_enough() {
     let mut run = one(Status::InProgress);
     run.steps[0].proof_mut().outputs = vec![path("out.json"), path("gone.md")];
-    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Interrupted]);
+    assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Interrupted]);
     step(&mut run, "A").status = Status::Completed;
-    assert_eq!(settled(&run, &file(present(at(0)))), (vec![Standing::Invalid], vec![FindingCode::OutputMissing]));
+    assert_eq!(
+        reconciled(&run, &file(present(at(0)))),
+        (vec![EffectiveStatus::Invalid], vec![FindingCode::OutputMissing])
+    );
 }
 
 #[test]
@@ -215,8 +246,8 @@ fn what_an_earlier_attempt_left_does_not_finish_this_one() {
     run.steps[0].started_at = Some(at(100));
     run.steps[0].attempts = 2;
     run.steps[0].proof_mut().outputs = vec![path("out.json")];
-    assert_eq!(settled(&run, &file(present(at(50)))).0, [Standing::Interrupted]);
-    assert_eq!(settled(&run, &file(present(at(101)))).0, [Standing::Done]);
+    assert_eq!(reconciled(&run, &file(present(at(50)))).0, [EffectiveStatus::Interrupted]);
+    assert_eq!(reconciled(&run, &file(present(at(101)))).0, [EffectiveStatus::Done]);
 }
 
 fn record(step: &str, seconds: i64, sha256: &str) -> EvidenceRecord {
@@ -241,30 +272,48 @@ fn two() -> Run {
 
 #[test]
 fn recorded_outputs_are_compared_with_what_is_there() {
-    for (name, records, fact, standing, code) in [
-        ("as it was left", vec![record("A", 10, "aa")], present(at(10)), Standing::Done, None),
-        ("changed", vec![record("A", 10, "bb")], present(at(20)), Standing::Invalid, Some(FindingCode::OutputChanged)),
-        ("gone", vec![record("A", 10, "aa")], FileFact::Missing, Standing::Invalid, Some(FindingCode::OutputMissing)),
-        ("recorded again", vec![record("A", 10, "bb"), record("A", 11, "aa")], present(at(20)), Standing::Done, None),
-        ("from before the run", vec![record("A", -1, "bb")], present(at(20)), Standing::Done, None),
+    for (name, records, fact, effective_status, code) in [
+        ("as it was left", vec![record("A", 10, "aa")], present(at(10)), EffectiveStatus::Done, None),
+        (
+            "changed",
+            vec![record("A", 10, "bb")],
+            present(at(20)),
+            EffectiveStatus::Invalid,
+            Some(FindingCode::OutputChanged),
+        ),
+        (
+            "gone",
+            vec![record("A", 10, "aa")],
+            FileFact::Missing,
+            EffectiveStatus::Invalid,
+            Some(FindingCode::OutputMissing),
+        ),
+        (
+            "recorded again",
+            vec![record("A", 10, "bb"), record("A", 11, "aa")],
+            present(at(20)),
+            EffectiveStatus::Done,
+            None,
+        ),
+        ("from before the run", vec![record("A", -1, "bb")], present(at(20)), EffectiveStatus::Done, None),
         (
             "left by another since",
             vec![record("A", 10, "bb"), record("B", 11, "aa")],
             present(at(20)),
-            Standing::Done,
+            EffectiveStatus::Done,
             None,
         ),
         (
             "digest not taken",
             vec![record("A", 10, "bb")],
             FileFact::Present { bytes: 1, modified: None, sha256: None, parses: None, violation: None },
-            Standing::Done,
+            EffectiveStatus::Done,
             None,
         ),
     ] {
         let evidence = Evidence { records, ..file(fact) };
-        let (standings, codes) = settled(&two(), &evidence);
-        assert_eq!((standings[0], codes), (standing, code.into_iter().collect()), "{name}");
+        let (effective_statuses, codes) = reconciled(&two(), &evidence);
+        assert_eq!((effective_statuses[0], codes), (effective_status, code.into_iter().collect()), "{name}");
     }
 }
 
@@ -278,46 +327,51 @@ fn what_is_no_result_of_this_attempt_finishes_nothing() {
         violation: Some("/id: it is missing".to_owned()),
     };
     for (fact, fresh_since, completed, in_progress) in [
-        (against, None, (Standing::Invalid, vec![FindingCode::OutputInvalid]), Standing::Interrupted),
-        (present(at(5)), Some(at(6)), (Standing::Done, vec![]), Standing::Interrupted),
-        (present(at(6)), Some(at(6)), (Standing::Done, vec![]), Standing::Done),
+        (against, None, (EffectiveStatus::Invalid, vec![FindingCode::OutputInvalid]), EffectiveStatus::Interrupted),
+        (present(at(5)), Some(at(6)), (EffectiveStatus::Done, vec![]), EffectiveStatus::Interrupted),
+        (present(at(6)), Some(at(6)), (EffectiveStatus::Done, vec![]), EffectiveStatus::Done),
     ] {
         let mut run = one(Status::Completed);
         run.steps[0].proof_mut().outputs = vec![path("out.json")];
         run.steps[0].proof_mut().fresh_since = fresh_since;
         let evidence = file(fact);
-        assert_eq!(settled(&run, &evidence), (vec![completed.0], completed.1));
+        assert_eq!(reconciled(&run, &evidence), (vec![completed.0], completed.1));
         step(&mut run, "A").status = Status::InProgress;
-        assert_eq!(settled(&run, &evidence).0, [in_progress]);
+        assert_eq!(reconciled(&run, &evidence).0, [in_progress]);
     }
 }
 
 #[test]
 fn the_definition_that_the_state_itself_recorded_counts_first() {
-    for (recorded_by_state, standing) in [(true, Standing::Done), (false, Standing::Invalid)] {
+    for (recorded_by_state, effective_status) in [(true, EffectiveStatus::Done), (false, EffectiveStatus::Invalid)] {
         let mut run = two();
         step(&mut run, "A").definition = serde_json::json!({"goal": "fly"}).into();
         let digest = run.steps[0].definition_digest();
         step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };
         let evidence = Evidence { records: vec![logged], ..Evidence::default() };
-        assert_eq!(settled(&run, &evidence).0[0], standing);
+        assert_eq!(reconciled(&run, &evidence).0[0], effective_status);
     }
 }
 
 #[test]
 fn a_definition_that_changed_since_counts_against_what_was_done() {
-    for (definition, idempotent, standing, codes) in [
-        (two().steps[0].definition_digest(), true, Standing::Done, vec![]),
-        (Some("00".into()), true, Standing::Invalid, vec![FindingCode::DefinitionChanged]),
-        (Some("00".into()), false, Standing::Verify, vec![FindingCode::DefinitionChanged, FindingCode::OutcomeUnknown]),
-        (None, true, Standing::Done, vec![]),
+    for (definition, idempotent, effective_status, codes) in [
+        (two().steps[0].definition_digest(), true, EffectiveStatus::Done, vec![]),
+        (Some("00".into()), true, EffectiveStatus::Invalid, vec![FindingCode::DefinitionChanged]),
+        (
+            Some("00".into()),
+            false,
+            EffectiveStatus::Verify,
+            vec![FindingCode::DefinitionChanged, FindingCode::OutcomeUnknown],
+        ),
+        (None, true, EffectiveStatus::Done, vec![]),
     ] {
         let mut run = two();
         run.steps[0].idempotent = idempotent;
         let records = vec![EvidenceRecord { definition, ..record("A", 10, "aa") }];
-        let found = settled(&run, &Evidence { records, ..file(present(at(10))) });
-        assert_eq!((found.0[0], found.1), (standing, codes));
+        let found = reconciled(&run, &Evidence { records, ..file(present(at(10))) });
+        assert_eq!((found.0[0], found.1), (effective_status, codes));
     }
 }
 
@@ -326,46 +380,49 @@ fn one_output_of_several_is_enough_where_any_will_do() {
     let mut run = one(Status::InProgress);
     run.steps[0].proof_mut().outputs = vec![path("gone.md"), path("out.json")];
     run.steps[0].proof_mut().outputs_any = true;
-    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Done]);
+    assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Done]);
     run.steps[0].proof_mut().rejected = vec![(path("out.json"), "says fail".to_owned())];
-    assert_eq!(settled(&run, &file(present(at(0)))).0, [Standing::Interrupted]);
+    assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Interrupted]);
     run.steps[0].status = Status::Completed;
     let codes = vec![FindingCode::OutputMissing, FindingCode::OutputRejected];
-    assert_eq!(settled(&run, &file(present(at(0)))), (vec![Standing::Invalid], codes));
+    assert_eq!(reconciled(&run, &file(present(at(0)))), (vec![EffectiveStatus::Invalid], codes));
 }
 
 #[test]
 fn a_witness_that_is_absent_contradicts_nobody() {
     let mut run = one(Status::Completed);
-    hear(&mut run.steps[0], 1);
-    assert_eq!(settled(&run, &Evidence::default()), (vec![Standing::Done], vec![FindingCode::StatusOptimistic]));
+    witness_report(&mut run.steps[0], 1);
+    assert_eq!(
+        reconciled(&run, &Evidence::default()),
+        (vec![EffectiveStatus::Done], vec![FindingCode::StatusOptimistic])
+    );
     run.steps[0].proof_mut().witnesses[1].file = None;
-    assert_eq!(settled(&run, &Evidence::default()), (vec![Standing::Done], vec![]));
+    assert_eq!(reconciled(&run, &Evidence::default()), (vec![EffectiveStatus::Done], vec![]));
 }
 
 #[test]
 fn records_of_another_run_say_nothing() {
     let other = EvidenceRecord { run: "R2".to_owned(), ..record("A", 10, "bb") };
     let evidence = Evidence { records: vec![other], ..file(present(at(20))) };
-    assert_eq!(settled(&two(), &evidence), (vec![Standing::Done; 2], vec![]));
+    assert_eq!(reconciled(&two(), &evidence), (vec![EffectiveStatus::Done; 2], vec![]));
 }
 
 #[test]
 fn a_change_after_which_another_step_was_busy_is_superseded() {
     let changed = || Evidence { records: vec![record("A", 10, "bb")], ..file(present(at(20))) };
-    let superseded = (vec![Standing::Done; 2], vec![FindingCode::OutputSuperseded]);
+    let superseded = (vec![EffectiveStatus::Done; 2], vec![FindingCode::OutputSuperseded]);
     let mut run = two();
     step(&mut run, "B").started_at = Some(at(15));
-    assert_eq!(settled(&run, &changed()), superseded, "by its stamp");
+    assert_eq!(reconciled(&run, &changed()), superseded, "by its stamp");
     let mut other = record("B", 15, "aa");
     other.outputs.clear();
     let evidence = Evidence { records: vec![record("A", 10, "bb"), other], ..file(present(at(20))) };
-    assert_eq!(settled(&two(), &evidence), superseded, "by its record");
+    assert_eq!(reconciled(&two(), &evidence), superseded, "by its record");
     step(&mut run, "B").started_at = Some(at(5));
-    assert_eq!(settled(&run, &changed()).0[0], Standing::Invalid, "it was busy before");
+    assert_eq!(reconciled(&run, &changed()).0[0], EffectiveStatus::Invalid, "it was busy before");
     let records = vec![record("A", 9, "bb"), record("A", 10, "bb")];
     let evidence = Evidence { records, ..file(present(at(20))) };
-    assert_eq!(settled(&two(), &evidence).0[0], Standing::Invalid, "its own later record is no other step");
+    assert_eq!(reconciled(&two(), &evidence).0[0], EffectiveStatus::Invalid, "its own later record is no other step");
 }
 
 #[test]
@@ -373,7 +430,7 @@ fn a_record_of_an_earlier_attempt_says_nothing_about_this_one() {
     let mut run = two();
     step(&mut run, "A").started_at = Some(at(30));
     let evidence = Evidence { records: vec![record("A", 10, "bb")], ..file(present(at(20))) };
-    assert_eq!(settled(&run, &evidence), (vec![Standing::Done; 2], vec![]));
+    assert_eq!(reconciled(&run, &evidence), (vec![EffectiveStatus::Done; 2], vec![]));
 }
 
 #[test]
@@ -388,7 +445,7 @@ fn a_commit_that_is_not_here_is_named_and_changes_nothing() {
         run.steps[0].commit = Some("0123456789abcdef".to_owned());
         let commits = fact.map(|fact| ("0123456789abcdef".to_owned(), fact)).into_iter().collect();
         let evidence = Evidence { commits, ..Evidence::default() };
-        assert_eq!(settled(&run, &evidence), (vec![Standing::Done], codes), "{fact:?}");
+        assert_eq!(reconciled(&run, &evidence), (vec![EffectiveStatus::Done], codes), "{fact:?}");
     }
 }
 
@@ -399,43 +456,43 @@ fn the_verdict_of_a_completed_review_counts() {
     use ReviewVerdict::NeedsRevision;
     use ReviewVerdict::Rejected;
     let open = || Some(vec!["add a test".to_owned()]);
-    for (verdict, conditions, standing, codes) in [
-        (Approved, None, Standing::Done, vec![]),
-        (Approved, Some(vec![]), Standing::Done, vec![]),
-        (Approved, open(), Standing::Conditions, vec![FindingCode::ConditionsOpen]),
-        (ApprovedWithConditions, Some(vec![]), Standing::Done, vec![]),
-        (ApprovedWithConditions, open(), Standing::Conditions, vec![FindingCode::ConditionsOpen]),
-        (ApprovedWithConditions, None, Standing::Conditions, vec![FindingCode::ConditionsOpen]),
-        (NeedsRevision, None, Standing::Failed, vec![FindingCode::VerdictConflict]),
-        (Rejected, None, Standing::Failed, vec![FindingCode::VerdictConflict]),
+    for (verdict, conditions, effective_status, codes) in [
+        (Approved, None, EffectiveStatus::Done, vec![]),
+        (Approved, Some(vec![]), EffectiveStatus::Done, vec![]),
+        (Approved, open(), EffectiveStatus::Conditions, vec![FindingCode::ConditionsOpen]),
+        (ApprovedWithConditions, Some(vec![]), EffectiveStatus::Done, vec![]),
+        (ApprovedWithConditions, open(), EffectiveStatus::Conditions, vec![FindingCode::ConditionsOpen]),
+        (ApprovedWithConditions, None, EffectiveStatus::Conditions, vec![FindingCode::ConditionsOpen]),
+        (NeedsRevision, None, EffectiveStatus::Failed, vec![FindingCode::VerdictConflict]),
+        (Rejected, None, EffectiveStatus::Failed, vec![FindingCode::VerdictConflict]),
     ] {
         let mut run = one(Status::Completed);
         run.steps[0].kind = StepKind::Review;
         run.steps[0].review = Some(Review { verdict, open_conditions: conditions.clone() });
-        assert_eq!(settled(&run, &Evidence::default()), (vec![standing], codes), "{verdict} {conditions:?}");
+        assert_eq!(reconciled(&run, &Evidence::default()), (vec![effective_status], codes), "{verdict} {conditions:?}");
     }
 }
 
 #[test]
 fn a_step_that_must_not_run_twice_is_looked_at() {
-    for (status, output, standing, codes) in [
-        (Status::InProgress, None, Standing::Verify, vec![FindingCode::OutcomeUnknown]),
-        (Status::InProgress, Some(present(at(0))), Standing::Done, vec![FindingCode::CompletedByEvidence]),
+    for (status, output, effective_status, codes) in [
+        (Status::InProgress, None, EffectiveStatus::Verify, vec![FindingCode::OutcomeUnknown]),
+        (Status::InProgress, Some(present(at(0))), EffectiveStatus::Done, vec![FindingCode::CompletedByEvidence]),
         (
             Status::Completed,
             Some(FileFact::Missing),
-            Standing::Verify,
+            EffectiveStatus::Verify,
             vec![FindingCode::OutputMissing, FindingCode::OutcomeUnknown],
         ),
-        (Status::Completed, None, Standing::Done, vec![]),
-        (Status::Failed, None, Standing::Failed, vec![]),
-        (Status::Pending, None, Standing::Open, vec![]),
+        (Status::Completed, None, EffectiveStatus::Done, vec![]),
+        (Status::Failed, None, EffectiveStatus::Failed, vec![]),
+        (Status::Pending, None, EffectiveStatus::Open, vec![]),
     ] {
         let mut run = one(status);
         run.steps[0].idempotent = false;
         run.steps[0].proof_mut().outputs = output.iter().map(|_| path("out.json")).collect();
         let evidence = output.clone().map(file).unwrap_or_default();
-        assert_eq!(settled(&run, &evidence), (vec![standing], codes), "{status} {output:?}");
+        assert_eq!(reconciled(&run, &evidence), (vec![effective_status], codes), "{status} {output:?}");
     }
 }
 
@@ -443,7 +500,7 @@ fn a_step_that_must_not_run_twice_is_looked_at() {
 fn the_declared_probe_is_handed_on_as_text() {
     let mut run = one(Status::InProgress);
     run.steps[0].idempotent = false;
-    let fix = |run: &Run| settle(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
+    let fix = |run: &Run| reconcile(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
     assert_eq!(
         fix(&run),
         "find out whether it took effect, then `piton finish A --run R --status completed` or `piton begin A --run R --force`"
@@ -457,11 +514,15 @@ fn what_cannot_be_understood_is_held_whatever_else_is_said() {
     for code in [FindingCode::PartUnreadable, FindingCode::StatusUnknown, FindingCode::VerdictUnknown] {
         for status in Status::ALL {
             let findings = [Finding::new(code, "").on(&StepId::new("A"))];
-            assert_eq!(standings(&one(status), &Evidence::default(), &findings), [Standing::Held], "{code} {status}");
+            assert_eq!(
+                effective_statuses(&one(status), &Evidence::default(), &findings),
+                [EffectiveStatus::Held],
+                "{code} {status}"
+            );
         }
     }
     let elsewhere = [Finding::new(FindingCode::StatusUnknown, "").on(&StepId::new("B"))];
-    assert_eq!(standings(&one(Status::Completed), &Evidence::default(), &elsewhere), [Standing::Done]);
+    assert_eq!(effective_statuses(&one(Status::Completed), &Evidence::default(), &elsewhere), [EffectiveStatus::Done]);
 }
 
 /// A container `P` of the children `A` and `B`, and `C` behind it.
@@ -480,41 +541,46 @@ fn a_container_stands_where_its_children_stand() {
     use Status::Failed;
     use Status::Pending;
     use Status::Skipped;
-    for (children, standing) in [
-        ([Completed, Completed], Standing::Done),
-        ([Completed, Skipped], Standing::Done),
-        ([Skipped, Skipped], Standing::Skipped),
-        ([Completed, Cancelled], Standing::Cancelled),
-        ([Completed, Pending], Standing::OpenContainer),
-        ([Completed, Failed], Standing::OpenContainer),
-        ([Cancelled, Pending], Standing::OpenContainer),
+    for (children, effective_status) in [
+        ([Completed, Completed], EffectiveStatus::Done),
+        ([Completed, Skipped], EffectiveStatus::Done),
+        ([Skipped, Skipped], EffectiveStatus::Skipped),
+        ([Completed, Cancelled], EffectiveStatus::Cancelled),
+        ([Completed, Pending], EffectiveStatus::OpenContainer),
+        ([Completed, Failed], EffectiveStatus::OpenContainer),
+        ([Cancelled, Pending], EffectiveStatus::OpenContainer),
     ] {
         for own in Status::ALL {
-            let (standings, codes) = settled(&family(children, own, Pending), &Evidence::default());
-            assert_eq!((standings[0], codes), (standing, vec![]), "{children:?} in {own}");
+            let (effective_statuses, codes) = reconciled(&family(children, own, Pending), &Evidence::default());
+            assert_eq!((effective_statuses[0], codes), (effective_status, vec![]), "{children:?} in {own}");
         }
     }
 }
 
 #[test]
 fn a_container_without_known_children_is_looked_at_and_one_that_misses_some_stays_open() {
-    for (status, standing) in [
-        (Status::Pending, Standing::Verify),
-        (Status::InProgress, Standing::Verify),
-        (Status::Failed, Standing::Verify),
-        (Status::WaitingApproval, Standing::Verify),
-        (Status::Blocked, Standing::Verify),
-        (Status::Completed, Standing::Done),
-        (Status::Skipped, Standing::Skipped),
-        (Status::Cancelled, Standing::Cancelled),
+    for (status, effective_status) in [
+        (Status::Pending, EffectiveStatus::Verify),
+        (Status::InProgress, EffectiveStatus::Verify),
+        (Status::Failed, EffectiveStatus::Verify),
+        (Status::WaitingApproval, EffectiveStatus::Verify),
+        (Status::Blocked, EffectiveStatus::Verify),
+        (Status::Completed, EffectiveStatus::Done),
+        (Status::Skipped, EffectiveStatus::Skipped),
+        (Status::Cancelled, EffectiveStatus::Cancelled),
     ] {
         let mut childless = one(status);
         childless.steps[0].kind = StepKind::Container;
-        assert_eq!(settled(&childless, &Evidence::default()).0, [standing], "{status}");
+        assert_eq!(reconciled(&childless, &Evidence::default()).0, [effective_status], "{status}");
         let mut one_missing = family([Status::Completed, Status::Completed], status, Status::Pending);
         one_missing.steps[0].dangling = vec!["X".to_owned()];
-        let standing = if standing == Standing::Verify { Standing::OpenContainer } else { standing };
-        assert_eq!(settled(&one_missing, &Evidence::default()).0[0], standing, "{status}, a child is missing");
+        let effective_status =
+            if effective_status == EffectiveStatus::Verify { EffectiveStatus::OpenContainer } else { effective_status };
+        assert_eq!(
+            reconciled(&one_missing, &Evidence::default()).0[0],
+            effective_status,
+            "{status}, a child is missing"
+        );
     }
 }
 
@@ -525,9 +591,15 @@ fn what_was_built_on_a_lost_output_is_open_again_all_the_way() {
     let mut run = with_statuses(run_of(steps), &[done, done, done, done, Status::Pending]);
     run.steps[0].proof_mut().outputs = vec![path("out.json")];
     let stale = FindingCode::StaleDependent;
-    let expected = vec![Standing::Invalid, Standing::Invalid, Standing::Invalid, Standing::Done, Standing::Open];
-    let (standings, codes) = settled(&run, &Evidence::default());
-    assert_eq!((standings, codes), (expected, vec![FindingCode::OutputMissing, stale, stale]));
+    let expected = vec![
+        EffectiveStatus::Invalid,
+        EffectiveStatus::Invalid,
+        EffectiveStatus::Invalid,
+        EffectiveStatus::Done,
+        EffectiveStatus::Open,
+    ];
+    let (effective_statuses, codes) = reconciled(&run, &Evidence::default());
+    assert_eq!((effective_statuses, codes), (expected, vec![FindingCode::OutputMissing, stale, stale]));
 }
 
 #[test]
@@ -535,17 +607,20 @@ fn a_lost_output_reaches_through_containers() {
     let done = Status::Completed;
     let mut run = family([done, done], done, done);
     step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
-    let (standings, _) = settled(&run, &Evidence::default());
-    assert_eq!(standings, [Standing::OpenContainer, Standing::Invalid, Standing::Done, Standing::Invalid]);
+    let (effective_statuses, _) = reconciled(&run, &Evidence::default());
+    assert_eq!(
+        effective_statuses,
+        [EffectiveStatus::OpenContainer, EffectiveStatus::Invalid, EffectiveStatus::Done, EffectiveStatus::Invalid]
+    );
     // A child that is stale itself opens its parent too.
     let mut run = family([done, done], done, done);
     run.steps[1].depends_on = vec![StepId::new("X")];
     run.steps.push(crate::model::Step::new(StepId::new("X"), "X"));
     run.steps[4].status = done;
     run.steps[4].proof_mut().outputs = vec![path("out.json")];
-    let (standings, _) = settled(&run, &Evidence::default());
-    let [invalid, done] = [Standing::Invalid, Standing::Done];
-    assert_eq!(standings, [Standing::OpenContainer, invalid, done, invalid, invalid]);
+    let (effective_statuses, _) = reconciled(&run, &Evidence::default());
+    let [invalid, done] = [EffectiveStatus::Invalid, EffectiveStatus::Done];
+    assert_eq!(effective_statuses, [EffectiveStatus::OpenContainer, invalid, done, invalid, invalid]);
 }
 
 #[test]
@@ -553,7 +628,7 @@ fn a_lost_output_goes_round_a_circle() {
     let steps: &[(&str, &[&str])] = &[("A", &["C"]), ("B", &["A"]), ("C", &["B"])];
     let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
     step(&mut run, "B").proof_mut().outputs = vec![path("out.json")];
-    assert_eq!(settled(&run, &Evidence::default()).0, [Standing::Invalid; 3]);
+    assert_eq!(reconciled(&run, &Evidence::default()).0, [EffectiveStatus::Invalid; 3]);
 }
 
 #[test]
@@ -562,16 +637,19 @@ fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
     let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
     step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
     step(&mut run, "B").idempotent = false;
-    assert_eq!(settled(&run, &Evidence::default()).0, [Standing::Invalid, Standing::Verify, Standing::Invalid]);
+    assert_eq!(
+        reconciled(&run, &Evidence::default()).0,
+        [EffectiveStatus::Invalid, EffectiveStatus::Verify, EffectiveStatus::Invalid]
+    );
 }
 
 #[test]
 fn nobody_records_as_done_what_is_open_again() {
     let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
     step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
-    hear(step(&mut run, "B"), 2);
-    let (standings, codes) = settled(&run, &Evidence::default());
-    assert_eq!(standings, [Standing::Invalid; 2]);
+    witness_report(step(&mut run, "B"), 2);
+    let (effective_statuses, codes) = reconciled(&run, &Evidence::default());
+    assert_eq!(effective_statuses, [EffectiveStatus::Invalid; 2]);
     assert_eq!(codes, [FindingCode::OutputMissing, FindingCode::StaleDependent]);
 }
 
@@ -579,7 +657,7 @@ fn nobody_records_as_done_what_is_open_again() {
 fn failures_and_skips_open_nothing_again() {
     for status in [Status::Failed, Status::Skipped, Status::Cancelled, Status::InProgress, Status::Pending] {
         let run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[status, Status::Completed]);
-        assert_eq!(settled(&run, &Evidence::default()).0[1], Standing::Done, "{status}");
+        assert_eq!(reconciled(&run, &Evidence::default()).0[1], EffectiveStatus::Done, "{status}");
     }
 }
 
@@ -589,7 +667,7 @@ fn the_files_of_a_step_are_named_in_its_findings() {
     run.id = RunId::new("my run");
     run.steps[0].file = Some(path("IMPL-1.json"));
     run.steps[0].review = review(ReviewVerdict::ApprovedWithConditions);
-    let settled = settle(&run, &Graph::of(&run), &Evidence::default(), &[]);
-    assert_eq!(settled.findings[0].file, Some(path("IMPL-1.json")));
-    assert_eq!(settled.findings[0].step, Some(StepId::new("A")));
+    let reconciled = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
+    assert_eq!(reconciled.findings[0].file, Some(path("IMPL-1.json")));
+    assert_eq!(reconciled.findings[0].step, Some(StepId::new("A")));
 }
