@@ -52,7 +52,7 @@ fn plan(report: &PlanReport) -> String {
     let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
     let skipped: BTreeSet<&StepId> = plan.steps.skipped.iter().collect();
     for (at, step) in run.steps.iter().enumerate() {
-        let standing = EffectiveStatus {
+        let standing = StepLine {
             next: plan.next.iter().find(|next| next.step == step.id),
             is_done: done.contains(&step.id),
             is_skipped: skipped.contains(&step.id),
@@ -70,14 +70,14 @@ fn plan(report: &PlanReport) -> String {
 
 /// Is what the plan says about a step.
 #[derive(Clone, Copy)]
-struct EffectiveStatus<'a> {
+struct StepLine<'a> {
     next: Option<&'a Next>,
     is_done: bool,
     is_skipped: bool,
 }
 
-fn row(number: usize, step: &Step, standing: EffectiveStatus<'_>) -> String {
-    let EffectiveStatus { next, is_done, is_skipped } = standing;
+fn row(number: usize, step: &Step, standing: StepLine<'_>) -> String {
+    let StepLine { next, is_done, is_skipped } = standing;
     // What is in brackets is a mark, and a link would lead somewhere.
     let word = |text: &str| clean_line(text, 120).replace(['[', ']'], "");
     let title = word(&step.title);
