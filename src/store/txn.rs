@@ -164,20 +164,20 @@ fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
 }
 
 /// Is how far one file has come.
-enum Standing {
+enum FileProgress {
     Old(Utf8PathBuf),
     New(Utf8PathBuf),
 }
 
 /// Looks where each file stands; `None` when one of them is neither old nor new, or lies where nothing may be written.
-fn standings(root: &Root, record: &Record) -> Option<Vec<Standing>> {
+fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
     let standing = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
         let now = platform::read_own(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
         if now == file.after.as_deref().map(sha256_hex) {
-            Some(Standing::New(real))
+            Some(FileProgress::New(real))
         } else {
-            (now == file.before).then_some(Standing::Old(real))
+            (now == file.before).then_some(FileProgress::Old(real))
         }
     };
     record.files.iter().map(standing).collect()
@@ -210,12 +210,12 @@ fn remove_temporaries(root: &Root, record: &Record) {
     stage::remove_leftovers(targets.iter().map(Utf8PathBuf::as_path));
 }
 
-fn roll_forward(record: &Record, standings: &[Standing]) -> Result<(), StoreError> {
+fn roll_forward(record: &Record, standings: &[FileProgress]) -> Result<(), StoreError> {
     let mut reached = Vec::new();
     for (file, standing) in record.files.iter().zip(standings) {
         let (real, is_old) = match standing {
-            Standing::Old(real) => (real, true),
-            Standing::New(real) => (real, false),
+            FileProgress::Old(real) => (real, true),
+            FileProgress::New(real) => (real, false),
         };
         reached.push(real.as_path());
         match &file.after {
