@@ -113,9 +113,9 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
     let mut body = String::new();
     let mut current = None;
     for (number, name, ids) in &waves {
-        let stories: Vec<(&String, Standing)> =
+        let stories: Vec<(&String, StoryStanding)> =
             ids.iter().map(|id| (id, standing(files, &shelf.locate(base, Some(plan), id), id))).collect();
-        let is_over = |standing: &Standing| matches!(standing.word, "completed" | "skipped");
+        let is_over = |standing: &StoryStanding| matches!(standing.word, "completed" | "skipped");
         let status = if !stories.is_empty() && stories.iter().all(|(_, standing)| is_over(standing)) {
             "gate_review"
         } else if stories.iter().any(|(_, standing)| standing.word != "pending") {
@@ -149,15 +149,15 @@ fn key(number: &str) -> String {
 }
 
 /// Says where a story stands, and who says so.
-struct Standing {
+struct StoryStanding {
     word: &'static str,
     evidence: Vec<String>,
     completed: Option<Timestamp>,
 }
 
 /// Weighs the voices about a story: the lowest of them counts.
-fn standing(files: &FileSet, at: &Located, id: &str) -> Standing {
-    let pending = |why: String| Standing { word: "pending", evidence: vec![why], completed: None };
+fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
+    let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
         Located::At(path) => path,
         Located::Gone(path) => return pending(format!("{path} is not there")),
@@ -200,7 +200,7 @@ fn standing(files: &FileSet, at: &Located, id: &str) -> Standing {
             word = "in_progress";
         }
     }
-    Standing { word, evidence, completed }
+    StoryStanding { word, evidence, completed }
 }
 
 const fn word_of(status: StoryStatus) -> &'static str {
