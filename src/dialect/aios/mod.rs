@@ -11,6 +11,7 @@ mod build;
 mod changes;
 mod consistency;
 mod dev_cycle;
+mod editor;
 mod engine_state;
 mod epic;
 mod execution;
@@ -42,7 +43,6 @@ mod story;
 mod story_cycle;
 mod subject;
 mod suggest;
-mod surgery;
 #[cfg(test)]
 mod testing;
 mod write;

@@ -9,8 +9,8 @@ use super::no_word;
 use super::said;
 use crate::dialect::EditError;
 use crate::dialect::aios::ade;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -30,17 +30,17 @@ const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/timestamps/updatedAt")?;
+    let editor = StateEditor::open(files, change.at, "/timestamps/updatedAt")?;
     let Some(run) = ade::load(files).run else {
         return no_word(format!("{} says nothing about a master orchestration", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, attempt, .. } => writer.begin(step, *attempt)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Skip { step, .. } => {
             let number = number(step)?.to_owned();
-            writer.sheet.set_text(&format!("/epics/{number}/status"), "skipped")?;
+            writer.editor.set_text(&format!("/epics/{number}/status"), "skipped")?;
             writer.list(&number, None)?;
             writer.close(&number)?;
         }
@@ -61,9 +61,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
     }
     for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
-        writer.sheet.touch(stamp)?;
+        writer.editor.touch(stamp)?;
     }
-    Ok(writer.sheet.into_edits())
+    Ok(writer.editor.into_edits())
 }
 
 fn number(step: &StepId) -> Result<&str, EditError> {
@@ -74,7 +74,7 @@ fn number(step: &StepId) -> Result<&str, EditError> {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -82,15 +82,15 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
         let number = number(step)?;
         let epic = format!("/epics/{number}");
-        self.sheet.set_text(&format!("{epic}/status"), "in_progress")?;
-        self.sheet.stamp(&format!("{epic}/startedAt"), None)?;
-        if self.sheet.text(&format!("{epic}/completedAt")).is_some() {
-            self.sheet.set(&format!("{epic}/completedAt"), &Value::Null)?;
+        self.editor.set_text(&format!("{epic}/status"), "in_progress")?;
+        self.editor.stamp(&format!("{epic}/startedAt"), None)?;
+        if self.editor.text(&format!("{epic}/completedAt")).is_some() {
+            self.editor.set(&format!("{epic}/completedAt"), &Value::Null)?;
         }
-        self.sheet.set_number(&format!("{epic}/attempts"), attempt.into())?;
+        self.editor.set_number(&format!("{epic}/attempts"), attempt.into())?;
         match number.parse() {
-            Ok(number) => self.sheet.set_number("/currentEpic", number)?,
-            Err(_) => self.sheet.set_text("/currentEpic", number)?,
+            Ok(number) => self.editor.set_number("/currentEpic", number)?,
+            Err(_) => self.editor.set_text("/currentEpic", number)?,
         }
         self.status("in_progress")
     }
@@ -104,30 +104,30 @@ impl Writer<'_> {
                 ReviewVerdict::ApprovedWithConditions | ReviewVerdict::NeedsRevision => "needs_revision",
                 ReviewVerdict::Rejected => "blocked",
             };
-            self.sheet.set_text(&format!("{epic}/gateResult/verdict"), word)?;
+            self.editor.set_text(&format!("{epic}/gateResult/verdict"), word)?;
         }
         if completes(outcome, "a master orchestration")? {
-            self.sheet.set_text(&format!("{epic}/status"), "completed")?;
-            self.sheet.stamp(&format!("{epic}/completedAt"), None)?;
+            self.editor.set_text(&format!("{epic}/status"), "completed")?;
+            self.editor.stamp(&format!("{epic}/completedAt"), None)?;
             self.list(number, Some(LISTS[0]))?;
             return self.close(number);
         }
-        self.sheet.set_text(&format!("{epic}/status"), "failed")?;
+        self.editor.set_text(&format!("{epic}/status"), "failed")?;
         let error = object([
             ("message", Some(json!(said(outcome).unwrap_or_else(|| "it failed".to_owned())))),
-            ("timestamp", Some(self.sheet.now())),
+            ("timestamp", Some(self.editor.now())),
         ]);
-        self.sheet.push(&format!("{epic}/errors"), &error)?;
-        self.sheet.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
+        self.editor.push(&format!("{epic}/errors"), &error)?;
+        self.editor.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
         self.list(number, Some(LISTS[1]))?;
         self.status("in_progress")
     }
 
     /// Moves an epic to one of the lists, and out of the others.
     fn list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
-        let there: Vec<&str> = LISTS.into_iter().filter(|list| self.sheet.has(list)).collect();
+        let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
         for list in there {
-            if to == Some(list) { self.sheet.enlist(list, number)? } else { self.sheet.delist(list, number)? }
+            if to == Some(list) { self.editor.enlist(list, number)? } else { self.editor.delist(list, number)? }
         }
         Ok(())
     }
@@ -145,10 +145,10 @@ impl Writer<'_> {
 
     fn complete(&mut self) -> Result<(), EditError> {
         self.status("complete")?;
-        self.sheet.stamp("/timestamps/completedAt", None)
+        self.editor.stamp("/timestamps/completedAt", None)
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text("/status", word)
+        self.editor.set_text("/status", word)
     }
 }

@@ -12,10 +12,10 @@ use crate::dialect::EditError;
 use crate::dialect::aios::bob;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
 use crate::dialect::aios::dev_cycle::PHASES;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::story;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
 use crate::dialect::yaml::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -39,11 +39,11 @@ const PROGRESS: &str = "/session_state/progress";
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, UPDATED)?;
+    let editor = StateEditor::open(files, change.at, UPDATED)?;
     let Some(run) = bob::load(files).run else {
         return no_word(format!("{} says nothing about a session of Bob", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -61,8 +61,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::RollBack(_) => return no_way_back(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
     }
-    writer.sheet.touch(UPDATED)?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch(UPDATED)?;
+    Ok(writer.editor.into_edits())
 }
 
 /// Says what a step id means.
@@ -74,7 +74,7 @@ enum Target {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -98,7 +98,7 @@ impl Writer<'_> {
         };
         let is_new = self.take_up(&story)?;
         self.forget(at)?;
-        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
+        self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
         let word = if is_new { "STORY_STARTED" } else { "PHASE_CHANGE" };
         let written = if is_new { self.as_written(&story) } else { story };
         self.action(word, Some(&written), Some(PHASES[at].1))
@@ -107,13 +107,13 @@ impl Writer<'_> {
     /// Makes a story the one in hand. Tells whether it was not yet.
     fn take_up(&mut self, story: &str) -> Result<bool, EditError> {
         let current = format!("{PROGRESS}/current_story");
-        if self.sheet.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
+        if self.editor.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
             return Ok(false);
         }
         let written = self.as_written(story);
-        self.sheet.set_text(&current, &written)?;
+        self.editor.set_text(&current, &written)?;
         self.forget(0)?;
-        self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
+        self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
         Ok(true)
     }
 
@@ -124,7 +124,7 @@ impl Writer<'_> {
         };
         self.take_up(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
-            self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
+            self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
             return self.action("CHECKPOINT_REACHED", Some(&story), Some(PHASES[at].1));
         }
         let is_done = completes(outcome, "a session of Bob")?;
@@ -132,7 +132,7 @@ impl Writer<'_> {
         let word = if is_done { "completed" } else { "failed" };
         let result = object([("status", Some(json!(word))), (if is_done { "output" } else { "error" }, text)]);
         self.record(at, &result)?;
-        self.sheet.set_number(&format!("{WORKFLOW}/attempt_count"), outcome.failures.into())?;
+        self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), outcome.failures.into())?;
         match (is_done, at) {
             (true, CHECKPOINT) => self.pass(&story, "STORY_COMPLETED"),
             (true, _) => self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1)),
@@ -157,28 +157,28 @@ impl Writer<'_> {
     /// The story passed its checkpoint.
     fn pass(&mut self, story: &str, word: &str) -> Result<(), EditError> {
         let written = self.as_written(story);
-        self.sheet.enlist(&format!("{PROGRESS}/stories_done"), &written)?;
-        self.sheet.delist(&format!("{PROGRESS}/stories_pending"), &written)?;
-        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[CHECKPOINT].1)?;
+        self.editor.enlist(&format!("{PROGRESS}/stories_done"), &written)?;
+        self.editor.delist(&format!("{PROGRESS}/stories_pending"), &written)?;
+        self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[CHECKPOINT].1)?;
         self.action(word, Some(story), Some(PHASES[CHECKPOINT].1))
     }
 
     /// What the session did last is the only place that says that it rests.
     fn resume(&mut self) -> Result<(), EditError> {
-        if !matches!(self.sheet.text(&format!("{ACTION}/type")), Some("PAUSE" | "ABORT")) {
+        if !matches!(self.editor.text(&format!("{ACTION}/type")), Some("PAUSE" | "ABORT")) {
             return Ok(());
         }
-        let has_phase = self.sheet.text(&format!("{WORKFLOW}/current_phase")).is_some();
+        let has_phase = self.editor.text(&format!("{WORKFLOW}/current_phase")).is_some();
         self.action(if has_phase { "PHASE_CHANGE" } else { "EPIC_STARTED" }, None, None)
     }
 
     fn action(&mut self, word: &str, story: Option<&str>, phase: Option<&str>) -> Result<(), EditError> {
-        let at = self.sheet.now();
-        self.sheet.set_text(&format!("{ACTION}/type"), word)?;
-        self.sheet.set(&format!("{ACTION}/timestamp"), &at)?;
+        let at = self.editor.now();
+        self.editor.set_text(&format!("{ACTION}/type"), word)?;
+        self.editor.set(&format!("{ACTION}/timestamp"), &at)?;
         for (key, value) in [("story", story), ("phase", phase)] {
             if let Some(value) = value {
-                self.sheet.set_text(&format!("{ACTION}/{key}"), value)?;
+                self.editor.set_text(&format!("{ACTION}/{key}"), value)?;
             }
         }
         Ok(())
@@ -187,16 +187,16 @@ impl Writer<'_> {
     /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
     fn record(&mut self, at: usize, result: &Value) -> Result<(), EditError> {
         self.forget(at)?;
-        self.sheet.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
-        self.sheet.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)
+        self.editor.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
+        self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)
     }
 
     fn forget(&mut self, from: usize) -> Result<(), EditError> {
         for (id, name, ..) in &PHASES[from..] {
             for key in [id, name] {
                 let pointer = format!("{RESULTS}/{key}");
-                if self.sheet.has(&pointer) {
-                    self.sheet.remove(&pointer)?;
+                if self.editor.has(&pointer) {
+                    self.editor.remove(&pointer)?;
                 }
             }
         }
@@ -205,15 +205,15 @@ impl Writer<'_> {
 
     /// Returns the key of a phase's result, as the session spells them.
     fn key(&self, at: usize) -> &'static str {
-        let has_ids = PHASES.iter().any(|(id, ..)| self.sheet.has(&format!("{RESULTS}/{id}")));
+        let has_ids = PHASES.iter().any(|(id, ..)| self.editor.has(&format!("{RESULTS}/{id}")));
         if has_ids { PHASES[at].0 } else { PHASES[at].1 }
     }
 
     /// Returns a story as the lists name it: by its path, say.
     fn as_written(&self, name: &str) -> String {
         let is_it = |node: &&Node| kind::text(node).is_some_and(|text| story::name_of(text) == name);
-        let current = self.sheet.get(&format!("{PROGRESS}/current_story"));
-        let mut listed = self.sheet.items(&format!("{PROGRESS}/stories_pending")).iter().chain(current);
+        let current = self.editor.get(&format!("{PROGRESS}/current_story"));
+        let mut listed = self.editor.items(&format!("{PROGRESS}/stories_pending")).iter().chain(current);
         listed.find(is_it).and_then(kind::text).unwrap_or(name).to_owned()
     }
 }

@@ -9,7 +9,7 @@ use super::no_word;
 use super::said;
 use crate::dialect::EditError;
 use crate::dialect::aios::build;
-use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::editor::StateEditor;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -25,10 +25,10 @@ use crate::model::sha256_hex;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut writer = Writer { sheet: Sheet::open(files, change.at, "/lastCheckpoint")? };
+    let mut writer = Writer { editor: StateEditor::open(files, change.at, "/lastCheckpoint")? };
     match &change.kind {
         ChangeKind::Begin { step, .. } => {
-            writer.sheet.set_text("/currentSubtask", named(step)?)?;
+            writer.editor.set_text("/currentSubtask", named(step)?)?;
             writer.status("in_progress")?;
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome, change.at.unix_seconds())?,
@@ -49,7 +49,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if build::load(files).run.is_none() {
         return no_word(format!("{} says nothing about a build", files.state));
     }
-    Ok(writer.sheet.into_edits())
+    Ok(writer.editor.into_edits())
 }
 
 /// The state names a subtask when it begins; before that only the plan does.
@@ -65,23 +65,23 @@ fn named(step: &StepId) -> Result<&str, EditError> {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
 }
 
 impl Writer<'_> {
     fn finish(&mut self, outcome: &Outcome, seconds: i64) -> Result<(), EditError> {
         let subtask = named(&outcome.step)?;
         let is_done = completes(outcome, "a build")?;
-        let at = self.sheet.now();
+        let at = self.editor.now();
         if !is_done {
             let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
-            self.sheet.push("/failedAttempts", &entry)?;
-            self.sheet.delist("/completedSubtasks", subtask)?;
-            self.sheet.set_text("/currentSubtask", subtask)?;
+            self.editor.push("/failedAttempts", &entry)?;
+            self.editor.delist("/completedSubtasks", subtask)?;
+            self.editor.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }
-        self.sheet.enlist("/completedSubtasks", subtask)?;
+        self.editor.enlist("/completedSubtasks", subtask)?;
         let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
         let checkpoint = json!({
             "id": checkpoint_id(subtask, seconds),
@@ -92,31 +92,31 @@ impl Writer<'_> {
             "filesModified": files,
             "metrics": { "attempts": outcome.attempt },
         });
-        self.sheet.push("/checkpoints", &checkpoint)?;
-        self.sheet.stamp("/lastCheckpoint", None)?;
-        if self.sheet.text("/currentSubtask") == Some(subtask) {
-            self.sheet.set("/currentSubtask", &Value::Null)?;
+        self.editor.push("/checkpoints", &checkpoint)?;
+        self.editor.stamp("/lastCheckpoint", None)?;
+        if self.editor.text("/currentSubtask") == Some(subtask) {
+            self.editor.set("/currentSubtask", &Value::Null)?;
         }
         self.status("in_progress")
     }
 
     fn abandon(&mut self, reason: Option<&str>) -> Result<(), EditError> {
         self.status("abandoned")?;
-        self.sheet.set("/abandoned", &json!(true))?;
-        self.sheet.stamp("/abandonedAt", None)?;
+        self.editor.set("/abandoned", &json!(true))?;
+        self.editor.stamp("/abandonedAt", None)?;
         let reason = reason.map(mask_secrets);
-        reason.map_or(Ok(()), |reason| self.sheet.set_text("/abandonedReason", &reason))
+        reason.map_or(Ok(()), |reason| self.editor.set_text("/abandonedReason", &reason))
     }
 
     fn resume(&mut self) -> Result<(), EditError> {
-        if self.sheet.text("/abandoned") == Some("true") {
-            self.sheet.set("/abandoned", &json!(false))?;
+        if self.editor.text("/abandoned") == Some("true") {
+            self.editor.set("/abandoned", &json!(false))?;
         }
         self.status("in_progress")
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text("/status", word)
+        self.editor.set_text("/status", word)
     }
 }
 

@@ -14,8 +14,8 @@ use crate::dialect::aios::dev_cycle;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
 use crate::dialect::aios::dev_cycle::PHASES;
 use crate::dialect::aios::dev_cycle::PUSH;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -34,11 +34,11 @@ use crate::model::quoted;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/lastUpdated")?;
+    let editor = StateEditor::open(files, change.at, "/lastUpdated")?;
     let Some(run) = dev_cycle::load(files).run else {
         return no_word(format!("{} says nothing about a development cycle", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -57,8 +57,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("a development cycle is begun by its own runner".to_owned());
         }
     }
-    writer.sheet.touch("/lastUpdated")?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch("/lastUpdated")?;
+    Ok(writer.editor.into_edits())
 }
 
 fn phase(step: &StepId) -> Result<usize, EditError> {
@@ -73,7 +73,7 @@ fn result(at: usize) -> String {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -81,7 +81,7 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         let at = phase(step)?;
         self.forget(at)?;
-        self.sheet.set_text("/currentPhase", PHASES[at].0)
+        self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -103,8 +103,8 @@ impl Writer<'_> {
         ]);
         self.record(at, &value)?;
         let failures = u64::from(outcome.failures);
-        let counted = self.sheet.text("/attemptCount").and_then(|count| count.parse().ok());
-        if counted == Some(failures) { Ok(()) } else { self.sheet.set_number("/attemptCount", failures) }
+        let counted = self.editor.text("/attemptCount").and_then(|count| count.parse().ok());
+        if counted == Some(failures) { Ok(()) } else { self.editor.set_number("/attemptCount", failures) }
     }
 
     /// A person lets the story pass its checkpoint.
@@ -112,9 +112,9 @@ impl Writer<'_> {
         if phase(step)? != CHECKPOINT {
             return no_word(format!("{step} is no checkpoint"));
         }
-        if self.sheet.has(&result(CHECKPOINT)) {
-            self.sheet.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
-            self.sheet.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+        if self.editor.has(&result(CHECKPOINT)) {
+            self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+            self.editor.set_text("/currentPhase", PHASES[CHECKPOINT].0)
         } else {
             self.record(CHECKPOINT, &json!({ "status": "completed", "decision": "GO" }))
         }
@@ -123,14 +123,14 @@ impl Writer<'_> {
     /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
     fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
         self.forget(at)?;
-        self.sheet.set(&result(at), value)?;
-        self.sheet.set_text("/currentPhase", PHASES[at].0)
+        self.editor.set(&result(at), value)?;
+        self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
     fn forget(&mut self, from: usize) -> Result<(), EditError> {
         for at in from..PHASES.len() {
-            if self.sheet.has(&result(at)) {
-                self.sheet.remove(&result(at))?;
+            if self.editor.has(&result(at)) {
+                self.editor.remove(&result(at))?;
             }
         }
         Ok(())
@@ -142,8 +142,8 @@ impl Writer<'_> {
         let at = phase(first)?;
         self.forget(at)?;
         let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
-        self.sheet.set("/currentPhase", &current)?;
-        if self.sheet.has("/attemptCount") { self.sheet.set_number("/attemptCount", 0) } else { Ok(()) }
+        self.editor.set("/currentPhase", &current)?;
+        if self.editor.has("/attemptCount") { self.editor.set_number("/attemptCount", 0) } else { Ok(()) }
     }
 
     fn rest(&mut self, word: &str) -> Result<(), EditError> {
@@ -155,28 +155,28 @@ impl Writer<'_> {
                  --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
             ));
         }
-        self.sheet.set_text("/currentPhase", word)
+        self.editor.set_text("/currentPhase", word)
     }
 
     /// A cycle that was put to rest goes on behind the last result in the order of the phases.
     fn resume(&mut self) -> Result<(), EditError> {
-        if !matches!(self.sheet.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
+        if !matches!(self.editor.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
             return Ok(());
         }
-        let last = (0..PHASES.len()).take_while(|at| self.sheet.has(&result(*at))).last();
+        let last = (0..PHASES.len()).take_while(|at| self.editor.has(&result(*at))).last();
         let current = last.map_or(Value::Null, |at| json!(PHASES[at].0));
-        self.sheet.set("/currentPhase", &current)
+        self.editor.set("/currentPhase", &current)
     }
 
     /// The story passed its checkpoint: nothing after it is of another lap.
     fn complete(&mut self) -> Result<(), EditError> {
-        if !self.sheet.has(&result(CHECKPOINT)) {
+        if !self.editor.has(&result(CHECKPOINT)) {
             let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));
             return no_word(format!(
                 "a development cycle is over when its checkpoint says GO, and {step} has no result: `piton finish {step} --run {run}`"
             ));
         }
-        self.sheet.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
-        self.sheet.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+        self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+        self.editor.set_text("/currentPhase", PHASES[CHECKPOINT].0)
     }
 }

@@ -4,7 +4,7 @@
 use super::no_way_back;
 use super::no_word;
 use crate::dialect::EditError;
-use crate::dialect::aios::surgery::Sheet;
+use crate::dialect::aios::editor::StateEditor;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -16,7 +16,7 @@ use crate::model::FileSet;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut sheet = Sheet::open(files, change.at, "/engine_state/updated_at")?;
+    let mut editor = StateEditor::open(files, change.at, "/engine_state/updated_at")?;
     let word = match &change.kind {
         ChangeKind::Resume { .. } => "active",
         ChangeKind::Abort { .. } => "aborted",
@@ -36,9 +36,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("a workflow engine is begun by its own command".to_owned());
         }
     };
-    sheet.set_text("/engine_state/status", word)?;
-    sheet.touch("/engine_state/updated_at")?;
-    Ok(sheet.into_edits())
+    editor.set_text("/engine_state/status", word)?;
+    editor.touch("/engine_state/updated_at")?;
+    Ok(editor.into_edits())
 }
 
 fn engine_writes<T>(files: &FileSet, step: &str) -> Result<T, EditError> {

@@ -9,12 +9,12 @@ use super::completes;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::dialect::aios::epic;
 use crate::dialect::aios::epic::FINAL;
 use crate::dialect::aios::epic::State;
 use crate::dialect::aios::kind::Kind;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
 use crate::dialect::json::escape;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -56,8 +56,8 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         }
     }
     let updated = writer.at("updated_at");
-    writer.sheet.touch(&updated)?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch(&updated)?;
+    Ok(writer.editor.into_edits())
 }
 
 /// Says what a step id means.
@@ -73,7 +73,7 @@ enum Target {
 struct Writer<'a> {
     state: State,
     run: Run,
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it (C-22).
     root: &'static str,
 }
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
                 files.state
             ));
         }
-        Ok(Self { state, run, sheet: Sheet::open(files, change.at, &format!("{root}/updated_at"))?, root })
+        Ok(Self { state, run, editor: StateEditor::open(files, change.at, &format!("{root}/updated_at"))?, root })
     }
 
     fn at(&self, path: &str) -> String {
@@ -133,11 +133,11 @@ impl<'a> Writer<'a> {
                 let story = self.story_at(&wave, &id);
                 self.story_status(&story, "in_progress")?;
                 self.story_stamp(&story, "started_at", "status")?;
-                if self.sheet.text(&format!("{story}/completed_at")).is_some() {
-                    self.sheet.set(&format!("{story}/completed_at"), &Value::Null)?;
+                if self.editor.text(&format!("{story}/completed_at")).is_some() {
+                    self.editor.set(&format!("{story}/completed_at"), &Value::Null)?;
                 }
                 if let Some(agent) = agent {
-                    self.sheet.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
+                    self.editor.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
                 }
                 self.wave_status(&wave, "in_progress")?;
                 self.judge_anew(&wave)?;
@@ -164,7 +164,7 @@ impl<'a> Writer<'a> {
                     self.story_stamp(&story, "completed_at", "started_at")?;
                 }
                 if let Some(note) = said(outcome) {
-                    self.sheet.set_text(&format!("{story}/note"), &note)?;
+                    self.editor.set_text(&format!("{story}/note"), &note)?;
                 }
                 if self.wave(&wave).is_none_or(|status| status == "pending") {
                     self.wave_status(&wave, "in_progress")?;
@@ -205,7 +205,7 @@ impl<'a> Writer<'a> {
                 let story = self.story_at(&wave, &id);
                 // Used by the framework and missing from its own list of words (C-21).
                 self.story_status(&story, "skipped")?;
-                self.sheet.set_text(&format!("{story}/note"), &mask_secrets(reason))
+                self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
             Target::Merge(wave) => self.close(&wave),
             Target::Gate(_) | Target::Final => no_word(format!("{step} is a gate: it is passed, never skipped")),
@@ -221,8 +221,8 @@ impl<'a> Writer<'a> {
                 Target::Story(id, wave) => {
                     let story = self.story_at(&wave, &id);
                     self.story_status(&story, "pending")?;
-                    if self.sheet.text(&format!("{story}/completed_at")).is_some() {
-                        self.sheet.set(&format!("{story}/completed_at"), &Value::Null)?;
+                    if self.editor.text(&format!("{story}/completed_at")).is_some() {
+                        self.editor.set(&format!("{story}/completed_at"), &Value::Null)?;
                     }
                     (wave, "in_progress")
                 }
@@ -250,23 +250,23 @@ impl<'a> Writer<'a> {
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
         let pointer = self.at("status");
-        self.sheet.set_text(&pointer, word)
+        self.editor.set_text(&pointer, word)
     }
 
     fn wave(&self, wave: &str) -> Option<&str> {
-        self.sheet.text(&format!("{}/status", self.wave_at(wave)))
+        self.editor.text(&format!("{}/status", self.wave_at(wave)))
     }
 
     fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
         let pointer = format!("{}/status", self.wave_at(wave));
-        self.sheet.set_behind(&pointer, &json!(word), Some("name"))
+        self.editor.set_behind(&pointer, &json!(word), Some("name"))
     }
 
     fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
-        if self.sheet.has(story) {
-            self.sheet.set_text(&format!("{story}/status"), word)
+        if self.editor.has(story) {
+            self.editor.set_text(&format!("{story}/status"), word)
         } else {
-            self.sheet.set(story, &json!({ "status": word }))
+            self.editor.set(story, &json!({ "status": word }))
         }
     }
 
@@ -275,14 +275,14 @@ impl<'a> Writer<'a> {
         let waves = self.state.waves.iter();
         let mut stories =
             waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
-        let is_usual = stories.any(|story| self.sheet.has(&format!("{story}/{key}")));
-        if is_usual { self.sheet.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
+        let is_usual = stories.any(|story| self.editor.has(&format!("{story}/{key}")));
+        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
     }
 
     /// What a gate said of work that is done again counts no more.
     fn judge_anew(&mut self, wave: &str) -> Result<(), EditError> {
         let verdict = self.gate_at(wave);
-        if self.sheet.has(&verdict) { self.sheet.remove(&verdict) } else { Ok(()) }
+        if self.editor.has(&verdict) { self.editor.remove(&verdict) } else { Ok(()) }
     }
 
     fn judge(&mut self, wave: &str, word: &str, agent: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
@@ -290,15 +290,15 @@ impl<'a> Writer<'a> {
         let members = [
             ("status", Some(json!(word))),
             ("agent", agent.map(|agent| json!(agent.trim_start_matches('@')))),
-            ("at", Some(self.sheet.now())),
+            ("at", Some(self.editor.now())),
             ("notes", note.map(|note| json!(note))),
         ];
-        if self.sheet.get(&pointer).is_some_and(|node| node.get("status").is_some()) {
+        if self.editor.get(&pointer).is_some_and(|node| node.get("status").is_some()) {
             for (key, value) in members.into_iter().filter_map(|(key, value)| Some((key, value?))) {
-                self.sheet.set(&format!("{pointer}/{key}"), &value)?;
+                self.editor.set(&format!("{pointer}/{key}"), &value)?;
             }
         } else {
-            self.sheet.set(&pointer, &object(members))?;
+            self.editor.set(&pointer, &object(members))?;
         }
         self.wave_status(wave, "gate_review")
     }
@@ -314,7 +314,7 @@ impl<'a> Writer<'a> {
     fn move_to(&mut self, wave: &str) -> Result<(), EditError> {
         let current = self.at("current_wave");
         match wave.parse() {
-            Ok(number) if self.sheet.has(&current) => self.sheet.set_number(&current, number),
+            Ok(number) if self.editor.has(&current) => self.editor.set_number(&current, number),
             Ok(_) | Err(_) => Ok(()),
         }
     }

@@ -7,9 +7,9 @@ use super::completes;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::guided;
 use crate::dialect::aios::kind;
-use crate::dialect::aios::surgery::Sheet;
 use crate::dialect::yaml::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -31,11 +31,11 @@ use crate::model::quoted;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/updated_at")?;
+    let editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = guided::load(files).run else {
         return no_word(format!("{} says nothing about a guided workflow", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -50,12 +50,12 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("a guided workflow is begun by its own command".to_owned());
         }
     }
-    writer.sheet.touch("/updated_at")?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch("/updated_at")?;
+    Ok(writer.editor.into_edits())
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -69,11 +69,11 @@ impl Writer<'_> {
 
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         let at = self.at(step)?;
-        self.sheet.set_text(&format!("/steps/{at}/status"), "in_progress")?;
+        self.editor.set_text(&format!("/steps/{at}/status"), "in_progress")?;
         self.stamp(at, "started_at")?;
         let ended = format!("/steps/{at}/completed_at");
-        if self.sheet.text(&ended).is_some() {
-            self.sheet.set(&ended, &Value::Null)?;
+        if self.editor.text(&ended).is_some() {
+            self.editor.set(&ended, &Value::Null)?;
         }
         self.move_to(at)?;
         self.status("active")
@@ -89,7 +89,7 @@ impl Writer<'_> {
             ));
         }
         if let Some(note) = said(outcome) {
-            self.sheet.set_text(&format!("/steps/{at}/notes"), &note)?;
+            self.editor.set_text(&format!("/steps/{at}/notes"), &note)?;
         }
         for output in &outcome.outputs {
             self.made(at, output)?;
@@ -99,7 +99,7 @@ impl Writer<'_> {
 
     fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
         let at = self.at(step)?;
-        self.sheet.set_text(&format!("/steps/{at}/notes"), &mask_secrets(reason))?;
+        self.editor.set_text(&format!("/steps/{at}/notes"), &mask_secrets(reason))?;
         self.end(at, "skipped")
     }
 
@@ -116,10 +116,10 @@ impl Writer<'_> {
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let at = self.at(step)?;
-            self.sheet.set_text(&format!("/steps/{at}/status"), "pending")?;
+            self.editor.set_text(&format!("/steps/{at}/status"), "pending")?;
             let ended = format!("/steps/{at}/completed_at");
-            if self.sheet.text(&ended).is_some() {
-                self.sheet.set(&ended, &Value::Null)?;
+            if self.editor.text(&ended).is_some() {
+                self.editor.set(&ended, &Value::Null)?;
             }
             self.run.steps[at].status = Status::Pending;
         }
@@ -132,7 +132,7 @@ impl Writer<'_> {
 
     /// Ends a step and moves on to the first that is open, from the beginning on.
     fn end(&mut self, at: usize, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text(&format!("/steps/{at}/status"), word)?;
+        self.editor.set_text(&format!("/steps/{at}/status"), word)?;
         self.stamp(at, "completed_at")?;
         let ended = if word == "skipped" { Status::Skipped } else { Status::Completed };
         self.run.steps[at].status = ended;
@@ -147,38 +147,38 @@ impl Writer<'_> {
     }
 
     fn move_to(&mut self, at: usize) -> Result<(), EditError> {
-        if self.sheet.has("/current_step_index") {
-            self.sheet.set_number("/current_step_index", at as u64)?;
+        if self.editor.has("/current_step_index") {
+            self.editor.set_number("/current_step_index", at as u64)?;
         }
-        let phase = self.sheet.text(&format!("/steps/{at}/phase")).map(str::to_owned);
-        match phase.filter(|_| self.sheet.has("/current_phase")) {
+        let phase = self.editor.text(&format!("/steps/{at}/phase")).map(str::to_owned);
+        match phase.filter(|_| self.editor.has("/current_phase")) {
             Some(phase) => match phase.parse() {
-                Ok(number) => self.sheet.set_number("/current_phase", number),
-                Err(_) => self.sheet.set_text("/current_phase", &phase),
+                Ok(number) => self.editor.set_number("/current_phase", number),
+                Err(_) => self.editor.set_text("/current_phase", &phase),
             },
             None => Ok(()),
         }
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text("/status", word)
+        self.editor.set_text("/status", word)
     }
 
     /// Sets a stamp of a step, in a workflow whose steps have such stamps.
     fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
-        let is_usual = self.sheet.items("/steps").iter().any(|step| kind::get(step, key).is_some());
-        if is_usual { self.sheet.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
+        let is_usual = self.editor.items("/steps").iter().any(|step| kind::get(step, key).is_some());
+        if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
     }
 
     /// Enters a file that a step left.
     fn made(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
         let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
-        match self.sheet.items("/artifacts").iter().position(is_it) {
-            Some(at) => self.sheet.set_text(&format!("/artifacts/{at}/status"), "created"),
+        match self.editor.items("/artifacts").iter().position(is_it) {
+            Some(at) => self.editor.set_text(&format!("/artifacts/{at}/status"), "created"),
             None => {
                 let (name, path) = (path.name(), path.as_str());
                 let entry = json!({ "name": name, "created_by_step": step, "path": path, "status": "created" });
-                self.sheet.push("/artifacts", &entry)
+                self.editor.push("/artifacts", &entry)
             }
         }
     }

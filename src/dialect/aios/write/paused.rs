@@ -8,10 +8,10 @@ use super::completes;
 use super::no_way_back;
 use super::no_word;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::paused;
 use crate::dialect::aios::story;
-use crate::dialect::aios::surgery::Sheet;
 use crate::dialect::yaml::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -30,15 +30,15 @@ const PROGRESS: &str = "/epic_progress";
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/paused_at")?;
+    let editor = StateEditor::open(files, change.at, "/paused_at")?;
     let Some(run) = paused::load(files).run else {
         return no_word(format!("{} says nothing about a development cycle", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         // It rests, and the story that comes next has its own state as soon as it runs.
         ChangeKind::Begin { .. } => return Ok(Vec::new()),
-        ChangeKind::Resume { .. } if !writer.sheet.has("/aborted_at") => return Ok(Vec::new()),
+        ChangeKind::Resume { .. } if !writer.editor.has("/aborted_at") => return Ok(Vec::new()),
         ChangeKind::Resume { .. } => {
             return no_word(format!(
                 "{} says that the cycle was given up, and has no word for taking that back: start the cycle of the story anew",
@@ -62,7 +62,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("a development cycle is begun by its own runner".to_owned());
         }
     }
-    Ok(writer.sheet.into_edits())
+    Ok(writer.editor.into_edits())
 }
 
 /// Tells whether a story is written as its id and not as the path of its file.
@@ -71,7 +71,7 @@ fn is_id(node: &Node) -> bool {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -86,48 +86,48 @@ impl Writer<'_> {
         }
         let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);
         let remaining = format!("{PROGRESS}/remaining_stories");
-        let at = self.sheet.items(&remaining).iter().position(is_it);
-        let written = at.and_then(|at| self.sheet.items(&remaining).get(at)).and_then(kind::text).map(str::to_owned);
+        let at = self.editor.items(&remaining).iter().position(is_it);
+        let written = at.and_then(|at| self.editor.items(&remaining).get(at)).and_then(kind::text).map(str::to_owned);
         if let Some(at) = at {
-            self.sheet.remove(&format!("{remaining}/{at}"))?;
+            self.editor.remove(&format!("{remaining}/{at}"))?;
         }
         let next = format!("{PROGRESS}/next_story");
-        let was_next = self.sheet.get(&next).is_some_and(is_it);
-        let written = written.or_else(|| self.sheet.text(&next).filter(|_| was_next).map(str::to_owned));
+        let was_next = self.editor.get(&next).is_some_and(is_it);
+        let written = written.or_else(|| self.editor.text(&next).filter(|_| was_next).map(str::to_owned));
         let done = format!("{PROGRESS}/completed_stories");
-        match self.sheet.text(&done).and_then(|count| count.parse::<u64>().ok()) {
-            Some(count) => self.sheet.set_number(&done, count.saturating_add(1))?,
+        match self.editor.text(&done).and_then(|count| count.parse::<u64>().ok()) {
+            Some(count) => self.editor.set_number(&done, count.saturating_add(1))?,
             None => {
                 let are_ids = |items: &[Node]| !items.is_empty() && items.iter().all(is_id);
-                let by_id = are_ids(self.sheet.items(&done));
+                let by_id = are_ids(self.editor.items(&done));
                 let entry = written.as_deref().filter(|_| !by_id).unwrap_or(id);
-                self.sheet.push(&done, &json!(entry))?;
+                self.editor.push(&done, &json!(entry))?;
             }
         }
-        if let Some(current) = written.filter(|_| self.sheet.has("/current_story")) {
-            self.sheet.set_text("/current_story", &current)?;
+        if let Some(current) = written.filter(|_| self.editor.has("/current_story")) {
+            self.editor.set_text("/current_story", &current)?;
         }
         let left = format!("{PROGRESS}/remaining_count");
-        if let Some(count) = self.sheet.text(&left).and_then(|count| count.parse::<u64>().ok()) {
-            self.sheet.set_number(&left, count.saturating_sub(1))?;
+        if let Some(count) = self.editor.text(&left).and_then(|count| count.parse::<u64>().ok()) {
+            self.editor.set_number(&left, count.saturating_sub(1))?;
         }
         if was_next {
             let after = self.run.steps.iter().find(|step| step.status == Status::Pending && step.id != outcome.step);
             let after = after.map_or(json!(null), |step| json!(step.id.as_str()));
-            self.sheet.set(&next, &after)?;
+            self.editor.set(&next, &after)?;
         }
-        self.sheet.touch("/paused_at")
+        self.editor.touch("/paused_at")
     }
 
     fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
         let open = self.run.steps.iter().find(|step| step.status == Status::Pending).map(|step| step.id.clone());
-        self.sheet.set_text("/status", "aborted")?;
-        self.sheet.stamp("/aborted_at", Some("status"))?;
+        self.editor.set_text("/status", "aborted")?;
+        self.editor.stamp("/aborted_at", Some("status"))?;
         if let Some(reason) = reason {
-            self.sheet.set_text("/abort_reason", &mask_secrets(reason))?;
+            self.editor.set_text("/abort_reason", &mask_secrets(reason))?;
         }
         match open {
-            Some(open) => self.sheet.set_text(&format!("{PROGRESS}/aborted_at_story"), open.as_str()),
+            Some(open) => self.editor.set_text(&format!("{PROGRESS}/aborted_at_story"), open.as_str()),
             None => Ok(()),
         }
     }

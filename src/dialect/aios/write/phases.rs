@@ -6,9 +6,9 @@ use super::completes;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::dialect::aios::phases;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -25,11 +25,11 @@ use crate::model::mask_secrets;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/updatedAt")?;
+    let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = phases::load(files).run else {
         return no_word(format!("{} says nothing about phases", files.state));
     };
-    let mut writer = Writer { sheet, run };
+    let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => {
             number(step)?;
@@ -53,8 +53,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("these phases are begun by their own command".to_owned());
         }
     }
-    writer.sheet.touch("/updatedAt")?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch("/updatedAt")?;
+    Ok(writer.editor.into_edits())
 }
 
 fn number(step: &StepId) -> Result<u64, EditError> {
@@ -65,7 +65,7 @@ fn number(step: &StepId) -> Result<u64, EditError> {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
 }
 
@@ -74,10 +74,10 @@ impl Writer<'_> {
         let number = number(&outcome.step)?;
         if !completes(outcome, "a workflow of phases")? {
             self.status("failed")?;
-            self.sheet.set_number("/failedPhase", number)?;
-            self.sheet.stamp("/failedAt", None)?;
+            self.editor.set_number("/failedPhase", number)?;
+            self.editor.stamp("/failedAt", None)?;
             let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
-            return self.sheet.set_text("/error", &error);
+            return self.editor.set_text("/error", &error);
         }
         let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
         let summary = outcome.summary.as_deref().map(mask_secrets);
@@ -88,11 +88,11 @@ impl Writer<'_> {
     fn record(&mut self, number: u64, agent: Option<String>, result: &serde_json::Value) -> Result<(), EditError> {
         let phase = format!("/phases/{number}");
         if let Some(agent) = agent {
-            self.sheet.set_text(&format!("{phase}/agent"), agent.trim_start_matches('@'))?;
+            self.editor.set_text(&format!("{phase}/agent"), agent.trim_start_matches('@'))?;
         }
-        self.sheet.set(&format!("{phase}/result"), result)?;
-        self.sheet.stamp(&format!("{phase}/completedAt"), None)?;
-        self.sheet.set_number("/currentPhase", number)?;
+        self.editor.set(&format!("{phase}/result"), result)?;
+        self.editor.stamp(&format!("{phase}/completedAt"), None)?;
+        self.editor.set_number("/currentPhase", number)?;
         self.status("in_progress")
     }
 
@@ -100,20 +100,20 @@ impl Writer<'_> {
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let phase = format!("/phases/{}", number(step)?);
-            if self.sheet.has(&phase) {
-                self.sheet.remove(&phase)?;
+            if self.editor.has(&phase) {
+                self.editor.remove(&phase)?;
             }
         }
-        self.sheet.set_number("/currentPhase", back.keeps.as_ref().map_or(Ok(0), number)?)?;
+        self.editor.set_number("/currentPhase", back.keeps.as_ref().map_or(Ok(0), number)?)?;
         for stale in ["/failedPhase", "/failedAt", "/error"] {
-            if self.sheet.has(stale) {
-                self.sheet.remove(stale)?;
+            if self.editor.has(stale) {
+                self.editor.remove(stale)?;
             }
         }
         self.status("in_progress")
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.sheet.set_text("/status", word)
+        self.editor.set_text("/status", word)
     }
 }

@@ -9,10 +9,10 @@ use super::no_way_back;
 use super::no_word;
 use super::said;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::object;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::qa_loop;
-use crate::dialect::aios::surgery::Sheet;
-use crate::dialect::aios::surgery::object;
 use crate::dialect::yaml::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -30,13 +30,13 @@ use crate::model::quoted;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let sheet = Sheet::open(files, change.at, "/updatedAt")?;
+    let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = qa_loop::load(files).run else {
         return no_word(format!("{} says nothing about a QA loop", files.state));
     };
     // A loop that nexos wrote has neither a status nor stamps of its own.
-    let is_prose = sheet.has("/current_iteration") || sheet.has("/story_id");
-    let mut writer = Writer { sheet, run, is_prose };
+    let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
+    let mut writer = Writer { editor, run, is_prose };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -61,8 +61,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("a QA loop is begun by its own workflow".to_owned());
         }
     }
-    writer.sheet.touch("/updatedAt")?;
-    Ok(writer.sheet.into_edits())
+    writer.editor.touch("/updatedAt")?;
+    Ok(writer.editor.into_edits())
 }
 
 /// Says what a step id means.
@@ -73,7 +73,7 @@ enum Target {
 }
 
 struct Writer<'a> {
-    sheet: Sheet<'a>,
+    editor: StateEditor<'a>,
     run: Run,
     is_prose: bool,
 }
@@ -99,8 +99,8 @@ impl Writer<'_> {
             // The iteration is counted before its review runs, and once.
             Target::Review(number) => {
                 self.count(number)?;
-                if self.sheet.has("/startedAt") && self.sheet.text("/startedAt").is_none() {
-                    self.sheet.stamp("/startedAt", None)?;
+                if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
+                    self.editor.stamp("/startedAt", None)?;
                 }
                 Ok(())
             }
@@ -110,8 +110,8 @@ impl Writer<'_> {
 
     fn count(&mut self, number: u64) -> Result<(), EditError> {
         let known = ["/currentIteration", "/current_iteration", "/iteration"];
-        let pointer = known.into_iter().find(|pointer| self.sheet.has(pointer)).unwrap_or(known[0]);
-        self.sheet.set_number(pointer, number)
+        let pointer = known.into_iter().find(|pointer| self.editor.has(pointer)).unwrap_or(known[0]);
+        self.editor.set_number(pointer, number)
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -139,18 +139,18 @@ impl Writer<'_> {
         };
         let word = self.word(is_approved);
         let found = if is_approved { Some(0) } else { Some(outcome.conditions.len()).filter(|found| *found > 0) };
-        let at = self.sheet.now();
+        let at = self.editor.now();
         match self.entry(number) {
             Some(pointer) => {
                 let stamp = if self.is_prose { "date" } else { "reviewedAt" };
-                self.sheet.set(&format!("{pointer}/{stamp}"), &at)?;
-                self.sheet.set_text(&format!("{pointer}/verdict"), word)?;
-                if let Some(found) = found.filter(|_| self.sheet.has(&format!("{pointer}/issuesFound"))) {
-                    self.sheet.set(&format!("{pointer}/issuesFound"), &json!(found))?;
+                self.editor.set(&format!("{pointer}/{stamp}"), &at)?;
+                self.editor.set_text(&format!("{pointer}/verdict"), word)?;
+                if let Some(found) = found.filter(|_| self.editor.has(&format!("{pointer}/issuesFound"))) {
+                    self.editor.set(&format!("{pointer}/issuesFound"), &json!(found))?;
                 }
             }
             None if self.is_prose => {
-                self.sheet.push("/history", &json!({ "iteration": number, "date": at, "verdict": word }))?;
+                self.editor.push("/history", &json!({ "iteration": number, "date": at, "verdict": word }))?;
             }
             None => {
                 let entry = object([
@@ -162,11 +162,11 @@ impl Writer<'_> {
                     ("issuesFixed", Some(Value::Null)),
                     ("duration", Some(Value::Null)),
                 ]);
-                self.sheet.push("/history", &entry)?;
+                self.editor.push("/history", &entry)?;
             }
         }
-        if self.sheet.has("/lastVerdict") {
-            self.sheet.set_text("/lastVerdict", word)?;
+        if self.editor.has("/lastVerdict") {
+            self.editor.set_text("/lastVerdict", word)?;
         }
         self.status(if is_approved { "completed" } else { "in_progress" })
     }
@@ -175,15 +175,15 @@ impl Writer<'_> {
         let Some(pointer) = self.entry(number) else {
             return no_word(format!("the history of the loop has no review {number} whose findings could be fixed"));
         };
-        self.sheet.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
-        let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.sheet.text(pointer));
+        self.editor.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
+        let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.editor.text(pointer));
         let max = max.and_then(|max| max.parse().ok()).filter(|max| *max > 0).unwrap_or(qa_loop::MAX_ITERATIONS.into());
         if number < max || self.is_prose {
             return self.status("in_progress");
         }
         self.status("escalated")?;
-        self.sheet.stamp("/escalatedAt", None)?;
-        self.sheet.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
+        self.editor.stamp("/escalatedAt", None)?;
+        self.editor.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
     }
 
     /// Records that a review or a fix ended without a result: it is done again in the same iteration.
@@ -198,14 +198,14 @@ impl Writer<'_> {
         let pointer = match self.entry(number) {
             Some(pointer) => pointer,
             None => {
-                let at = self.sheet.items("/history").len();
+                let at = self.editor.items("/history").len();
                 let entry = json!({ "iteration": number, "reviewedAt": null, "verdict": null, "fixedAt": null });
-                self.sheet.push("/history", &entry)?;
+                self.editor.push("/history", &entry)?;
                 format!("/history/{at}")
             }
         };
-        self.sheet.stamp(&format!("{pointer}/interruptedAt"), None)?;
-        self.sheet.set_text(&format!("{pointer}/interruptReason"), &reason)?;
+        self.editor.stamp(&format!("{pointer}/interruptedAt"), None)?;
+        self.editor.set_text(&format!("{pointer}/interruptReason"), &reason)?;
         self.status("in_progress")
     }
 
@@ -216,10 +216,10 @@ impl Writer<'_> {
                 let last =
                     self.run.steps.iter().filter_map(|step| step.id.as_str().strip_prefix("review-")?.parse().ok());
                 let last: u64 = last.max().unwrap_or(0);
-                let pointer = if self.sheet.has("/max_iterations") { "/max_iterations" } else { "/maxIterations" };
-                let max: Option<u64> = self.sheet.text(pointer).and_then(|max| max.parse().ok());
+                let pointer = if self.editor.has("/max_iterations") { "/max_iterations" } else { "/maxIterations" };
+                let max: Option<u64> = self.editor.text(pointer).and_then(|max| max.parse().ok());
                 if max.unwrap_or(qa_loop::MAX_ITERATIONS.into()) <= last {
-                    self.sheet.set_number(pointer, last.saturating_add(1))?;
+                    self.editor.set_number(pointer, last.saturating_add(1))?;
                 }
                 self.status("in_progress")
             }
@@ -234,38 +234,38 @@ impl Writer<'_> {
             return no_word(format!("the history of the loop has no review {number}"));
         };
         let word = self.word(true);
-        self.sheet.set_text(&format!("{pointer}/verdict"), word)?;
+        self.editor.set_text(&format!("{pointer}/verdict"), word)?;
         self.status("completed")
     }
 
     fn pause(&mut self) -> Result<(), EditError> {
-        if self.is_prose && !self.sheet.has("/status") {
+        if self.is_prose && !self.editor.has("/status") {
             return no_word(format!(
                 "the loop status of nexos has no word for a pause: it goes on with `piton resume {}`",
                 self.id()
             ));
         }
         self.status("stopped")?;
-        self.sheet.stamp("/stoppedAt", None)
+        self.editor.stamp("/stoppedAt", None)
     }
 
     /// The iteration stays as it is: what was counted was counted.
     fn resume(&mut self) -> Result<(), EditError> {
-        if self.sheet.text("/status") == Some("stopped") {
+        if self.editor.text("/status") == Some("stopped") {
             self.status("in_progress")?;
         }
-        if self.is_prose { Ok(()) } else { self.sheet.stamp("/resumedAt", None) }
+        if self.is_prose { Ok(()) } else { self.editor.stamp("/resumedAt", None) }
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
-        if self.is_prose && !self.sheet.has("/status") { Ok(()) } else { self.sheet.set_text("/status", word) }
+        if self.is_prose && !self.editor.has("/status") { Ok(()) } else { self.editor.set_text("/status", word) }
     }
 
     /// Returns the entry of an iteration; of two the later one counts.
     fn entry(&self, number: u64) -> Option<String> {
         let is_of =
             |entry: &Node| kind::get(entry, "iteration").and_then(kind::text) == Some(number.to_string().as_str());
-        let at = self.sheet.items("/history").iter().rposition(is_of)?;
+        let at = self.editor.items("/history").iter().rposition(is_of)?;
         Some(format!("/history/{at}"))
     }
 
@@ -275,7 +275,7 @@ impl Writer<'_> {
             let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();
             Some(matches!(word.as_str(), "PASS" | "FAIL"))
         };
-        let passes = self.sheet.items("/history").iter().rev().find_map(said) == Some(true);
+        let passes = self.editor.items("/history").iter().rev().find_map(said) == Some(true);
         match (passes, is_approved) {
             (true, true) => "PASS",
             (true, false) => "FAIL",

@@ -6,8 +6,8 @@ use super::completes;
 use super::no_way_back;
 use super::no_word;
 use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::record;
-use crate::dialect::aios::surgery::Sheet;
 use crate::dialect::yaml::Kind as Value;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -21,20 +21,20 @@ use crate::model::StepId;
 ///
 /// When the state does not parse or has no word for the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut sheet = Sheet::open(files, change.at, "/updated_at")?;
+    let mut editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = record::load(files).run else {
         return no_word(format!("{} says nothing about an orchestration", files.state));
     };
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => {
-            sheet.set_number("/current_phase", number(step)?)?;
+            editor.set_number("/current_phase", number(step)?)?;
             let agent = agent.clone().or_else(|| run.step(step)?.agent.clone());
-            if let Some(agent) = agent.filter(|_| sheet.has("/current_agent")) {
+            if let Some(agent) = agent.filter(|_| editor.has("/current_agent")) {
                 let mark =
-                    if sheet.text("/current_agent").is_some_and(|agent| agent.starts_with('@')) { "@" } else { "" };
-                sheet.set_text("/current_agent", &format!("{mark}{}", agent.trim_start_matches('@')))?;
+                    if editor.text("/current_agent").is_some_and(|agent| agent.starts_with('@')) { "@" } else { "" };
+                editor.set_text("/current_agent", &format!("{mark}{}", agent.trim_start_matches('@')))?;
             }
-            sheet.set_text("/status", "active")?;
+            editor.set_text("/status", "active")?;
         }
         ChangeKind::Finish(outcome) => {
             let (step, number) = (&outcome.step, number(&outcome.step)?);
@@ -43,15 +43,15 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
                     "the record of an orchestration has no word for a phase that failed: {step} stays the current one; begin it again"
                 ));
             }
-            let has_records = sheet.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
+            let has_records = editor.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
             if has_records {
-                sheet.push("/phases_completed", &json!({ "phase": number }))?;
+                editor.push("/phases_completed", &json!({ "phase": number }))?;
             } else {
-                sheet.enlist("/phases_completed", &number.to_string())?;
+                editor.enlist("/phases_completed", &number.to_string())?;
             }
         }
-        ChangeKind::Resume { .. } => sheet.set_text("/status", "active")?,
-        ChangeKind::Complete { .. } => sheet.set_text("/status", "completed")?,
+        ChangeKind::Resume { .. } => editor.set_text("/status", "active")?,
+        ChangeKind::Complete { .. } => editor.set_text("/status", "completed")?,
         ChangeKind::Skip { .. } | ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
             return no_word(format!(
                 "{} says which phases are over, and has no word for this: finish the phase, or edit the file, then run `piton plan`",
@@ -63,8 +63,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return no_word("an orchestration is begun by its own command".to_owned());
         }
     }
-    sheet.touch("/updated_at")?;
-    Ok(sheet.into_edits())
+    editor.touch("/updated_at")?;
+    Ok(editor.into_edits())
 }
 
 fn number(step: &StepId) -> Result<u64, EditError> {

@@ -21,22 +21,22 @@ const MILLISECONDS: i64 = 100_000_000_000;
 
 /// Is a state while it is changed. What is asked of it is answered as it was before.
 #[derive(Debug)]
-pub(super) struct Sheet<'a> {
+pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
-    paper: Paper,
+    paper: Syntax,
     at: Timestamp,
     /// Its stamps have fractions of a second.
     has_fractions: bool,
 }
 
 #[derive(Debug)]
-enum Paper {
+enum Syntax {
     Json(json::Document),
     Yaml(yaml::Document),
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> StateEditor<'a> {
     /// Opens the state. `updated` points to the stamp of its last change: stamps never run backwards, whatever the clock does.
     ///
     /// # Errors
@@ -57,15 +57,15 @@ impl<'a> Sheet<'a> {
         })?;
         let paper = if file.ends_with(".json") {
             let document = json::Document::parse(bytes);
-            Paper::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
+            Syntax::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
         } else {
-            Paper::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
+            Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
         };
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let mut sheet = Self { files, before, paper, at, has_fractions };
-        let last = sheet.text(updated).and_then(|text| files.time(text));
-        sheet.at = last.map_or(at, |last| last.max(at));
-        Ok(sheet)
+        let mut editor = Self { files, before, paper, at, has_fractions };
+        let last = editor.text(updated).and_then(|text| files.time(text));
+        editor.at = last.map_or(at, |last| last.max(at));
+        Ok(editor)
     }
 
     /// Returns what stood at a pointer.
@@ -109,13 +109,13 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn set_behind(&mut self, pointer: &str, value: &Value, behind: Option<&str>) -> Result<(), EditError> {
         let done = match &mut self.paper {
-            Paper::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
-            Paper::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
-            Paper::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
-            Paper::Yaml(document) => document.set(pointer, value, behind).map_err(Some),
+            Syntax::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
+            Syntax::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
+            Syntax::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
+            Syntax::Yaml(document) => document.set(pointer, value, behind).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
@@ -124,7 +124,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn set_text(&mut self, pointer: &str, text: &str) -> Result<(), EditError> {
         self.set(pointer, &json!(text))
     }
@@ -133,7 +133,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn set_number(&mut self, pointer: &str, number: u64) -> Result<(), EditError> {
         let is_text = matches!(self.get(pointer).map(|node| &node.kind), Some(Kind::Text(_)));
         let value = if is_text { json!(number.to_string()) } else { json!(number) };
@@ -152,7 +152,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn stamp(&mut self, pointer: &str, behind: Option<&str>) -> Result<(), EditError> {
         let number = match self.get(pointer).map(|node| &node.kind) {
             Some(Kind::Number(text)) => text.parse::<i64>().ok(),
@@ -171,7 +171,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn touch(&mut self, pointer: &str) -> Result<(), EditError> {
         if self.has(pointer) { self.stamp(pointer, None) } else { Ok(()) }
     }
@@ -180,13 +180,13 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
         let done = match &mut self.paper {
-            Paper::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
-            Paper::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
-            Paper::Yaml(document) => document.push(pointer, value).map_err(Some),
+            Syntax::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
+            Syntax::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
+            Syntax::Yaml(document) => document.push(pointer, value).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
@@ -195,11 +195,11 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
         let done = match &mut self.paper {
-            Paper::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
-            Paper::Yaml(document) => document.remove(pointer).map_err(Some),
+            Syntax::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
+            Syntax::Yaml(document) => document.remove(pointer).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
@@ -208,7 +208,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn enlist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         if self.listed(pointer, id).is_some() {
             return Ok(());
@@ -225,7 +225,7 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Sheet::set`].
+    /// As [`StateEditor::set`].
     pub(super) fn delist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
     }
@@ -252,8 +252,8 @@ impl<'a> Sheet<'a> {
             return Vec::new();
         };
         let after = match self.paper {
-            Paper::Json(document) => document.into_bytes(),
-            Paper::Yaml(document) => document.into_bytes(),
+            Syntax::Json(document) => document.into_bytes(),
+            Syntax::Yaml(document) => document.into_bytes(),
         };
         vec![Edit { path, kind: EditKind::Replace { before: before.clone(), after } }]
     }
@@ -279,5 +279,5 @@ fn is_stamp(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "surgery_tests.rs"]
+#[path = "editor_tests.rs"]
 mod tests;

@@ -1,17 +1,17 @@
 use serde_json::json;
 
-use super::Sheet;
+use super::StateEditor;
 use crate::dialect::EditError;
 use crate::dialect::aios::fixtures::files;
 use crate::model::Timestamp;
 
 /// Changes a state at noon of 31 January 2026 and returns its text.
-fn changed(path: &str, text: &str, change: impl FnOnce(&mut Sheet<'_>) -> Result<(), EditError>) -> String {
+fn changed(path: &str, text: &str, change: impl FnOnce(&mut StateEditor<'_>) -> Result<(), EditError>) -> String {
     let files = files(path, text);
     let at = Timestamp::parse("2026-01-31T12:00:00.250Z", 0).unwrap();
-    let mut sheet = Sheet::open(&files, at, "/updated").unwrap();
-    change(&mut sheet).unwrap();
-    let edits = sheet.into_edits();
+    let mut editor = StateEditor::open(&files, at, "/updated").unwrap();
+    change(&mut editor).unwrap();
+    let edits = editor.into_edits();
     String::from_utf8(edits[0].after().unwrap().to_vec()).unwrap()
 }
 
@@ -32,22 +32,22 @@ fn stamps_are_written_as_the_state_writes_its_own() {
         ("a.yaml", "updated: '2026-02-01T00:00:00Z'\n", "updated: '2026-02-01T00:00:00Z'\n"),
         ("a.yaml", "other: 1\n", "other: 1\n"),
     ] {
-        assert_eq!(changed(path, text, |sheet| sheet.touch("/updated")), expected, "{text}");
+        assert_eq!(changed(path, text, |editor| editor.touch("/updated")), expected, "{text}");
     }
 }
 
 #[test]
 fn yaml_and_json_are_changed_alike() {
-    let change = |sheet: &mut Sheet<'_>| {
-        sheet.set_number("/count", 3)?;
-        sheet.set_number("/text", 3)?;
-        sheet.set_text("/map/word", "done")?;
-        sheet.enlist("/done", "2")?;
-        sheet.enlist("/done", "1")?;
-        sheet.enlist("/named", "1.10")?;
-        sheet.delist("/open", "2")?;
-        sheet.delist("/open", "7")?;
-        sheet.push("/nothing", &json!({ "a": 1 }))
+    let change = |editor: &mut StateEditor<'_>| {
+        editor.set_number("/count", 3)?;
+        editor.set_number("/text", 3)?;
+        editor.set_text("/map/word", "done")?;
+        editor.enlist("/done", "2")?;
+        editor.enlist("/done", "1")?;
+        editor.enlist("/named", "1.10")?;
+        editor.delist("/open", "2")?;
+        editor.delist("/open", "7")?;
+        editor.push("/nothing", &json!({ "a": 1 }))
     };
     let yaml = "count: 2\ntext: '2'\nmap: { word: open } # c\ndone: [1]\nnamed: [\"1.1\"]\nopen:\n  - 2\n  - 3\nnothing: null\n";
     assert_eq!(
@@ -69,15 +69,15 @@ fn what_cannot_be_written_is_refused_by_name() {
         ("a.json", "{\"map\": 1}", "a.json: `map.word` cannot be written"),
     ] {
         let files = files(path, text);
-        let mut sheet = Sheet::open(&files, files.clock.now, "/updated").unwrap();
-        let refused = sheet.set_text("/map/word", "x").unwrap_err().to_string();
+        let mut editor = StateEditor::open(&files, files.clock.now, "/updated").unwrap();
+        let refused = editor.set_text("/map/word", "x").unwrap_err().to_string();
         assert!(refused.starts_with(says) && refused.contains("piton plan"), "{refused}");
     }
     for (path, text) in
         [("a.yaml", "a: 1\na: 2\n"), ("a.yaml", "a: 1\n---\nb: 1\n"), ("a.json", "{a: 1}"), ("a.json", "")]
     {
         let files = files(path, text);
-        let refused = Sheet::open(&files, files.clock.now, "/updated").unwrap_err();
+        let refused = StateEditor::open(&files, files.clock.now, "/updated").unwrap_err();
         assert!(matches!(refused, EditError::Unreadable { .. }), "{text}: {refused}");
     }
 }
