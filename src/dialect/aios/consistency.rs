@@ -2,8 +2,8 @@
 //!
 //! A story that lags behind is the norm: of the eight stories of a real epic that is completed, none says so.
 
-use super::shelf::Located;
-use super::shelf::Shelf;
+use super::document_index::DocumentIndex;
+use super::document_index::Located;
 use super::story;
 use super::story::Story;
 use super::story::StoryStatus;
@@ -15,7 +15,7 @@ use crate::model::Status;
 use crate::model::StepId;
 
 /// Compares what a state says of a story with what the story says of itself.
-pub(super) fn compare(shelf: &Shelf<'_>, at: &Located, id: &StepId, status: Status) -> Vec<Finding> {
+pub(super) fn compare(documents: &DocumentIndex<'_>, at: &Located, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
         Located::Gone(path) => vec![gone(path, id, status)],
         Located::Nowhere if status == Status::Skipped => Vec::new(),
@@ -26,7 +26,9 @@ pub(super) fn compare(shelf: &Shelf<'_>, at: &Located, id: &StepId, status: Stat
             let message = format!("no story file of {id} was found, and no plan names one");
             vec![with(FindingCode::StoryMissing, severity, message).on(id)]
         }
-        Located::At(path) => shelf.bytes(path).map_or_else(Vec::new, |bytes| disagreements(path, bytes, id, status)),
+        Located::At(path) => {
+            documents.bytes(path).map_or_else(Vec::new, |bytes| disagreements(path, bytes, id, status))
+        }
     }
 }
 

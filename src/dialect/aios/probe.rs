@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::consistency;
+use super::document_index::DocumentIndex;
+use super::document_index::Located;
 use super::epic;
 use super::epic::State;
 use super::execution;
@@ -21,8 +23,6 @@ use super::places::Area;
 use super::places::Place;
 use super::rebuild;
 use super::settings;
-use super::shelf::Located;
-use super::shelf::Shelf;
 use super::subject;
 use crate::dialect::Probed;
 use crate::model::Candidate;
@@ -44,7 +44,7 @@ use crate::model::clean_line;
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut prober = Prober {
         listing,
-        shelf: None,
+        documents: None,
         found: Vec::new(),
         told: BTreeSet::new(),
         stories: BTreeSet::new(),
@@ -91,7 +91,7 @@ fn nothing_saved(listing: &Listing) -> Option<Finding> {
 struct Prober<'a> {
     listing: &'a Listing,
     /// Made for the first epic: most projects have none.
-    shelf: Option<Shelf<'a>>,
+    documents: Option<DocumentIndex<'a>>,
     found: Vec<Found<'a>>,
     /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
     told: BTreeSet<RelPath>,
@@ -220,8 +220,8 @@ impl<'a> Prober<'a> {
 
     fn epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
-        let shelf = self.shelf.get_or_insert_with(|| Shelf::of_listing(self.listing));
-        let found = compare(shelf, base, &state);
+        let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
+        let found = compare(documents, base, &state);
         let id = clean_line(&state.id, 100);
         if found.is_left_behind {
             let message =
@@ -287,20 +287,20 @@ impl<'a> Prober<'a> {
     /// Returns the plan and the stories of an epic.
     fn documents(&self, base: &str, state: &State) -> Vec<ReadSpec> {
         let made;
-        let shelf = match &self.shelf {
-            Some(shelf) => shelf,
+        let documents = match &self.documents {
+            Some(documents) => documents,
             None => {
-                made = Shelf::of_listing(self.listing);
+                made = DocumentIndex::of_listing(self.listing);
                 &made
             }
         };
         let path = epic::plan_path(base, state);
-        let plan = path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
+        let plan = path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
         let planned = plan.iter().flat_map(|plan| plan.stories.iter().map(|story| story.id.as_str()));
         let mut ids: Vec<&str> = state.stories().map(|story| story.id.as_str()).chain(planned).collect();
         ids.sort_unstable();
         ids.dedup();
-        let stories = ids.into_iter().filter_map(|id| match shelf.locate(base, plan.as_ref(), id) {
+        let stories = ids.into_iter().filter_map(|id| match documents.locate(base, plan.as_ref(), id) {
             Located::At(path) => Some(path),
             Located::Gone(_) | Located::Nowhere => None,
         });
@@ -354,16 +354,16 @@ struct Compared {
     drift: Vec<Finding>,
 }
 
-fn compare(shelf: &Shelf<'_>, base: &str, state: &State) -> Compared {
+fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Compared {
     let path = epic::plan_path(base, state);
-    let plan = path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
-    let mut has_documents = path.as_ref().is_some_and(|path| shelf.holds(path));
+    let plan = path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
+    let mut has_documents = path.as_ref().is_some_and(|path| documents.holds(path));
     let mut drift = Vec::new();
     for story in state.stories() {
-        let at = shelf.locate(base, plan.as_ref(), &story.id);
+        let at = documents.locate(base, plan.as_ref(), &story.id);
         has_documents |= matches!(at, Located::At(_));
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
-        drift.extend(consistency::compare(shelf, &at, &StepId::new(story.id.as_str()), status));
+        drift.extend(consistency::compare(documents, &at, &StepId::new(story.id.as_str()), status));
     }
     let names_some = path.is_some() || state.stories().next().is_some();
     Compared { is_left_behind: names_some && !has_documents, drift }

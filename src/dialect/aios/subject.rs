@@ -3,13 +3,13 @@
 
 use super::consistency;
 use super::consistency::Expected;
+use super::document_index::DocumentIndex;
+use super::document_index::Located;
 use super::identity;
 use super::kind;
 use super::kind::Kind;
 use super::kind::Sort;
 use super::places;
-use super::shelf::Located;
-use super::shelf::Shelf;
 use super::story;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
@@ -66,17 +66,17 @@ impl Subject {
     }
 
     /// Finds the file; the flag says that only the end of the path led there.
-    fn locate(&self, shelf: &Shelf<'_>, base: &str) -> (Located, bool) {
-        let Some(path) = &self.path else { return (shelf.locate(base, None, &self.id), false) };
+    fn locate(&self, documents: &DocumentIndex<'_>, base: &str) -> (Located, bool) {
+        let Some(path) = &self.path else { return (documents.locate(base, None, &self.id), false) };
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         for at in 0..parts.len() {
             let tail = RelPath::parse(&format!("{base}{}", parts[at..].join("/"))).ok();
-            if let Some(found) = tail.filter(|path| shelf.holds(path)) {
+            if let Some(found) = tail.filter(|path| documents.holds(path)) {
                 return (Located::At(found), at > 0 || path.starts_with('/'));
             }
         }
-        match shelf.locate(base, None, &self.id) {
+        match documents.locate(base, None, &self.id) {
             Located::Nowhere => {
                 let named = RelPath::parse(&format!("{base}{path}")).map_or(Located::Nowhere, Located::Gone);
                 (named, false)
@@ -95,14 +95,14 @@ fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
 /// Lets every candidate whose state is about a story read the story, and the other states that are about it.
 pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
     let mut about: Vec<(usize, String)> = Vec::new();
-    let mut shelf = None;
+    let mut documents = None;
     for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
         let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
         let Some(look) = listing.entries[found].look.as_deref() else { continue };
         let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
         let base = places::place(candidate.state.as_str()).map_or("", |place| place.base);
-        let shelf = shelf.get_or_insert_with(|| Shelf::of_listing(listing));
-        let key = match subject.locate(shelf, base).0 {
+        let documents = documents.get_or_insert_with(|| DocumentIndex::of_listing(listing));
+        let key = match subject.locate(documents, base).0 {
             Located::At(path) => {
                 candidate.reads.push(ReadSpec::File(path.clone()));
                 path.as_str().to_owned()
@@ -124,11 +124,11 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
     let Some(subject) = node.and_then(|node| Subject::of(kind, &node, &files.state)) else { return };
     let base = places::place(files.state.as_str()).map_or("", |place| place.base);
-    let shelf = Shelf::of_files(files);
-    let (at, is_foreign) = subject.locate(&shelf, base);
+    let documents = DocumentIndex::of_files(files);
+    let (at, is_foreign) = subject.locate(&documents, base);
     let id = clean_line(&subject.id, 100);
     if run.steps.iter().any(|step| !is_over(step.status)) {
-        loaded.findings.extend(disagreement(files, &shelf, &at, run, &id));
+        loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
         loaded.findings.extend(rivals(files, run, &subject, &at));
     }
     if let Located::At(path) = at {
@@ -138,7 +138,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
         }
         // A session of Bob goes through several stories.
         if kind != Kind::Bob {
-            take_from_story(run, &shelf, &path);
+            take_from_story(run, &documents, &path);
         }
     }
 }
@@ -147,8 +147,8 @@ fn is_over(status: Status) -> bool {
     matches!(status, Status::Completed | Status::Skipped | Status::Cancelled)
 }
 
-fn take_from_story(run: &mut Run, shelf: &Shelf<'_>, path: &RelPath) {
-    let told = shelf.bytes(path).map(|bytes| story::parse(path, bytes));
+fn take_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath) {
+    let told = documents.bytes(path).map(|bytes| story::parse(path, bytes));
     for step in &mut run.steps {
         step.file.get_or_insert_with(|| path.clone());
         if let Some(told) = told.as_ref().filter(|_| step.detail().targets.is_empty()) {
@@ -160,7 +160,7 @@ fn take_from_story(run: &mut Run, shelf: &Shelf<'_>, path: &RelPath) {
 }
 
 /// Says what is wrong with the story: it is gone, or stands where the run is not.
-fn disagreement(files: &FileSet, shelf: &Shelf<'_>, at: &Located, run: &Run, id: &str) -> Vec<Finding> {
+fn disagreement(files: &FileSet, documents: &DocumentIndex<'_>, at: &Located, run: &Run, id: &str) -> Vec<Finding> {
     match at {
         Located::Gone(path) => {
             let finding =
@@ -175,7 +175,7 @@ fn disagreement(files: &FileSet, shelf: &Shelf<'_>, at: &Located, run: &Run, id:
                 ..Finding::new(FindingCode::StoryMissing, message).at(&files.state)
             }]
         }
-        Located::At(path) => shelf.bytes(path).map_or_else(Vec::new, |bytes| {
+        Located::At(path) => documents.bytes(path).map_or_else(Vec::new, |bytes| {
             let told = story::parse(path, bytes);
             consistency::of_story(path, &told, id, expected(run))
         }),

@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use super::consistency;
+use super::document_index::DocumentIndex;
+use super::document_index::Located;
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
 use super::kind::Kind;
-use super::shelf::Located;
-use super::shelf::Shelf;
 use super::story;
 use super::story::Seen;
 use super::story::Story;
@@ -52,7 +52,7 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
 /// The state of an epic is kept while stories are forgotten: what it says of a story and the story does not say is suggested.
 fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
-    let shelf = Shelf::of_files(files);
+    let documents = DocumentIndex::of_files(files);
     for step in run.steps.iter().filter(|step| step.kind == StepKind::Work) {
         let Some((path, bytes)) = step.file.as_ref().and_then(|path| Some((path, files.bytes(path)?))) else {
             continue;
@@ -66,7 +66,7 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
             draft.say(&seen, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
             draft.align(&seen);
-            let drift = consistency::compare(&shelf, &Located::At(path.clone()), &step.id, step.status);
+            let drift = consistency::compare(&documents, &Located::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
             let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
             draft.doubts(doubts);
@@ -139,7 +139,7 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
     let base = super::places::place(files.state.as_str()).map_or("", |place| place.base);
-    let Located::At(path) = Shelf::of_files(files).locate(base, None, id) else {
+    let Located::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
         return Suggestions::none(format!("no story file of {id} was found"));
     };
     let Some(bytes) = files.bytes(&path) else { return suggestions.or("the story cannot be read") };

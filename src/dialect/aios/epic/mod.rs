@@ -15,12 +15,12 @@ pub(super) use steps::status_of;
 use std::collections::BTreeSet;
 
 use super::consistency;
+use super::document_index::DocumentIndex;
 use super::execution;
 use super::execution::Execution;
 use super::kind;
 use super::kind::Kind;
 use super::places;
-use super::shelf::Shelf;
 use crate::dialect::Loaded;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -81,7 +81,7 @@ struct Book<'a> {
     recorded: BTreeSet<&'a str>,
     /// The folder of the project, with its slash.
     base: &'a str,
-    shelf: Shelf<'a>,
+    documents: DocumentIndex<'a>,
     plan_path: Option<RelPath>,
     plan: Option<Execution>,
     findings: Vec<Finding>,
@@ -90,11 +90,11 @@ struct Book<'a> {
 impl<'a> Book<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
         let base = places::base_of(&files.state);
-        let shelf = Shelf::of_files(files);
+        let documents = DocumentIndex::of_files(files);
         let plan_path = plan_path(base, state);
-        let plan = plan_path.as_ref().and_then(|path| execution::read(shelf.bytes(path)?));
+        let plan = plan_path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
         let recorded = state.stories().map(|story| story.id.as_str()).collect();
-        Self { files, state, recorded, base, shelf, plan_path, plan, findings: Vec::new() }
+        Self { files, state, recorded, base, documents, plan_path, plan, findings: Vec::new() }
     }
 
     fn load(mut self) -> Loaded {
@@ -169,7 +169,7 @@ impl<'a> Book<'a> {
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
                 finding.fix("write the path of the plan into `execution_plan`")
             }
-            (Some(path), None) if self.shelf.holds(path) => {
+            (Some(path), None) if self.documents.holds(path) => {
                 let message = format!("{path} is no execution plan that can be read");
                 Finding::new(FindingCode::PartUnreadable, message).at(path).fix("correct the plan")
             }

@@ -9,8 +9,8 @@ use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
+use crate::dialect::aios::document_index::Located;
 use crate::dialect::aios::execution::PlannedWave;
-use crate::dialect::aios::shelf::Located;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
@@ -172,14 +172,14 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
         Recorded::Open => {}
         Recorded::Nowhere => drift::only_planned(book, &step.id),
     }
-    let at = book.shelf.locate(book.base, book.plan.as_ref(), id);
+    let at = book.documents.locate(book.base, book.plan.as_ref(), id);
     let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
     let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
     if is_understood || !matches!(at, Located::At(_)) {
-        book.findings.extend(consistency::compare(&book.shelf, &at, &step.id, step.status));
+        book.findings.extend(consistency::compare(&book.documents, &at, &step.id, step.status));
     }
     if let Located::At(path) = at {
-        let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+        let told = book.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
         if let Some(told) = told {
             take_from_story(&mut step, &told);
         }
@@ -190,8 +190,8 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
 
 /// Tells whether a story that the state does not have says of itself that it is done.
 fn is_told_done(book: &Book<'_>, id: &str) -> bool {
-    let Located::At(path) = book.shelf.locate(book.base, book.plan.as_ref(), id) else { return false };
-    let told = book.shelf.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    let Located::At(path) = book.documents.locate(book.base, book.plan.as_ref(), id) else { return false };
+    let told = book.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
     told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::super::document_index::DocumentIndex;
+use super::super::document_index::Located;
 use super::super::epic::id_of;
 use super::super::execution;
 use super::super::execution::Execution;
 use super::super::gate::Decision;
 use super::super::places;
-use super::super::shelf::Located;
-use super::super::shelf::Shelf;
 use super::super::story;
 use super::super::story::SectionKind;
 use super::super::story::Story;
@@ -109,12 +109,12 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
         rebuilt
             .not_known(format!("the wave of {}: no wave of the plan has it, and it is left out", left_out.join(", ")));
     }
-    let shelf = Shelf::of_files(files);
+    let documents = DocumentIndex::of_files(files);
     let mut body = String::new();
     let mut current = None;
     for (number, name, ids) in &waves {
         let stories: Vec<(&String, StoryStanding)> =
-            ids.iter().map(|id| (id, standing(files, &shelf.locate(base, Some(plan), id), id))).collect();
+            ids.iter().map(|id| (id, standing(files, &documents.locate(base, Some(plan), id), id))).collect();
         let is_over = |standing: &StoryStanding| matches!(standing.word, "completed" | "skipped");
         let status = if !stories.is_empty() && stories.iter().all(|(_, standing)| is_over(standing)) {
             "gate_review"

@@ -5,14 +5,14 @@
 mod epic;
 mod qa_loop;
 
+use super::document_index::DocumentIndex;
+use super::document_index::Located;
 use super::epic::id_of;
 use super::execution;
 use super::gate;
 use super::implied;
 use super::kind;
 use super::kind::Kind;
-use super::shelf::Located;
-use super::shelf::Shelf;
 use crate::dialect::EditError;
 use crate::model::FileSet;
 use crate::model::Listing;
@@ -53,7 +53,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
 
 /// Returns what speaks for an epic whose state cannot be read: the plans that may be its own, their stories and the gates.
 pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
-    let shelf = Shelf::of_listing(listing);
+    let documents = DocumentIndex::of_listing(listing);
     let id = id_of(state);
     let entries = listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.as_str().starts_with(base));
     let plans = entries.filter_map(|entry| {
@@ -65,7 +65,7 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
     for (path, plan) in plans {
         paths.push(path.clone());
         for story in &plan.stories {
-            if let Located::At(path) = shelf.locate(base, Some(&plan), &story.id) {
+            if let Located::At(path) = documents.locate(base, Some(&plan), &story.id) {
                 paths.push(path);
             }
             paths.extend(gates.get(&story.id.to_lowercase()).into_iter().flatten().copied().cloned());
@@ -79,7 +79,7 @@ pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) 
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
     let look = look.and_then(|at| listing.entries[at].look.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
-    let story = match Shelf::of_listing(listing).locate(base, None, &id) {
+    let story = match DocumentIndex::of_listing(listing).locate(base, None, &id) {
         Located::At(path) => Some(path),
         Located::Gone(_) | Located::Nowhere => None,
     };

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use super::DocumentIndex;
 use super::Located;
-use super::Shelf;
 use crate::dialect::aios::execution;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -29,7 +29,7 @@ fn a_story_lies_where_the_plan_says_and_is_else_found_by_its_id() {
         ("docs/stories/1.1-report.md", "# Report\n"),
         ("other/docs/stories/2.1.story.md", "# Story 2.1: Elsewhere\n"),
     ]);
-    let shelf = Shelf::of_listing(&listing);
+    let documents = DocumentIndex::of_listing(&listing);
     let plan = execution::read(
         b"execution:\n  storyBasePath: docs/stories/epics/x/\n  stories:\n    1.1: { file: a.md }\n    1.2: { file: \
           docs/stories/1.2.full.md }\n    1.3: { file: gone.md }\n    1.4: { file: docs/gone.md }\n    1.10: { title: x }\n",
@@ -45,9 +45,9 @@ fn a_story_lies_where_the_plan_says_and_is_else_found_by_its_id() {
         ("other/", "2.1", Located::At(path("other/docs/stories/2.1.story.md"))),
         ("", "../../etc", Located::Nowhere),
     ] {
-        assert_eq!(shelf.locate(base, Some(&plan), id), expected, "{base}{id}");
+        assert_eq!(documents.locate(base, Some(&plan), id), expected, "{base}{id}");
     }
     // Without a plan, and `1.10` is not `1.1`.
-    assert_eq!(shelf.locate("", None, "1.10"), Located::At(path("docs/stories/1.10.story.md")));
-    assert_eq!(shelf.locate("", None, "1.1"), Located::Nowhere);
+    assert_eq!(documents.locate("", None, "1.10"), Located::At(path("docs/stories/1.10.story.md")));
+    assert_eq!(documents.locate("", None, "1.1"), Located::Nowhere);
 }

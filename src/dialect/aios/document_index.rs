@@ -17,16 +17,16 @@ use crate::model::RelPath;
 const SCAN_LIMIT: usize = 2_000;
 
 /// Is every file that may be a plan or a story, with its content where there is one.
-pub(super) struct Shelf<'a> {
+pub(super) struct DocumentIndex<'a> {
     files: BTreeMap<&'a str, (&'a RelPath, Option<&'a [u8]>)>,
-    names: OnceCell<Names<'a>>,
+    names: OnceCell<NamesIndex<'a>>,
     /// The ids that files say, once they were read; `None` for one that is no story.
     ids: RefCell<BTreeMap<&'a str, Option<String>>>,
     scans: Cell<usize>,
 }
 
 /// Is every Markdown file by its name.
-struct Names<'a> {
+struct NamesIndex<'a> {
     /// By the id that the name speaks of, without case.
     by_id: BTreeMap<String, Vec<&'a str>>,
     /// In lowercase, in the order of the paths.
@@ -43,7 +43,7 @@ pub(super) enum Located {
     Nowhere,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> DocumentIndex<'a> {
     /// Takes what a first look saw.
     pub(super) fn of_listing(listing: &'a Listing) -> Self {
         let files = listing.entries.iter().filter(|entry| !entry.is_dir);
@@ -106,8 +106,8 @@ impl<'a> Shelf<'a> {
         found.map(|path| self.files[path].0.clone())
     }
 
-    fn names(&self) -> Names<'a> {
-        let mut names = Names { by_id: BTreeMap::new(), all: Vec::new() };
+    fn names(&self) -> NamesIndex<'a> {
+        let mut names = NamesIndex { by_id: BTreeMap::new(), all: Vec::new() };
         for (text, (path, _)) in self.files.iter().filter(|(text, _)| text.ends_with(".md")) {
             names.by_id.entry(story::bare_id(&story::id_of_path(path))).or_default().push(*text);
             names.all.push((text.to_lowercase(), *text));
@@ -132,5 +132,5 @@ impl<'a> Shelf<'a> {
 }
 
 #[cfg(test)]
-#[path = "shelf_tests.rs"]
+#[path = "document_index_tests.rs"]
 mod tests;
