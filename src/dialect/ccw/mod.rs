@@ -4,7 +4,6 @@
 //! to agree. This room says what each of them says; who is believed is the engine's business.
 
 mod archive;
-mod book;
 mod brief;
 mod draft;
 mod gist;
@@ -22,6 +21,7 @@ mod read;
 mod rebuild;
 mod rules;
 mod session;
+mod session_files;
 mod suggest;
 mod task;
 mod todo;
@@ -33,8 +33,8 @@ mod testing;
 #[cfg(any(test, fuzzing))]
 pub(crate) use todo::check as check_checklist;
 
-use book::Book;
 use notes::Notes;
+use session_files::SessionFiles;
 
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
@@ -88,7 +88,7 @@ impl Dialect for Ccw {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        Notes::of(Book::read(files)).edit(files, change)
+        Notes::of(SessionFiles::read(files)).edit(files, change)
     }
 
     fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {

@@ -1,6 +1,6 @@
 //! What reading a session leaves for writing it, so that no task has to be read again: where each is recorded, and its box.
 
-use super::book::Book;
+use super::session_files::SessionFiles;
 use super::task::Place;
 use super::todo::Mention;
 use super::write;
@@ -11,7 +11,7 @@ use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::StepId;
 
-/// Is where the tasks of a session are, by position in the book that was read.
+/// Is where the tasks of a session are, by position in the session_files that was read.
 #[derive(Debug)]
 pub(super) struct Notes {
     tasks: Vec<(StepId, Place)>,
@@ -21,9 +21,9 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn of(book: Book<'_>) -> Self {
-        let tasks = book.tasks.into_iter().map(|task| (task.id, task.place)).collect();
-        Self { tasks, mentions: book.mentions, running: book.running }
+    pub(super) fn of(session_files: SessionFiles<'_>) -> Self {
+        let tasks = session_files.tasks.into_iter().map(|task| (task.id, task.place)).collect();
+        Self { tasks, mentions: session_files.mentions, running: session_files.running }
     }
 
     fn find(&self, id: &StepId) -> Option<usize> {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::book::Book;
-use super::book::some_of;
 use super::ids;
 use super::notes::Notes;
 use super::parts;
 use super::raw;
 use super::rules;
 use super::rules::Word;
+use super::session_files::SessionFiles;
+use super::session_files::some_of;
 use super::task;
 use super::task::Place;
 use super::task::Task;
@@ -52,52 +52,52 @@ const TASK_LIMIT: usize = 10;
 
 /// Reads a run from whatever of its folder can be read.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let mut book = Book::read(files);
-    let mut findings = std::mem::take(&mut book.findings);
-    let kinship = Kinship::of(&book, &mut findings);
-    let mut steps = Vec::with_capacity(book.tasks.len());
-    let mut stamp = book.session.stamp(files);
+    let mut session_files = SessionFiles::read(files);
+    let mut findings = std::mem::take(&mut session_files.findings);
+    let kinship = Kinship::of(&session_files, &mut findings);
+    let mut steps = Vec::with_capacity(session_files.tasks.len());
+    let mut stamp = session_files.session.stamp(files);
     let mut interruption = None;
-    for at in 0..book.tasks.len() {
-        let task = &book.tasks[at];
-        let (status, kind) = standing(&book, at, &kinship, &mut findings);
+    for at in 0..session_files.tasks.len() {
+        let task = &session_files.tasks[at];
+        let (status, kind) = standing(&session_files, at, &kinship, &mut findings);
         stamp = stamp.max(task.gist.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
-        steps.push(step(&book, at, (status, kind), &kinship, &mut findings));
+        steps.push(step(&session_files, at, (status, kind), &kinship, &mut findings));
     }
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
-    let (status, unknown) = book.session.status();
+    let (status, unknown) = session_files.session.status();
     // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
-    let put_away = book.layout.is_archived() && book.session.is_stamped_archived();
+    let put_away = session_files.layout.is_archived() && session_files.session.is_stamped_archived();
     let status = if put_away { RunStatus::Archived } else { status };
-    report_session(&book, status, unknown, &steps, &mut findings);
+    report_session(&session_files, status, unknown, &steps, &mut findings);
     let interruption =
-        interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&book, &steps));
-    let workspace = workspace(&book);
+        interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&session_files, &steps));
+    let workspace = workspace(&session_files);
     let run = Run {
-        id: RunId::new(book.session.id().unwrap_or_else(|| book.layout.dir.name().to_owned())),
+        id: RunId::new(session_files.session.id().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
         dialect: DialectId::Ccw,
-        title: raw::line(&book.session.goal().unwrap_or_else(|| book.layout.dir.name().to_owned())),
+        title: raw::line(&session_files.session.goal().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
         workflow: "ccw".to_owned(),
         status,
-        state_files: state_files(&book),
-        position: position(&book, &steps),
+        state_files: state_files(&session_files),
+        position: position(&session_files, &steps),
         done_elsewhere: 0,
-        goal: book.session.goal(),
-        started_at: book.session.started_at(files),
+        goal: session_files.session.goal(),
+        started_at: session_files.session.started_at(files),
         stamp,
-        after: if book.layout.is_archived() { None } else { after(status) },
+        after: if session_files.layout.is_archived() { None } else { after(status) },
         interruption,
         mode: None,
-        resumes: book.session.resumes(),
+        resumes: session_files.session.resumes(),
         writable: true,
-        degraded: book.is_degraded,
+        degraded: session_files.is_degraded,
         steps,
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(book))), ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(session_files))), ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
@@ -111,20 +111,20 @@ struct Kinship {
 }
 
 impl Kinship {
-    fn of(book: &Book<'_>, findings: &mut Vec<Finding>) -> Self {
-        let count = book.tasks.len();
+    fn of(session_files: &SessionFiles<'_>, findings: &mut Vec<Finding>) -> Self {
+        let count = session_files.tasks.len();
         let mut kin = Self {
             children: vec![Vec::new(); count],
             parent: vec![None; count],
             missing: vec![Vec::new(); count],
             owners: BTreeMap::new(),
         };
-        for (at, task) in book.tasks.iter().enumerate() {
+        for (at, task) in session_files.tasks.iter().enumerate() {
             for (number, subtask) in task.gist.subtasks.iter().enumerate() {
                 if let Some(id) = subtask.id.as_ref().filter(|_| number < raw::LIST_LIMIT) {
                     kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
                 }
-                match book.index.find(&subtask.name) {
+                match session_files.index.find(&subtask.name) {
                     Some(child) => kin.adopt(at, child),
                     None if subtask.is_name && ids::is_task_shaped(&subtask.name) => {
                         kin.missing[at].push(subtask.name.clone());
@@ -133,20 +133,21 @@ impl Kinship {
                 }
             }
         }
-        for (at, task) in book.tasks.iter().enumerate() {
+        for (at, task) in session_files.tasks.iter().enumerate() {
             let above = ids::ancestors(task.id.as_str());
-            let declared = task.gist.parent.as_ref().and_then(|parent| book.index.find(parent));
+            let declared = task.gist.parent.as_ref().and_then(|parent| session_files.index.find(parent));
             if let Some(parent) = declared
-                && (is_group(&book.tasks[parent]) || above.contains(&ids::loose(book.tasks[parent].id.as_str())))
+                && (is_group(&session_files.tasks[parent])
+                    || above.contains(&ids::loose(session_files.tasks[parent].id.as_str())))
             {
                 kin.adopt(parent, at);
             }
-            let nearest = above.iter().find_map(|id| book.index.find(id));
-            if let Some(parent) = nearest.filter(|parent| is_group(&book.tasks[*parent])) {
+            let nearest = above.iter().find_map(|id| session_files.index.find(id));
+            if let Some(parent) = nearest.filter(|parent| is_group(&session_files.tasks[*parent])) {
                 kin.adopt(parent, at);
             }
         }
-        for (task, missing) in book.tasks.iter().zip(&kin.missing).filter(|(_, missing)| !missing.is_empty()) {
+        for (task, missing) in session_files.tasks.iter().zip(&kin.missing).filter(|(_, missing)| !missing.is_empty()) {
             let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
             let message = format!("{} names subtasks without a file: {}", task.id, some_of(&missing));
             findings.push(Finding::new(FindingCode::FileMissing, message).on(&task.id));
@@ -181,8 +182,13 @@ fn is_group(task: &Task) -> bool {
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
-fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Finding>) -> (Status, StepKind) {
-    let task = &book.tasks[at];
+fn standing(
+    session_files: &SessionFiles<'_>,
+    at: usize,
+    kinship: &Kinship,
+    findings: &mut Vec<Finding>,
+) -> (Status, StepKind) {
+    let task = &session_files.tasks[at];
     if matches!(task.place, Place::Unreadable { .. }) {
         return (Status::Blocked, StepKind::Work);
     }
@@ -194,7 +200,7 @@ fn standing(book: &Book<'_>, at: usize, kinship: &Kinship, findings: &mut Vec<Fi
         findings.push(match &task.place {
             Place::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
             Place::Unreadable { path } => finding.at(path),
-            Place::Checklist { number, .. } => finding.at(&book.layout.todo).line(*number, None),
+            Place::Checklist { number, .. } => finding.at(&session_files.layout.todo).line(*number, None),
         });
     };
     match &task.gist.word {
@@ -247,26 +253,26 @@ fn status_of_subtasks(task: &Task) -> Status {
 }
 
 fn step(
-    book: &Book<'_>,
+    session_files: &SessionFiles<'_>,
     at: usize,
     (status, kind): (Status, StepKind),
     kinship: &Kinship,
     findings: &mut Vec<Finding>,
 ) -> Step {
-    let task = &book.tasks[at];
+    let task = &session_files.tasks[at];
     let (gist, history) = (&task.gist, &task.gist.history);
-    let legacy = book.layout.is_legacy;
+    let legacy = session_files.layout.is_legacy;
     let agent = gist.doer.agent(legacy);
     let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(gist.word, Word::Unknown(_));
-    let (depends_on, mut dangling) = dependencies(book, at, kinship, findings);
+    let (depends_on, mut dangling) = dependencies(session_files, at, kinship, findings);
     if kind == StepKind::Container || gist.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
-    let ids_of = |tasks: &[usize]| tasks.iter().map(|at| book.tasks[*at].id.clone()).collect::<Vec<StepId>>();
+    let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
         status,
-        group: kinship.parent[at].map(|parent| book.tasks[parent].id.as_str().to_owned()),
+        group: kinship.parent[at].map(|parent| session_files.tasks[parent].id.as_str().to_owned()),
         agent_candidates: if agent.is_some() { Vec::new() } else { rules::agent_candidates(legacy) },
         agent,
         depends_on,
@@ -276,29 +282,29 @@ fn step(
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
         proof: Some(Box::new(Proof {
-            witnesses: if is_believable { witnesses(book, at) } else { Vec::new() },
+            witnesses: if is_believable { witnesses(session_files, at) } else { Vec::new() },
             witnesses_needed: 2,
-            summaries: book.summaries[at].clone(),
+            summaries: session_files.summaries[at].clone(),
             ..Proof::default()
         })),
-        detail: detail(book, at, (status, kind)),
+        detail: detail(session_files, at, (status, kind)),
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
         commit: gist.commit.clone(),
-        file: task.place.path().cloned().or_else(|| Some(book.layout.todo.clone())),
+        file: task.place.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
         definition: task::defined_as(task),
         ..Step::new(task.id.clone(), gist.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
 /// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
-fn detail(book: &Book<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
-    let task = &book.tasks[at];
+fn detail(session_files: &SessionFiles<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
+    let task = &session_files.tasks[at];
     if task.place.is_whole_file() && kind == StepKind::Work && task.gist.subtasks.is_empty() {
         return StepDetail::stored(Arc::clone(&task.text), status, stored_detail);
     }
-    let is_child = |name: &str| book.index.find(name).is_some_and(|child| child != at);
+    let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
     let mut detail = read_detail(&task.text, status, is_child);
     if kind == StepKind::Container {
         detail.parts.clear();
@@ -334,7 +340,7 @@ fn variables(task: Json<'_>) -> Map<String, Value> {
 
 /// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
 fn dependencies(
-    book: &Book<'_>,
+    session_files: &SessionFiles<'_>,
     at: usize,
     kinship: &Kinship,
     findings: &mut Vec<Finding>,
@@ -342,19 +348,19 @@ fn dependencies(
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     let find = |text: &str| {
         let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
-        book.index.find_leading(text).or_else(owner)
+        session_files.index.find_leading(text).or_else(owner)
     };
-    for dependency in &book.tasks[at].gist.dependencies {
-        let named = book.index.find(&dependency.text);
+    for dependency in &session_files.tasks[at].gist.dependencies {
+        let named = session_files.index.find(&dependency.text);
         let texts = match named {
             Some(_) => vec![dependency.text.clone()],
             None => apart(&dependency.text, |text| find(text).is_some()),
         };
         for text in texts {
-            match named.or_else(|| find(&text)).map(|found| (found, book.tasks[found].id.clone())) {
+            match named.or_else(|| find(&text)).map(|found| (found, session_files.tasks[found].id.clone())) {
                 Some((_, id)) if depends_on.contains(&id) => {}
                 Some((found, id)) if kinship.is_around(found, at) => {
-                    let own = &book.tasks[at].id;
+                    let own = &session_files.tasks[at].id;
                     let message =
                         format!("{own} depends on {id}, the group it is in, which is over only after it: left out");
                     findings.push(Finding::new(FindingCode::FieldIgnored, message).on(own));
@@ -367,7 +373,7 @@ fn dependencies(
     }
     if !ignored.is_empty() {
         let shown: Vec<&str> = ignored.iter().map(String::as_str).collect();
-        let id = &book.tasks[at].id;
+        let id = &session_files.tasks[at].id;
         let message = format!("dependencies of {id} that are no tasks were left out: {}", some_of(&shown));
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
@@ -386,24 +392,24 @@ fn apart(text: &str, is_known: impl Fn(&str) -> bool) -> Vec<String> {
 }
 
 /// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.
-fn witnesses(book: &Book<'_>, at: usize) -> Vec<Witness> {
+fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     let mut witnesses = Vec::new();
-    let is_file = !matches!(book.tasks[at].place, Place::Checklist { .. });
-    if let Some(mention) = book.mentions[at].as_ref().filter(|_| is_file) {
+    let is_file = !matches!(session_files.tasks[at].place, Place::Checklist { .. });
+    if let Some(mention) = session_files.mentions[at].as_ref().filter(|_| is_file) {
         witnesses.push(Witness {
             source: "TODO_LIST.md".into(),
             done: mention.mark == Mark::Done,
-            file: Some(book.layout.todo.clone()),
+            file: Some(session_files.layout.todo.clone()),
             line: Some(mention.number),
         });
     }
-    witnesses.extend(book.tasks[at].gist.record.map(|source| Witness {
+    witnesses.extend(session_files.tasks[at].gist.record.map(|source| Witness {
         source: source.into(),
         done: true,
-        file: book.tasks[at].place.path().cloned(),
+        file: session_files.tasks[at].place.path().cloned(),
         line: None,
     }));
-    let summary = book.summaries[at].first();
+    let summary = session_files.summaries[at].first();
     witnesses.push(Witness { source: "summary".into(), done: summary.is_some(), file: summary.cloned(), line: None });
     witnesses
 }
@@ -430,14 +436,19 @@ fn newer(
 
 /// Returns the last entry of `interruption_history` while nothing has been resumed or ended since: entries are written when
 /// a session is resumed (ccw.md B7.7), so most tell of the past.
-fn session_interruption(book: &Book<'_>, steps: &[Step]) -> Option<Interruption> {
-    let entry = raw::items(book.session.value().get("interruption_history")).last()?;
-    let at = book.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
+fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<Interruption> {
+    let entry = raw::items(session_files.session.value().get("interruption_history")).last()?;
+    let at = session_files.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
     let since = ["/last_execute_run", "/resumed_at", "/completed_at"];
-    if since.iter().filter_map(|pointer| book.session.time(book.files, pointer)).any(|time| time >= at) {
+    if since
+        .iter()
+        .filter_map(|pointer| session_files.session.time(session_files.files, pointer))
+        .any(|time| time >= at)
+    {
         return None;
     }
-    let step = raw::first_text(entry, &["/affected_task"]).and_then(|id| book.index.find(&id)).map(|at| &steps[at]);
+    let step =
+        raw::first_text(entry, &["/affected_task"]).and_then(|id| session_files.index.find(&id)).map(|at| &steps[at]);
     let is_open =
         |step: &Step| matches!(step.status, Status::InProgress | Status::Failed | Status::Blocked | Status::Pending);
     if step.is_some_and(|step| !is_open(step)) {
@@ -485,19 +496,19 @@ fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
 
 /// Reports where the session's own word and its tasks disagree; the word decides nothing (ccw.md B9).
 fn report_session(
-    book: &Book<'_>,
+    session_files: &SessionFiles<'_>,
     status: RunStatus,
     unknown: Option<String>,
     steps: &[Step],
     findings: &mut Vec<Finding>,
 ) {
-    let path = &book.layout.session;
+    let path = &session_files.layout.session;
     let stale = |message: String| Finding::new(FindingCode::SessionStatusStale, message).at(path).pointer("/status");
     if steps.is_empty() {
         let message = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
-        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.tasks));
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&session_files.layout.tasks));
     }
-    if let Some(id) = book.session.unsafe_id() {
+    if let Some(id) = session_files.session.unsafe_id() {
         let message = format!("`{id}` cannot be used as the id of a session; the name of its folder is used");
         findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/session_id"));
     }
@@ -507,43 +518,48 @@ fn report_session(
     let work = || steps.iter().filter(|step| step.kind == StepKind::Work);
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let open: Vec<&str> = work().filter(|step| !is_over(step)).map(|step| step.id.as_str()).collect();
-    if book.session.status().0 == RunStatus::Completed && !open.is_empty() {
+    if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
     }
-    let word =
-        book.session.value().get("status").and_then(Json::as_str).map(|word| rules::fold(&word)).unwrap_or_default();
+    let word = session_files
+        .session
+        .value()
+        .get("status")
+        .and_then(Json::as_str)
+        .map(|word| rules::fold(&word))
+        .unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));
     }
-    if status == RunStatus::Archived || book.layout.is_archived() {
+    if status == RunStatus::Archived || session_files.layout.is_archived() {
         let message = "the session is archived; CCW's archive marks tasks completed whether they are or not";
-        findings.push(Finding::new(FindingCode::SessionArchived, message).at(&book.layout.dir));
+        findings.push(Finding::new(FindingCode::SessionArchived, message).at(&session_files.layout.dir));
     }
-    if book.layout.plan_in(book.files).is_none() {
+    if session_files.layout.plan_in(session_files.files).is_none() {
         let message = "the session has neither IMPL_PLAN.md nor plan.json";
-        findings.push(Finding::new(FindingCode::FileMissing, message).at(&book.layout.plan));
+        findings.push(Finding::new(FindingCode::FileMissing, message).at(&session_files.layout.plan));
     }
     if work().count() > TASK_LIMIT {
         let message = format!("the session has {} tasks; CCW plans at most {TASK_LIMIT}", work().count());
-        findings.push(Finding::new(FindingCode::TooManySteps, message).at(&book.layout.tasks));
+        findings.push(Finding::new(FindingCode::TooManySteps, message).at(&session_files.layout.tasks));
     }
 }
 
-fn state_files(book: &Book<'_>) -> Vec<RelPath> {
-    let own = [&book.layout.session, &book.layout.todo];
+fn state_files(session_files: &SessionFiles<'_>) -> Vec<RelPath> {
+    let own = [&session_files.layout.session, &session_files.layout.todo];
     // Several tasks may stand in one file.
     let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
-    let places = book.tasks.iter().filter_map(|task| Some((task.place.path()?, task.place.is_whole_file())));
+    let places = session_files.tasks.iter().filter_map(|task| Some((task.place.path()?, task.place.is_whole_file())));
     let tasks = places.filter(|(path, is_alone)| *is_alone || told.insert(path)).map(|(path, _)| path);
-    own.into_iter().filter(|path| book.files.files.contains_key(*path)).chain(tasks).cloned().collect()
+    own.into_iter().filter(|path| session_files.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }
 
-fn position(book: &Book<'_>, steps: &[Step]) -> Option<StepId> {
+fn position(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<StepId> {
     let running = steps.iter().find(|step| step.status == Status::InProgress && step.kind == StepKind::Work);
     running.map(|step| step.id.clone()).or_else(|| {
-        let named = raw::first_text(book.session.value(), &["/progress/current_tasks/0", "/current_task"])?;
-        book.index.find(&named).map(|at| book.tasks[at].id.clone())
+        let named = raw::first_text(session_files.session.value(), &["/progress/current_tasks/0", "/current_task"])?;
+        session_files.index.find(&named).map(|at| session_files.tasks[at].id.clone())
     })
 }
 
@@ -559,15 +575,15 @@ fn after(status: RunStatus) -> Option<After> {
     }
 }
 
-fn workspace(book: &Book<'_>) -> WorkspaceRecord {
-    let session = book.session.value();
+fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
+    let session = session_files.session.value();
     let line = |pointers: &[&str]| raw::first_text(session, pointers).map(|text| raw::line(&text));
     let worktree = line(&["/worktree", "/worktree/path", "/worktree_path"]);
     WorkspaceRecord {
         branch: line(&["/feature_branch", "/branch", "/worktree/branch", "/git_branch"]),
         base_branch: line(&["/base_branch", "/worktree/base_branch"]),
         worktree: worktree.as_deref().and_then(|path| RelPath::parse(path).ok()),
-        plan_reference: book.layout.plan_in(book.files).map(|path| path.as_str().to_owned()),
+        plan_reference: session_files.layout.plan_in(session_files.files).map(|path| path.as_str().to_owned()),
         issues: Vec::new(),
     }
 }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::book::Book;
 use super::layout::Layout;
+use super::session_files::SessionFiles;
 use super::task::Place;
 use super::todo::Mark;
 use super::todo::Todo;
@@ -22,22 +22,22 @@ use crate::model::Traces;
 ///
 /// When every file can be read.
 pub(super) fn reconstruct(files: &FileSet, traces: &Traces) -> Result<Reconstruction, EditError> {
-    let book = Book::read(files);
+    let session_files = SessionFiles::read(files);
     let mut rebuilt = Reconstruction::default();
-    let todo = files.bytes(&book.layout.todo).map(Todo::parse);
-    for at in 0..book.tasks.len() {
-        if let Place::Unreadable { path } = &book.tasks[at].place
+    let todo = files.bytes(&session_files.layout.todo).map(Todo::parse);
+    for at in 0..session_files.tasks.len() {
+        if let Place::Unreadable { path } = &session_files.tasks[at].place
             && let Some(broken) = files.bytes(path)
         {
-            let task = task(&book, at, todo.as_ref(), broken, traces, &mut rebuilt);
+            let task = task(&session_files, at, todo.as_ref(), broken, traces, &mut rebuilt);
             rebuilt.files.push((path.clone(), text_of(&task)));
         }
     }
-    if book.session.is_unreadable
-        && let Some(broken) = files.bytes(&book.layout.session)
+    if session_files.session.is_unreadable
+        && let Some(broken) = files.bytes(&session_files.layout.session)
     {
-        let session = session(&book.layout, broken, &mut rebuilt);
-        rebuilt.files.push((book.layout.session.clone(), text_of(&session)));
+        let session = session(&session_files.layout, broken, &mut rebuilt);
+        rebuilt.files.push((session_files.layout.session.clone(), text_of(&session)));
     }
     if rebuilt.files.is_empty() {
         return Err(EditError::Unsupported("no task or session file is there that does not parse".to_owned()));
@@ -52,22 +52,22 @@ fn text_of(value: &Value) -> Vec<u8> {
 }
 
 fn task(
-    book: &Book<'_>,
+    session_files: &SessionFiles<'_>,
     at: usize,
     todo: Option<&Todo>,
     broken: &[u8],
     traces: &Traces,
     rebuilt: &mut Reconstruction,
 ) -> Value {
-    let id = book.tasks[at].id.as_str();
-    let line = book.mentions[at]
+    let id = session_files.tasks[at].id.as_str();
+    let line = session_files.mentions[at]
         .as_ref()
         .and_then(|mention| todo.and_then(|todo| todo.lines.iter().find(|line| line.number == mention.number)));
     let torn = salvage::text(broken, "title");
     let title = match (line.map(|line| line.title(id)).filter(|title| title != id), torn) {
         (Some(title), _) => {
             let number = line.map_or(0, |line| line.number);
-            rebuilt.say(format!("{id} title"), &title, vec![format!("{}:{number}", book.layout.todo)]);
+            rebuilt.say(format!("{id} title"), &title, vec![format!("{}:{number}", session_files.layout.todo)]);
             title
         }
         (None, Some(title)) => {
@@ -79,7 +79,7 @@ fn task(
             id.to_owned()
         }
     };
-    let (status, evidence) = status(book, at, traces);
+    let (status, evidence) = status(session_files, at, traces);
     rebuilt.say(id, status, evidence);
     rebuilt.not_known(format!(
         "what {id} depends on, who does it, and its context and flow control: they are in IMPL_PLAN.md, if anywhere"
@@ -87,9 +87,9 @@ fn task(
     json!({ "id": id, "title": title, "status": status })
 }
 
-fn status(book: &Book<'_>, at: usize, traces: &Traces) -> (&'static str, Vec<String>) {
-    let id: &StepId = &book.tasks[at].id;
-    let mention = book.mentions[at].as_ref();
+fn status(session_files: &SessionFiles<'_>, at: usize, traces: &Traces) -> (&'static str, Vec<String>) {
+    let id: &StepId = &session_files.tasks[at].id;
+    let mention = session_files.mentions[at].as_ref();
     let mut evidence = Vec::new();
     if let Some(mention) = mention {
         let box_ = match mention.mark {
@@ -99,16 +99,16 @@ fn status(book: &Book<'_>, at: usize, traces: &Traces) -> (&'static str, Vec<Str
             Mark::Blocked => "blocked",
             Mark::Cancelled => "cancelled",
         };
-        evidence.push(format!("its box is {box_} ({}:{})", book.layout.todo, mention.number));
+        evidence.push(format!("its box is {box_} ({}:{})", session_files.layout.todo, mention.number));
     }
-    match book.summaries[at].first() {
+    match session_files.summaries[at].first() {
         Some(summary) => evidence.push(format!("there is a summary ({summary})")),
         None => evidence.push("there is no summary".to_owned()),
     }
     if let Some(trace) = traces.finished.iter().rfind(|trace| trace.step == *id) {
         evidence.push(format!("piton recorded its end at {}", trace.at));
     }
-    let is_told = !book.summaries[at].is_empty();
+    let is_told = !session_files.summaries[at].is_empty();
     let status = match mention.map(|mention| mention.mark) {
         Some(Mark::Done) | None if is_told => "completed",
         Some(Mark::InProgress) => "in_progress",

@@ -3,8 +3,8 @@
 //! `finish` ticks the box of the step it is about and no other one, so what somebody else forgot stays as it is until a person
 //! takes the suggestion.
 
-use super::book::Book;
-use super::book::some_of;
+use super::session_files::SessionFiles;
+use super::session_files::some_of;
 use super::task::Place;
 use super::todo;
 use super::todo::Mark;
@@ -16,15 +16,15 @@ use crate::model::clean_line;
 
 /// Suggests ticks in `TODO_LIST.md` for the tasks of `done`.
 pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {
-    let book = Book::read(files);
+    let session_files = SessionFiles::read(files);
     let mut suggestions = Suggestions::default();
-    let Some(bytes) = files.bytes(&book.layout.todo) else {
-        return Suggestions::none(format!("there is no checklist {}", book.layout.todo));
+    let Some(bytes) = files.bytes(&session_files.layout.todo) else {
+        return Suggestions::none(format!("there is no checklist {}", session_files.layout.todo));
     };
     let mut after = bytes.to_vec();
     let mut reasons = Vec::new();
     let mut silent = Vec::new();
-    for (task, mention) in book.tasks.iter().zip(&book.mentions) {
+    for (task, mention) in session_files.tasks.iter().zip(&session_files.mentions) {
         let is_done = done.contains(&task.id);
         if matches!(task.place, Place::Checklist { .. }) {
             continue;
@@ -54,7 +54,7 @@ pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {
         suggestions.notes.push(message);
     }
     if !reasons.is_empty() {
-        suggestions.files.push(Suggestion { file: book.layout.todo.clone(), after, reasons });
+        suggestions.files.push(Suggestion { file: session_files.layout.todo.clone(), after, reasons });
     }
     suggestions.or("the checklist says of every task what the task itself says")
 }

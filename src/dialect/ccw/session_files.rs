@@ -26,7 +26,7 @@ use crate::model::RelPath;
 use crate::model::StepId;
 
 /// Is a session folder as read.
-pub(super) struct Book<'a> {
+pub(super) struct SessionFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
     pub(super) session: Session<'a>,
@@ -44,7 +44,7 @@ pub(super) struct Book<'a> {
     pub(super) is_degraded: bool,
 }
 
-impl<'a> Book<'a> {
+impl<'a> SessionFiles<'a> {
     pub(super) fn read(files: &'a FileSet) -> Self {
         let layout = Layout::of(&files.state);
         let session = Session::read(files, &layout);
@@ -66,7 +66,7 @@ impl<'a> Book<'a> {
         }
         let summaries = match_summaries(files, &layout, &index, tasks.len());
         let is_degraded = read.is_degraded || session.is_unreadable;
-        let mut book = Self {
+        let mut session_files = Self {
             files,
             layout,
             session,
@@ -79,8 +79,8 @@ impl<'a> Book<'a> {
             findings,
             is_degraded,
         };
-        book.compare_checklist();
-        book
+        session_files.compare_checklist();
+        session_files
     }
 
     /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).
