@@ -3,7 +3,7 @@
 
 use super::archive;
 use super::execution::Presence;
-use super::read::Book;
+use super::read::WorkflowFiles;
 use super::read::is_rebuilt;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
@@ -18,47 +18,49 @@ const SKEW_SECONDS: i64 = 300;
 const WEEK_SECONDS: i64 = 604_800;
 
 /// Adds what is wrong with the state.
-pub(super) fn check(book: &Book<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let before = findings.len();
     let was_sound = !findings.iter().any(|finding| finding.code == FindingCode::StateCorrupt);
-    execution(book, findings);
-    stamps(book, findings);
-    progression(book, findings);
+    execution(workflow_files, findings);
+    stamps(workflow_files, findings);
+    progression(workflow_files, findings);
     let is_sound = was_sound && !findings[before..].iter().any(|finding| finding.code == FindingCode::StateCorrupt);
-    incomplete_write(book, is_sound, findings);
-    failed(book, findings);
-    if let Some(id) = book.state.id.as_deref().filter(|id| archive::problem_of(id).is_some()) {
+    incomplete_write(workflow_files, is_sound, findings);
+    failed(workflow_files, findings);
+    if let Some(id) = workflow_files.state.id.as_deref().filter(|id| archive::problem_of(id).is_some()) {
         let message =
             format!("the workflow id `{}` cannot be part of a path; it cannot be archived", id.escape_debug());
-        findings.push(book.source.finding(FindingCode::IdUnsafe, "/workflow_id", message));
+        findings.push(workflow_files.source.finding(FindingCode::IdUnsafe, "/workflow_id", message));
     }
 }
 
 /// Check 1, as far as it is about the second state file.
-fn execution(book: &Book<'_>, findings: &mut Vec<Finding>) {
-    let is_needed = book.state.phase >= Phase::Implementation || book.state.has_completed(Phase::Implementation);
-    if !is_needed || !matches!(book.execution.presence, Presence::Missing) {
+fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
+    let is_needed = workflow_files.state.phase >= Phase::Implementation
+        || workflow_files.state.has_completed(Phase::Implementation);
+    if !is_needed || !matches!(workflow_files.execution.presence, Presence::Missing) {
         return;
     }
-    let (file, count) = (&book.layout.execution, book.execution.tasks.len());
-    let finding = if is_rebuilt(book) {
+    let (file, count) = (&workflow_files.layout.execution, workflow_files.execution.tasks.len());
+    let finding = if is_rebuilt(workflow_files) {
         let message = format!("{file} is missing; {count} tasks were put together from what they left, as a proposal");
-        let run = book.state.name();
+        let run = workflow_files.state.name();
         Finding::new(FindingCode::PartMissing, message)
             .fix(format!("look at the tasks; `piton resume {run} --yes` writes them down"))
     } else {
         let message = format!("{file} is missing, and no task left anything to rebuild it from");
         let finding = Finding::new(FindingCode::PartMissing, message);
         // The executor may have been cut off before it wrote its first task.
-        let severity = if book.state.phase == Phase::Implementation { Severity::Warning } else { Severity::Info };
+        let severity =
+            if workflow_files.state.phase == Phase::Implementation { Severity::Warning } else { Severity::Info };
         Finding { severity, ..finding }
     };
     findings.push(finding.at(file));
 }
 
 /// Check 2.
-fn stamps(book: &Book<'_>, findings: &mut Vec<Finding>) {
-    let (state, now) = (&book.state, book.files.clock.now);
+fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
+    let (state, now) = (&workflow_files.state, workflow_files.files.clock.now);
     let mut named: Vec<(String, Timestamp)> = Vec::new();
     named.extend(state.started_at.map(|at| ("/started_at".to_owned(), at)));
     named.extend(state.last_updated.map(|at| ("/last_updated".to_owned(), at)));
@@ -71,24 +73,24 @@ fn stamps(book: &Book<'_>, findings: &mut Vec<Finding>) {
         if ahead > SKEW_SECONDS {
             let message = format!("{} lies {} in the future", spoken(pointer), human_age(ahead));
             let fix = "check the clock of this machine and of the one that wrote the state";
-            findings.push(book.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
+            findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
         }
     }
     let (Some(started), Some(updated)) = (state.started_at, state.last_updated) else { return };
     if started > updated {
         let message = "`started_at` is later than `last_updated`";
-        findings.push(book.source.finding(FindingCode::StateCorrupt, "/started_at", message));
+        findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, "/started_at", message));
     }
     for (pointer, at) in &inner {
         if *at < started || (*at > updated && started <= updated) {
             let message = format!("{} lies outside of `started_at` and `last_updated`", spoken(pointer));
-            findings.push(book.source.finding(FindingCode::StateCorrupt, pointer, message));
+            findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message));
         }
     }
     let age = now.seconds_since(started);
     if age >= WEEK_SECONDS && !state.has_completed(Phase::Reflection) {
         let message = format!("the workflow was started {} ago", human_age(age));
-        let finding = book.source.finding(FindingCode::AgeStale, "/started_at", message);
+        let finding = workflow_files.source.finding(FindingCode::AgeStale, "/started_at", message);
         findings.push(Finding { severity: Severity::Info, ..finding });
     }
 }
@@ -105,8 +107,8 @@ fn spoken(pointer: &str) -> String {
 }
 
 /// Check 3: what is complete is the beginning of the five phases, and the current one comes next.
-fn progression(book: &Book<'_>, findings: &mut Vec<Finding>) {
-    let state = &book.state;
+fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
+    let state = &workflow_files.state;
     let mut prefix = Phase::ALL.into_iter();
     for done in &state.completed {
         let expected = prefix.next();
@@ -117,7 +119,7 @@ fn progression(book: &Book<'_>, findings: &mut Vec<Finding>) {
                 }
                 None => "`completed_phases` has more entries than there are phases".to_owned(),
             };
-            findings.push(book.source.finding(FindingCode::StateCorrupt, &done.pointer, message));
+            findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, &done.pointer, message));
             return;
         }
     }
@@ -131,22 +133,26 @@ fn progression(book: &Book<'_>, findings: &mut Vec<Finding>) {
             state.phase.as_str(),
             state.status.as_str()
         );
-        findings.push(book.source.finding(FindingCode::StateCorrupt, "/current_phase", message));
+        findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, "/current_phase", message));
     }
 }
 
 /// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (dotagent-and-aios.md C-1).
-fn incomplete_write(book: &Book<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
-    if book.state.is_safe == Some(false) {
+fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
+    if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
             (FindingCode::InterruptedWrite, "the file is whole, and the next write clears it")
         } else {
             (FindingCode::StateCorrupt, "and the file is not sound")
         };
         let message = format!("`interruption_safe` is false: a write was cut off; {tail}");
-        findings.push(book.source.finding(code, "/interruption_safe", message));
+        findings.push(workflow_files.source.finding(code, "/interruption_safe", message));
     }
-    let beside = book.files.in_dir(&book.layout.state_dir().clone()).map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    let beside = workflow_files
+        .files
+        .in_dir(&workflow_files.layout.state_dir().clone())
+        .map(|(path, _)| path.clone())
+        .collect::<Vec<_>>();
     for path in beside.iter().filter(|path| path.as_str().ends_with(".tmp")) {
         let message = format!("{path} was left by a write that was cut off; the state beside it is whole");
         let finding = Finding::new(FindingCode::TemporaryLeft, message).at(path);
@@ -156,10 +162,14 @@ fn incomplete_write(book: &Book<'_>, is_sound: bool, findings: &mut Vec<Finding>
 }
 
 /// Goes on only when somebody agrees (dotagent-and-aios.md C-3).
-fn failed(book: &Book<'_>, findings: &mut Vec<Finding>) {
-    if book.state.status == PhaseStatus::Failed && !book.state.has_completed(book.state.phase) {
-        let message =
-            format!("the state says that {} failed; it goes on when somebody agrees", book.state.phase.as_str());
-        findings.push(book.source.finding(FindingCode::RunFailed, "/phase_status", message));
+fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
+    if workflow_files.state.status == PhaseStatus::Failed
+        && !workflow_files.state.has_completed(workflow_files.state.phase)
+    {
+        let message = format!(
+            "the state says that {} failed; it goes on when somebody agrees",
+            workflow_files.state.phase.as_str()
+        );
+        findings.push(workflow_files.source.finding(FindingCode::RunFailed, "/phase_status", message));
     }
 }

@@ -25,7 +25,7 @@ use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 
 /// Is both state files, read.
-pub(super) struct Book<'a> {
+pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
     pub(super) source: Source,
@@ -33,7 +33,7 @@ pub(super) struct Book<'a> {
     pub(super) execution: Execution,
 }
 
-impl<'a> Book<'a> {
+impl<'a> WorkflowFiles<'a> {
     /// Reads what a project says of its run; the finding says why that is impossible.
     pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
@@ -63,8 +63,8 @@ impl<'a> Book<'a> {
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut findings = Vec::new();
-    let book = match Book::open(files, &mut findings) {
-        Ok(book) => book,
+    let workflow_files = match WorkflowFiles::open(files, &mut findings) {
+        Ok(workflow_files) => workflow_files,
         Err(finding) => {
             let path = files.state.as_str();
             let fix = format!(
@@ -74,18 +74,18 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
     };
-    let steps = steps::build(&book, &mut findings);
-    checks::check(&book, &mut findings);
+    let steps = steps::build(&workflow_files, &mut findings);
+    checks::check(&workflow_files, &mut findings);
     let wanted = Wanted { outputs: WantedOutput::of(&steps), ..Wanted::default() };
-    Loaded { run: Some(run(&book, steps)), findings, wanted, ..Loaded::default() }
+    Loaded { run: Some(run(&workflow_files, steps)), findings, wanted, ..Loaded::default() }
 }
 
-fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
-    let state = &book.state;
+fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
+    let state = &workflow_files.state;
     let is_over = state.has_completed(Phase::Reflection) && state.status == PhaseStatus::Complete;
-    let mut state_files = vec![book.layout.phase.clone()];
-    if book.execution.is_read() {
-        state_files.push(book.layout.execution.clone());
+    let mut state_files = vec![workflow_files.layout.phase.clone()];
+    if workflow_files.execution.is_read() {
+        state_files.push(workflow_files.layout.execution.clone());
     }
     Run {
         id: RunId::new(state.name()),
@@ -100,7 +100,7 @@ fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
         goal: None,
         started_at: state.started_at,
         // During IMPLEMENTATION the tasks are normally newer (dotagent-and-aios.md C-2).
-        stamp: state.last_updated.max(book.execution.stamp),
+        stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
         after: (!is_over).then(|| After {
             action: Action::Archive,
@@ -112,11 +112,11 @@ fn run(book: &Book<'_>, steps: Vec<Step>) -> Run {
         mode: None,
         resumes: 0,
         writable: true,
-        degraded: matches!(book.execution.presence, Presence::Unreadable) || is_rebuilt(book),
+        degraded: matches!(workflow_files.execution.presence, Presence::Unreadable) || is_rebuilt(workflow_files),
     }
 }
 
 /// Tells whether there are tasks although the file that should hold them is missing.
-pub(super) fn is_rebuilt(book: &Book<'_>) -> bool {
-    matches!(book.execution.presence, Presence::Missing) && !book.execution.tasks.is_empty()
+pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
+    matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
 }

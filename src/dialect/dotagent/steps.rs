@@ -2,7 +2,7 @@
 
 use super::output::Found;
 use super::output::Owner;
-use super::read::Book;
+use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::tasks;
@@ -27,29 +27,30 @@ pub(super) const fn gate_of(phase: Phase) -> Option<&'static str> {
 }
 
 /// Builds the steps of a run.
-pub(super) fn build(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut steps = Vec::new();
-    let mut requirements = phase_step(book, Phase::Requirements);
-    expect(book, &mut requirements, Phase::Requirements);
+    let mut requirements = phase_step(workflow_files, Phase::Requirements);
+    expect(workflow_files, &mut requirements, Phase::Requirements);
     steps.push(requirements);
-    steps.push(gate(book, Phase::Requirements, Phase::Requirements.as_str()));
-    steps.extend(architecture(book));
-    steps.extend(implementation(book, findings));
-    let mut verification = phase_step(book, Phase::Verification);
+    steps.push(gate(workflow_files, Phase::Requirements, Phase::Requirements.as_str()));
+    steps.extend(architecture(workflow_files));
+    steps.extend(implementation(workflow_files, findings));
+    let mut verification = phase_step(workflow_files, Phase::Verification);
     verification.depends_on = vec![id_of(Phase::Implementation)];
-    expect(book, &mut verification, Phase::Verification);
+    expect(workflow_files, &mut verification, Phase::Verification);
     steps.push(verification);
-    let mut reflection = phase_step(book, Phase::Reflection);
+    let mut reflection = phase_step(workflow_files, Phase::Reflection);
     reflection.depends_on = vec![id_of(Phase::Verification)];
-    match book.recorded_output(Phase::Reflection) {
+    match workflow_files.recorded_output(Phase::Reflection) {
         Some(path) => reflection.proof_mut().outputs = vec![path],
         None => {
             // An aggregate over all workflows is no reflection on this one.
-            reflection.proof_mut().outputs = book.json_in(&book.layout.reflections(), &["_aggregate.json"]);
+            reflection.proof_mut().outputs =
+                workflow_files.json_in(&workflow_files.layout.reflections(), &["_aggregate.json"]);
             reflection.proof_mut().outputs_any = true;
         }
     }
-    reject(book, &mut reflection);
+    reject(workflow_files, &mut reflection);
     steps.push(reflection);
     steps
 }
@@ -60,21 +61,21 @@ pub(super) fn id_of(phase: Phase) -> StepId {
 
 /// Returns the step of a phase with the status that the state gives it. Membership in `completed_phases` decides
 /// (dotagent-and-aios.md C-3, C-4).
-fn phase_step(book: &Book<'_>, phase: Phase) -> Step {
-    let state = &book.state;
+fn phase_step(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Step {
+    let state = &workflow_files.state;
     let mut step = Step::new(id_of(phase), phase.title());
     step.group = Some(phase.as_str().to_owned());
     step.agent = Some(phase.agent().to_owned());
-    step.file = Some(book.layout.phase.clone());
-    step.status = status_of(book, phase);
+    step.file = Some(workflow_files.layout.phase.clone());
+    step.status = status_of(workflow_files, phase);
     step.failures = u32::from(step.status == Status::Failed);
     step.attempts = u32::from(matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     step.finished_at = state.completed.iter().find(|done| done.phase == phase).and_then(|done| done.at);
     step
 }
 
-fn status_of(book: &Book<'_>, phase: Phase) -> Status {
-    let state = &book.state;
+fn status_of(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Status {
+    let state = &workflow_files.state;
     if state.has_completed(phase) {
         Status::Completed
     } else if state.phase != phase {
@@ -89,16 +90,17 @@ fn status_of(book: &Book<'_>, phase: Phase) -> Status {
 }
 
 /// Says which file proves a phase: the one the state names, else the usual one.
-fn expect(book: &Book<'_>, step: &mut Step, phase: Phase) {
-    step.proof_mut().outputs = book.recorded_output(phase).or_else(|| book.usual_output(phase)).into_iter().collect();
-    reject(book, step);
+fn expect(workflow_files: &WorkflowFiles<'_>, step: &mut Step, phase: Phase) {
+    step.proof_mut().outputs =
+        workflow_files.recorded_output(phase).or_else(|| workflow_files.usual_output(phase)).into_iter().collect();
+    reject(workflow_files, step);
 }
 
 /// Notes the outputs whose content is no result of this run.
-pub(super) fn reject(book: &Book<'_>, step: &mut Step) {
+pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
     let Some(proof) = &mut step.proof else { return };
     for path in &proof.outputs {
-        if let Found::Rejected(why) = book.owner().look(book.files, path) {
+        if let Found::Rejected(why) = workflow_files.owner().look(workflow_files.files, path) {
             proof.rejected.push((path.clone(), why));
         }
     }
@@ -106,8 +108,8 @@ pub(super) fn reject(book: &Book<'_>, step: &mut Step) {
 
 /// Returns the gate of a phase, behind a step. It stands open only while the run is at it: a later phase that has begun shows
 /// that somebody let it through.
-fn gate(book: &Book<'_>, phase: Phase, behind: &str) -> Step {
-    let state = &book.state;
+fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step {
+    let state = &workflow_files.state;
     let title = match phase {
         Phase::Architecture => "Choice between the design options",
         Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
@@ -117,7 +119,7 @@ fn gate(book: &Book<'_>, phase: Phase, behind: &str) -> Step {
     let mut gate = Step::new(StepId::new(gate_of(phase).unwrap_or_default()), title);
     gate.kind = StepKind::Gate;
     gate.group = Some(phase.as_str().to_owned());
-    gate.file = Some(book.layout.phase.clone());
+    gate.file = Some(workflow_files.layout.phase.clone());
     gate.depends_on = vec![StepId::new(behind)];
     let after = phase.next().unwrap_or(phase);
     let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
@@ -137,34 +139,35 @@ fn gate(book: &Book<'_>, phase: Phase, behind: &str) -> Step {
 
 /// Designs, the user's choice, the final design: whoever is asked again is the user, never the architects
 /// (dotagent-and-aios.md C-5).
-fn architecture(book: &Book<'_>) -> Vec<Step> {
+fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let phase = Phase::Architecture;
-    let status = status_of(book, phase);
-    let mut container = phase_step(book, phase);
+    let status = status_of(workflow_files, phase);
+    let mut container = phase_step(workflow_files, phase);
     container.kind = StepKind::Container;
     container.agent = None;
-    let mut designs = phase_step(book, phase);
+    let mut designs = phase_step(workflow_files, phase);
     designs.id = StepId::new(DESIGNS);
     designs.title = "Design options".to_owned();
     designs.agent = Some("architect".to_owned());
     let gate_before = gate_of(Phase::Requirements).map(StepId::new);
     designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
-    let usual = book.usual_output(phase);
+    let usual = workflow_files.usual_output(phase);
     if status != Status::Completed {
-        designs.proof_mut().outputs = book.json_in(&book.layout.designs(), &[]);
+        designs.proof_mut().outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
         // The final design comes out of designs: where it is, there were some.
-        designs.proof_mut().outputs.extend(usual.clone().filter(|path| book.files.files.contains_key(path)));
+        designs.proof_mut().outputs.extend(usual.clone().filter(|path| workflow_files.files.files.contains_key(path)));
         designs.proof_mut().outputs_any = true;
-        reject(book, &mut designs);
+        reject(workflow_files, &mut designs);
     }
-    let gate = gate(book, phase, DESIGNS);
-    let mut last = phase_step(book, phase);
+    let gate = gate(workflow_files, phase, DESIGNS);
+    let mut last = phase_step(workflow_files, phase);
     last.id = StepId::new(FINAL);
     last.title = "Final design".to_owned();
     last.depends_on = vec![designs.id.clone(), gate.id.clone()];
-    expect(book, &mut last, phase);
-    let is_there = usual.is_some_and(|path| matches!(book.owner().look(book.files, &path), Found::Fits(_)));
-    let is_reached = gate.status == Status::Completed && has_fitting_design(book, &designs.proof().outputs);
+    expect(workflow_files, &mut last, phase);
+    let is_there =
+        usual.is_some_and(|path| matches!(workflow_files.owner().look(workflow_files.files, &path), Found::Fits(_)));
+    let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof().outputs);
     match status {
         Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
         Status::Failed if is_reached => designs.status = Status::InProgress,
@@ -181,35 +184,35 @@ fn architecture(book: &Book<'_>) -> Vec<Step> {
     vec![container, designs, gate, last]
 }
 
-fn has_fitting_design(book: &Book<'_>, outputs: &[RelPath]) -> bool {
-    outputs.iter().any(|path| matches!(book.owner().look(book.files, path), Found::Fits(_)))
+fn has_fitting_design(workflow_files: &WorkflowFiles<'_>, outputs: &[RelPath]) -> bool {
+    outputs.iter().any(|path| matches!(workflow_files.owner().look(workflow_files.files, path), Found::Fits(_)))
 }
 
-fn implementation(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let phase = Phase::Implementation;
-    let mut step = phase_step(book, phase);
+    let mut step = phase_step(workflow_files, phase);
     step.depends_on = vec![id_of(Phase::Architecture)];
-    if book.execution.tasks.is_empty() {
-        step.proof_mut().outputs = book.recorded_output(phase).into_iter().collect();
+    if workflow_files.execution.tasks.is_empty() {
+        step.proof_mut().outputs = workflow_files.recorded_output(phase).into_iter().collect();
         return vec![step];
     }
-    if let Some(path) = book.recorded_output(phase)
-        && let Found::Absent = book.owner().look(book.files, &path)
+    if let Some(path) = workflow_files.recorded_output(phase)
+        && let Found::Absent = workflow_files.owner().look(workflow_files.files, &path)
     {
         let message = format!("the output {path} of {} is missing", phase.as_str());
         findings.push(Finding::new(FindingCode::OutputMissing, message).at(&path).on(&step.id));
     }
     step.kind = StepKind::Container;
     step.agent = None;
-    let children = tasks::build(book, findings);
+    let children = tasks::build(workflow_files, findings);
     step.children = children.iter().map(|child| child.id.clone()).collect();
-    if !book.execution.is_read() {
-        step.definition = book.execution.proposal(&book.state).into();
+    if !workflow_files.execution.is_read() {
+        step.definition = workflow_files.execution.proposal(&workflow_files.state).into();
     }
     std::iter::once(step).chain(children).collect()
 }
 
-impl Book<'_> {
+impl WorkflowFiles<'_> {
     /// Returns whose the outputs of phases have to be.
     pub(super) fn owner(&self) -> Owner<'_> {
         Owner { workflow: self.state.id.as_deref(), task: None, run_start: self.state.started_at, attempt_start: None }

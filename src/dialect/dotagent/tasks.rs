@@ -7,7 +7,7 @@ use super::execution::Task;
 use super::output;
 use super::output::Found;
 use super::output::Owner;
-use super::read::Book;
+use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::Word;
 use super::steps;
@@ -24,14 +24,14 @@ use crate::model::Timestamp;
 use crate::model::Witness;
 
 /// Builds the steps of all tasks.
-pub(super) fn build(book: &Book<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
+pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut steps = Vec::new();
-    for task in &book.execution.tasks {
-        let result = Left::of(book, task);
-        let mut work = work(book, task, &result, findings);
-        let verification = verification(book, task, &result, &work, findings);
+    for task in &workflow_files.execution.tasks {
+        let result = Left::of(workflow_files, task);
+        let mut work = work(workflow_files, task, &result, findings);
+        let verification = verification(workflow_files, task, &result, &work, findings);
         if work.status == Status::Blocked {
-            let resolution = resolution(book, task, &result, &work);
+            let resolution = resolution(workflow_files, task, &result, &work);
             work.depends_on.push(resolution.id.clone());
             steps.push(resolution);
         }
@@ -60,14 +60,14 @@ pub(super) struct Left {
 }
 
 impl Left {
-    pub(super) fn of(book: &Book<'_>, task: &Task) -> Self {
+    pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
         let mut result = Self { word: task.word, output: Value::Null, fits: false, rejected: None, modified: None };
         if task.is_leftover {
             result.word = Some(Word::Pending);
         }
         let Some(path) = &task.output else { return result };
-        result.modified = book.files.files.get(path).and_then(|entry| entry.modified);
-        match task.owner(&book.state).look(book.files, path) {
+        result.modified = workflow_files.files.files.get(path).and_then(|entry| entry.modified);
+        match task.owner(&workflow_files.state).look(workflow_files.files, path) {
             Found::Absent | Found::Older => {}
             Found::Rejected(why) => result.rejected = Some(why),
             Found::Fits(value) => match output::reported(&value) {
@@ -99,20 +99,20 @@ impl Left {
     }
 }
 
-fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>) -> Step {
-    let limit = book.files.config.limits.attempts;
+fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>) -> Step {
+    let limit = workflow_files.files.config.limits.attempts;
     let mut step = Step::new(StepId::new(&task.id), title(task));
     step.short = Some(super::rules::other_spelling(&task.id));
     step.group = Some(Phase::Implementation.as_str().to_owned());
     step.agent = Some(task.text(&["agent", "assigned_to"]).unwrap_or_else(|| "implementer".to_owned()));
-    step.file = Some(book.layout.execution.clone());
+    step.file = Some(workflow_files.layout.execution.clone());
     step.definition = task.definition().into();
     step.started_at = task.started_at.filter(|_| !task.is_leftover);
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
     step.proof_mut().outputs = task.output.iter().cloned().collect();
     step.proof_mut().rejected = step.proof().outputs.iter().cloned().zip(result.rejected.clone()).collect();
     step.detail_mut().focus = task.text(&["retry_strategy"]).into_iter().collect();
-    depend(book, task, &mut step);
+    depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
     // A retry counts the attempt that was lost; one that ended counts itself.
     (step.status, step.attempts, step.failures) = match result.word {
@@ -131,7 +131,7 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
         None => {
             let text = task.value.get("status").map(|status| crate::model::clean_line(&status.to_string(), 40));
             let message = format!("the status {} of {} is not in the vocabulary", text.unwrap_or_default(), step.id);
-            findings.push(book.about(task, FindingCode::StatusUnknown, "/status", message).on(&step.id));
+            findings.push(workflow_files.about(task, FindingCode::StatusUnknown, "/status", message).on(&step.id));
             (Status::Pending, task.attempts, task.attempts)
         }
     };
@@ -150,17 +150,17 @@ fn work(book: &Book<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>
     if is_ahead && result.word != Some(Word::PreComplete) {
         let says = result.word.map_or("nothing", Word::as_str);
         let message = format!("{} was running and its output says {says}: it ended before the interruption", step.id);
-        findings.push(book.about(task, FindingCode::CompletedByEvidence, "", message));
+        findings.push(workflow_files.about(task, FindingCode::CompletedByEvidence, "", message));
     }
-    if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-        step.proof_mut().witnesses.push(witness(book));
+    if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
+        step.proof_mut().witnesses.push(witness(workflow_files));
     }
     step
 }
 
-fn witness(book: &Book<'_>) -> Witness {
-    let line = book.source.document.position("/completed_phases").map(|(line, _)| line);
-    Witness { source: "phase.json".into(), done: true, file: Some(book.layout.phase.clone()), line }
+fn witness(workflow_files: &WorkflowFiles<'_>) -> Witness {
+    let line = workflow_files.source.document.position("/completed_phases").map(|(line, _)| line);
+    Witness { source: "phase.json".into(), done: true, file: Some(workflow_files.layout.phase.clone()), line }
 }
 
 fn title(task: &Task) -> String {
@@ -171,17 +171,23 @@ fn title(task: &Task) -> String {
 }
 
 /// A task waits for the architecture and for the verification of the tasks it depends on.
-fn depend(book: &Book<'_>, task: &Task, step: &mut Step) {
+fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
     step.depends_on.push(steps::id_of(Phase::Architecture));
     for id in &task.depends_on {
-        match book.execution.position(id) {
-            Some(on) => step.depends_on.push(verify_id(&book.execution.tasks[on].id)),
+        match workflow_files.execution.position(id) {
+            Some(on) => step.depends_on.push(verify_id(&workflow_files.execution.tasks[on].id)),
             None => step.dangling.push(crate::model::clean_line(id, 60)),
         }
     }
 }
 
-fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findings: &mut Vec<Finding>) -> Step {
+fn verification(
+    workflow_files: &WorkflowFiles<'_>,
+    task: &Task,
+    result: &Left,
+    work: &Step,
+    findings: &mut Vec<Finding>,
+) -> Step {
     let mut step = Step::new(verify_id(&task.id), format!("Verification of {}", work.title));
     step.kind = StepKind::Review;
     step.group.clone_from(&work.group);
@@ -197,15 +203,17 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
     };
     step.attempts = u32::from(step.status != Status::Pending);
     if !is_waited_for {
-        if book.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-            step.proof_mut().witnesses.push(witness(book));
+        if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
+            step.proof_mut().witnesses.push(witness(workflow_files));
         }
         return step;
     }
-    let Some(path) = book.layout.of_task(book.files, &task.id, "verification.json") else { return step };
+    let Some(path) = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json") else {
+        return step;
+    };
     // It judges the output that is there, not an earlier one.
-    let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&book.state) };
-    let Found::Fits(value) = owner.look(book.files, &path) else { return step };
+    let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
+    let Found::Fits(value) = owner.look(workflow_files.files, &path) else { return step };
     match output::verdict(&value) {
         Ok(verdict @ (ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions)) => {
             step.status = Status::InProgress;
@@ -229,7 +237,7 @@ fn verification(book: &Book<'_>, task: &Task, result: &Left, work: &Step, findin
 }
 
 /// What blocks a task goes to the contract resolver, whose answer lies beside the contracts.
-fn resolution(book: &Book<'_>, task: &Task, result: &Left, work: &Step) -> Step {
+fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, work: &Step) -> Step {
     let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
     step.group.clone_from(&work.group);
     step.agent = Some("contract-resolver".to_owned());
@@ -240,9 +248,9 @@ fn resolution(book: &Book<'_>, task: &Task, result: &Left, work: &Step) -> Step 
         step.status = Status::InProgress;
         step.attempts = 1;
     }
-    let path: Option<RelPath> = book.layout.resolution(book.files, &task.id);
-    let owner = Owner { attempt_start: result.modified, ..task.owner(&book.state) };
-    if let Some(path) = path.filter(|path| matches!(owner.look(book.files, path), Found::Fits(_))) {
+    let path: Option<RelPath> = workflow_files.layout.resolution(workflow_files.files, &task.id);
+    let owner = Owner { attempt_start: result.modified, ..task.owner(&workflow_files.state) };
+    if let Some(path) = path.filter(|path| matches!(owner.look(workflow_files.files, path), Found::Fits(_))) {
         step.status = Status::InProgress;
         step.attempts = 1;
         step.proof_mut().outputs = vec![path];

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::execution::Presence;
 use super::output::Found;
-use super::read::Book;
+use super::read::WorkflowFiles;
 use super::read::is_rebuilt;
 use super::rebuild;
 use super::rules::Phase;
@@ -94,7 +94,7 @@ enum Target {
 }
 
 struct Writer<'a> {
-    book: Book<'a>,
+    workflow_files: WorkflowFiles<'a>,
     phase: Document,
     /// `None` where the file is missing or unreadable.
     execution: Option<Document>,
@@ -109,7 +109,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn open(files: &'a FileSet, at: Timestamp) -> Result<Self, EditError> {
-        let book = Book::open(files, &mut Vec::new()).map_err(|finding| {
+        let workflow_files = WorkflowFiles::open(files, &mut Vec::new()).map_err(|finding| {
             let file = files.state.as_str().to_owned();
             match files.files.contains_key(&files.state) {
                 true => EditError::Unreadable { file, problem: finding.message },
@@ -117,7 +117,11 @@ impl<'a> Writer<'a> {
             }
         })?;
         // Stamps never run backwards, whatever the clock does.
-        let at = book.state.last_updated.map_or(at, |last| last.max(at)).max(book.state.started_at.unwrap_or(at));
+        let at = workflow_files
+            .state
+            .last_updated
+            .map_or(at, |last| last.max(at))
+            .max(workflow_files.state.started_at.unwrap_or(at));
         let reparse = |source: &super::state::Source| {
             let bytes = files.bytes(&source.file).unwrap_or_default();
             Document::parse(bytes).map_err(|error| EditError::Unreadable {
@@ -125,22 +129,22 @@ impl<'a> Writer<'a> {
                 problem: error.message,
             })
         };
-        let phase = reparse(&book.source)?;
-        let execution = match &book.execution.presence {
+        let phase = reparse(&workflow_files.source)?;
+        let execution = match &workflow_files.execution.presence {
             Presence::Read(source) => Some(reparse(source)?),
             Presence::Missing | Presence::Unreadable => None,
         };
-        let words = book.execution.tasks.iter().map(|task| task.word.filter(|_| !task.is_leftover)).collect();
-        let completed = book.state.completed.iter().map(|done| done.phase).collect();
-        Ok(Self { book, phase, execution, created: None, at: at.to_string(), words, completed })
+        let words = workflow_files.execution.tasks.iter().map(|task| task.word.filter(|_| !task.is_leftover)).collect();
+        let completed = workflow_files.state.completed.iter().map(|done| done.phase).collect();
+        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), words, completed })
     }
 
     fn into_edits(mut self) -> Vec<Edit> {
         self.set("/last_updated", &json!(self.at));
-        if self.book.state.is_safe == Some(false) {
+        if self.workflow_files.state.is_safe == Some(false) {
             self.set("/interruption_safe", &Value::Bool(true));
         }
-        let Book { files, layout, .. } = self.book;
+        let WorkflowFiles { files, layout, .. } = self.workflow_files;
         let replace = |path: &RelPath, document: Document| {
             let before = files.bytes(path).unwrap_or_default().into();
             Edit { path: path.clone(), kind: EditKind::Replace { before, after: document.into_bytes() } }
@@ -157,7 +161,7 @@ impl<'a> Writer<'a> {
 
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let id = step.as_str();
-        let task = |id: &str| self.book.execution.tasks.iter().position(|task| task.id == id);
+        let task = |id: &str| self.workflow_files.execution.tasks.iter().position(|task| task.id == id);
         let gate = Phase::ALL.into_iter().find(|phase| steps::gate_of(*phase) == Some(id));
         let target = match id {
             steps::DESIGNS => Some(Target::Designs),
@@ -233,8 +237,8 @@ impl<'a> Writer<'a> {
     fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
         if self.completed.contains(&phase) {
             self.enter(phase, false);
-        } else if phase != self.book.state.phase {
-            let current = self.book.state.phase.as_str();
+        } else if phase != self.workflow_files.state.phase {
+            let current = self.workflow_files.state.phase.as_str();
             return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
         }
         self.phase_status(PhaseStatus::Failed);
@@ -247,17 +251,22 @@ impl<'a> Writer<'a> {
             return Ok(Some(output.clone()));
         }
         if phase == Phase::Reflection {
-            let newest = self.book.json_in(&self.book.layout.reflections(), &["_aggregate.json"]).into_iter();
-            let fitting = newest.filter(|path| matches!(self.book.owner().look(self.book.files, path), Found::Fits(_)));
-            let modified = |path: &RelPath| self.book.files.files.get(path).and_then(|entry| entry.modified);
+            let newest = self
+                .workflow_files
+                .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
+                .into_iter();
+            let fitting = newest.filter(|path| {
+                matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+            });
+            let modified = |path: &RelPath| self.workflow_files.files.files.get(path).and_then(|entry| entry.modified);
             return fitting.max_by_key(modified).map(Some).ok_or_else(|| {
                 EditError::Unsupported(
                     "memory/reflections has no reflection of this run; nothing was recorded".to_owned(),
                 )
             });
         }
-        let Some(path) = self.book.usual_output(phase) else { return Ok(None) };
-        let problem = match self.book.owner().look(self.book.files, &path) {
+        let Some(path) = self.workflow_files.usual_output(phase) else { return Ok(None) };
+        let problem = match self.workflow_files.owner().look(self.workflow_files.files, &path) {
             Found::Fits(_) => return Ok(Some(path)),
             Found::Absent => "is not there".to_owned(),
             Found::Older => "is older than this run".to_owned(),
@@ -270,12 +279,12 @@ impl<'a> Writer<'a> {
         if outcome.status == Status::Failed {
             return self.fail(at, outcome);
         }
-        let left = Left::of(&self.book, &self.book.execution.tasks[at]);
-        let task = &self.book.execution.tasks[at];
+        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
+        let task = &self.workflow_files.execution.tasks[at];
         if let Some(output) = outcome.outputs.first().filter(|path| task.output.as_ref() != Some(path)) {
             let field =
                 ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(*field).is_some());
-            let name = json!(self.book.layout.name_of(output));
+            let name = json!(self.workflow_files.layout.name_of(output));
             self.set_task(at, field.unwrap_or("output"), &name)?;
             self.set_word(at, Word::PreComplete)?;
         } else if left.is_there() {
@@ -292,18 +301,18 @@ impl<'a> Writer<'a> {
 
     /// Takes over what a task's own output reports (scenario 2).
     fn adopt(&mut self, at: usize) -> Result<(), EditError> {
-        let left = Left::of(&self.book, &self.book.execution.tasks[at]);
+        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
         let word = super::output::reported(&left.output).unwrap_or(Word::PreComplete);
         self.set_word(at, word)?;
         if word == Word::Failed {
-            let attempts = self.book.execution.tasks[at].attempts.saturating_add(1);
+            let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
             self.set_task(at, "attempts", &json!(attempts))?;
         }
         Ok(())
     }
 
     fn fail(&mut self, at: usize, outcome: &Outcome) -> Result<(), EditError> {
-        let attempts = self.book.execution.tasks[at].attempts.saturating_add(1);
+        let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
         self.set_word(at, Word::Failed)?;
         self.set_task(at, "attempts", &json!(attempts))?;
         if let Some(error) = outcome.error.as_deref().or(outcome.summary.as_deref()) {
@@ -323,10 +332,10 @@ impl<'a> Writer<'a> {
     /// The last task that is verified ends the phase.
     fn close_implementation(&mut self) {
         let is_reached =
-            self.completed.contains(&Phase::Architecture) || self.book.state.phase >= Phase::Implementation;
+            self.completed.contains(&Phase::Architecture) || self.workflow_files.state.phase >= Phase::Implementation;
         let all = !self.words.is_empty() && self.words.iter().all(|word| *word == Some(Word::Verified));
         if all && is_reached && !self.completed.contains(&Phase::Implementation) {
-            let output = self.book.layout.execution.clone();
+            let output = self.workflow_files.layout.execution.clone();
             self.complete(Phase::Implementation, Some(output));
         }
     }
@@ -355,8 +364,8 @@ impl<'a> Writer<'a> {
 
     /// Brings the state up to date with what the plan found: what ended is recorded, what was orphaned is counted.
     fn resume(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
-        if is_rebuilt(&self.book) {
-            self.created = Some(self.book.execution.proposal(&self.book.state));
+        if is_rebuilt(&self.workflow_files) {
+            self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
         } else {
             self.recover_tasks(next, settled)?;
         }
@@ -367,24 +376,26 @@ impl<'a> Writer<'a> {
                 .into_iter()
                 .take_while(|earlier| *earlier < phase)
                 .all(|earlier| self.completed.contains(&earlier));
-            let is_chosen = phase != Phase::Architecture || self.book.state.has_approved(phase);
+            let is_chosen = phase != Phase::Architecture || self.workflow_files.state.has_approved(phase);
             if is_settled(id) && is_next && is_chosen && !self.completed.contains(&phase) {
                 let output = self.proof_of(phase);
                 self.complete(phase, output);
             }
         }
         self.close_implementation();
-        if self.book.state.status == PhaseStatus::Failed && self.completed.len() == self.book.state.completed.len() {
+        if self.workflow_files.state.status == PhaseStatus::Failed
+            && self.completed.len() == self.workflow_files.state.completed.len()
+        {
             self.phase_status(PhaseStatus::InProgress);
         }
         Ok(())
     }
 
     fn recover_tasks(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
-        for at in 0..self.book.execution.tasks.len() {
-            let task = &self.book.execution.tasks[at];
+        for at in 0..self.workflow_files.execution.tasks.len() {
+            let task = &self.workflow_files.execution.tasks[at];
             let id = task.id.clone();
-            let left = Left::of(&self.book, task);
+            let left = Left::of(&self.workflow_files, task);
             let is_verified = settled.iter().any(|(step, _)| *step == tasks::verify_id(&id));
             let is_next = next.iter().any(|step| step.as_str() == id);
             if is_verified {
@@ -403,14 +414,20 @@ impl<'a> Writer<'a> {
     /// Returns the file that shows that a phase is done, where one does.
     fn proof_of(&self, phase: Phase) -> Option<RelPath> {
         match phase {
-            Phase::Implementation => self.execution.is_some().then(|| self.book.layout.execution.clone()),
+            Phase::Implementation => self.execution.is_some().then(|| self.workflow_files.layout.execution.clone()),
             Phase::Reflection => {
-                let mut found = self.book.json_in(&self.book.layout.reflections(), &["_aggregate.json"]).into_iter();
-                found.rfind(|path| matches!(self.book.owner().look(self.book.files, path), Found::Fits(_)))
+                let mut found = self
+                    .workflow_files
+                    .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
+                    .into_iter();
+                found.rfind(|path| {
+                    matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+                })
             }
             Phase::Requirements | Phase::Architecture | Phase::Verification => {
-                let path = self.book.usual_output(phase)?;
-                matches!(self.book.owner().look(self.book.files, &path), Found::Fits(_)).then_some(path)
+                let path = self.workflow_files.usual_output(phase)?;
+                matches!(self.workflow_files.owner().look(self.workflow_files.files, &path), Found::Fits(_))
+                    .then_some(path)
             }
         }
     }
@@ -450,9 +467,9 @@ impl<'a> Writer<'a> {
     fn record(&mut self, phase: Phase, output: Option<RelPath>) {
         let mut entry = json!({ "phase": phase.as_str(), "completed_at": self.at });
         if let Some(output) = output {
-            entry["output"] = json!(self.book.layout.name_of(&output));
+            entry["output"] = json!(self.workflow_files.layout.name_of(&output));
         }
-        let known = self.book.state.completed.iter().find(|done| done.phase == phase);
+        let known = self.workflow_files.state.completed.iter().find(|done| done.phase == phase);
         match known.filter(|_| self.completed.contains(&phase)) {
             Some(done) => {
                 let pointer = done.pointer.clone();
@@ -494,7 +511,7 @@ impl<'a> Writer<'a> {
     }
 
     fn set_task(&mut self, at: usize, field: &str, value: &Value) -> Result<(), EditError> {
-        let pointer = format!("{}/{field}", self.book.execution.tasks[at].pointer);
+        let pointer = format!("{}/{field}", self.workflow_files.execution.tasks[at].pointer);
         let document = self.document()?;
         if document.value().pointer(&pointer) != Some(value) && !document.set(&pointer, value) {
             return Err(EditError::Unsupported(format!("`{pointer}` of the task cannot be written")));
@@ -503,14 +520,14 @@ impl<'a> Writer<'a> {
     }
 
     fn drop_task(&mut self, at: usize, field: &str) -> Result<(), EditError> {
-        let pointer = format!("{}/{field}", self.book.execution.tasks[at].pointer);
+        let pointer = format!("{}/{field}", self.workflow_files.execution.tasks[at].pointer);
         self.document()?.remove(&pointer);
         Ok(())
     }
 
     fn document(&mut self) -> Result<&mut Document, EditError> {
-        let file = self.book.layout.execution.as_str();
-        match (&mut self.execution, &self.book.execution.presence) {
+        let file = self.workflow_files.layout.execution.as_str();
+        match (&mut self.execution, &self.workflow_files.execution.presence) {
             (Some(document), _) => Ok(document),
             (None, Presence::Unreadable) => {
                 Err(EditError::Unreadable { file: file.to_owned(), problem: "correct it first".to_owned() })
