@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::Book;
+use super::EpicFiles;
 use super::state::Wave;
 use super::steps::Recorded;
 use super::steps::story_step;
@@ -18,9 +18,9 @@ use crate::model::StepId;
 const UNASSIGNED: &str = "no-wave";
 
 /// Returns the waves of the state and those that only the plan has, in the order of their numbers.
-pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
-    let mut waves = book.state.waves.clone();
-    let Some(plan) = book.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
+pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
+    let mut waves = epic.state.waves.clone();
+    let Some(plan) = epic.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
     // The waves of the plan that have a story.
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for planned in &plan.waves {
@@ -42,7 +42,7 @@ pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
             });
         }
     }
-    for wave in &book.state.waves {
+    for wave in &epic.state.waves {
         let number = wave.number.escape_debug();
         let Some(planned) = plan.waves.iter().find(|planned| planned.number == wave.number) else {
             findings.push(format!("the state has wave {number}, and the plan does not; it stays"));
@@ -63,34 +63,34 @@ pub(super) fn waves(book: &mut Book<'_>) -> Vec<Wave> {
             });
         }
     }
-    let findings: Vec<Finding> = findings.into_iter().map(|message| told(book, message)).collect();
-    book.findings.extend(findings);
+    let findings: Vec<Finding> = findings.into_iter().map(|message| told(epic, message)).collect();
+    epic.findings.extend(findings);
     waves.sort_by_key(Wave::rank);
     waves
 }
 
-fn told(book: &Book<'_>, message: String) -> Finding {
-    let finding = Finding::new(FindingCode::PlanDrift, message).at(&book.files.state);
+fn told(epic: &EpicFiles<'_>, message: String) -> Finding {
+    let finding = Finding::new(FindingCode::PlanDrift, message).at(&epic.files.state);
     finding.fix("bring the state and the execution plan to the same waves and stories")
 }
 
 /// Says that only the plan has a story.
-pub(super) fn only_planned(book: &mut Book<'_>, id: &StepId) {
+pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
     let message = format!("the plan has story {id}, and the state does not; it counts as pending");
-    let finding = told(book, message).on(id);
-    book.findings.push(finding);
+    let finding = told(epic, message).on(id);
+    epic.findings.push(finding);
 }
 
 /// Returns the stories of the plan that no wave has, neither there nor in the state: they come behind all waves, one after the
 /// other.
-pub(super) fn unassigned(book: &mut Book<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
-    let Some(plan) = &book.plan else { return Vec::new() };
+pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
+    let Some(plan) = &epic.plan else { return Vec::new() };
     let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let rest = plan.stories.iter().map(|story| story.id.as_str()).filter(|id| known.insert(id));
     let ids: Vec<String> = rest.map(str::to_owned).collect();
     let mut added: Vec<Step> = Vec::new();
     for id in ids {
-        let mut step = story_step(book, &id, Recorded::Nowhere);
+        let mut step = story_step(epic, &id, Recorded::Nowhere);
         step.group = Some(UNASSIGNED.to_owned());
         step.depends_on.extend(exits.iter().cloned());
         step.depends_on.extend(added.last().map(|before| before.id.clone()));

@@ -39,7 +39,7 @@ use crate::model::quoted;
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let problem = match read(files, &files.state) {
-        Ok(state) => return Book::new(files, &state).load(),
+        Ok(state) => return EpicFiles::new(files, &state).load(),
         Err(problem) => problem,
     };
     let mut findings = vec![*problem];
@@ -48,7 +48,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     else {
         return Loaded { findings, ..Loaded::default() };
     };
-    let mut loaded = Book::new(files, &state).load();
+    let mut loaded = EpicFiles::new(files, &state).load();
     if let Some(run) = &mut loaded.run {
         run.degraded = true;
     }
@@ -74,7 +74,7 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
 }
 
 /// Is everything that is known of an epic while its run is built.
-struct Book<'a> {
+struct EpicFiles<'a> {
     files: &'a FileSet,
     state: &'a State,
     /// The ids of the stories that the state has.
@@ -87,7 +87,7 @@ struct Book<'a> {
     findings: Vec<Finding>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> EpicFiles<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
         let base = places::base_of(&files.state);
         let documents = DocumentIndex::of_files(files);

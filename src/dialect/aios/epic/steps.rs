@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::Book;
+use super::EpicFiles;
 use super::consistency;
 use super::drift;
 use super::state::GateVerdict;
@@ -28,32 +28,32 @@ use crate::model::StepKind;
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
 /// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
-pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
+pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut exits: Vec<(String, StepId)> = Vec::new();
-    let waves = drift::waves(book);
+    let waves = drift::waves(epic);
     for wave in &waves {
-        let planned = planned_wave(book, wave).map(|planned| planned.depends_on.clone());
+        let planned = planned_wave(epic, wave).map(|planned| planned.depends_on.clone());
         let behind: Vec<StepId> = match planned.flatten() {
             Some(numbers) => {
                 exits.iter().filter(|(number, _)| numbers.contains(number)).map(|(_, id)| id.clone()).collect()
             }
             None => exits.last().map(|(_, id)| id.clone()).into_iter().collect(),
         };
-        let stories = stories(book, wave, &behind, &steps);
+        let stories = stories(epic, wave, &behind, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
         if wave.status.as_deref() == Some("completed") && !is_done {
             let message = format!("wave {} is completed and has stories that are not; they count as open", wave.number);
-            book.findings.push(Finding::new(FindingCode::StateCorrupt, message).at(&book.files.state));
+            epic.findings.push(Finding::new(FindingCode::StateCorrupt, message).at(&epic.files.state));
         }
         steps.extend(stories);
         if ids.is_empty() {
             ids = behind;
         }
-        let mut gate = gate(book, wave, ids);
+        let mut gate = gate(epic, wave, ids);
         if gate.status == Status::Completed && !is_done {
-            reopen(book, wave, &mut gate);
+            reopen(epic, wave, &mut gate);
         }
         let mut exit = gate.id.clone();
         let is_open = wave.status.as_deref() != Some("completed");
@@ -66,10 +66,10 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
         exits.push((wave.number.clone(), exit));
     }
     let mut behind: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
-    let unassigned = drift::unassigned(book, &steps, &behind);
+    let unassigned = drift::unassigned(epic, &steps, &behind);
     behind.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
-    steps.push(final_gate(book, behind));
+    steps.push(final_gate(epic, behind));
     // Stories that may be done side by side are named in the order of the plan.
     for (place, step) in steps.iter_mut().enumerate() {
         step.place = Some(place);
@@ -77,8 +77,8 @@ pub(super) fn build(book: &mut Book<'_>) -> Vec<Step> {
     steps
 }
 
-fn planned_wave<'a>(book: &'a Book<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
-    book.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
+fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
+    epic.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
 }
 
 fn group_of(wave: &Wave) -> String {
@@ -86,9 +86,9 @@ fn group_of(wave: &Wave) -> String {
 }
 
 /// Returns the stories of a wave. Without a plan that lets them run side by side they come one after the other.
-fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step]) -> Vec<Step> {
-    let planned = planned_wave(book, wave);
-    let order: Vec<String> = match (planned, &book.plan) {
+fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[Step]) -> Vec<Step> {
+    let planned = planned_wave(epic, wave);
+    let order: Vec<String> = match (planned, &epic.plan) {
         (Some(planned), _) => planned.stories.clone(),
         // A plan without waves still has an order.
         (None, Some(plan)) => plan.stories.iter().map(|story| story.id.clone()).collect(),
@@ -97,7 +97,7 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     let is_in_plan = planned.is_some();
     let is_parallel = planned.is_some_and(|planned| planned.is_parallel);
     let mut stories: Vec<Step> = Vec::new();
-    let listed = order.iter().filter(|id| is_in_plan && !book.recorded.contains(id.as_str()));
+    let listed = order.iter().filter(|id| is_in_plan && !epic.recorded.contains(id.as_str()));
     let added: Vec<String> = listed.cloned().collect();
     let places: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
     let recorded: BTreeMap<&str, &StoryState> =
@@ -109,16 +109,16 @@ fn stories(book: &mut Book<'_>, wave: &Wave, behind: &[StepId], before: &[Step])
     for id in ids {
         if before.contains(id) {
             let message = format!("story {id} is in more than one wave; the first one counts");
-            book.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&book.files.state));
+            epic.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&epic.files.state));
             continue;
         }
         let mut step = match recorded.get(id) {
-            Some(recorded) => story_step(book, id, Recorded::As(recorded)),
+            Some(recorded) => story_step(epic, id, Recorded::As(recorded)),
             None if wave.is_counted && wave.status.as_deref() == Some("completed") => {
-                story_step(book, id, Recorded::Over)
+                story_step(epic, id, Recorded::Over)
             }
-            None if wave.is_counted => story_step(book, id, Recorded::Open),
-            None => story_step(book, id, Recorded::Nowhere),
+            None if wave.is_counted => story_step(epic, id, Recorded::Open),
+            None => story_step(epic, id, Recorded::Nowhere),
         };
         step.group = Some(group_of(wave));
         step.depends_on.extend(behind.iter().cloned());
@@ -143,8 +143,8 @@ pub(super) enum Recorded<'a> {
     Nowhere,
 }
 
-pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) -> Step {
-    let planned = book.plan.as_ref().and_then(|plan| plan.story(id));
+pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<'_>) -> Step {
+    let planned = epic.plan.as_ref().and_then(|plan| plan.story(id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
     let executor = match recorded {
@@ -153,33 +153,33 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
     };
     step.agent = executor.or_else(|| planned.and_then(|story| story.executor.clone()));
     for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
-        let is_planned = || book.plan.as_ref().is_some_and(|plan| plan.story(before).is_some());
-        let is_known = book.recorded.contains(before.as_str()) || is_planned();
+        let is_planned = || epic.plan.as_ref().is_some_and(|plan| plan.story(before).is_some());
+        let is_known = epic.recorded.contains(before.as_str()) || is_planned();
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
-        } else if is_told_done(book, before) {
+        } else if is_told_done(epic, before) {
             let message =
                 format!("story {id} depends on {before}, which the state does not have; its story says it is done");
-            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&book.files.state).on(&step.id);
-            book.findings.push(Finding { severity: Severity::Warning, ..finding });
+            let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&epic.files.state).on(&step.id);
+            epic.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
             step.dangling.push(before.clone());
         }
     }
     match recorded {
-        Recorded::As(recorded) => take_over(book, &mut step, recorded),
+        Recorded::As(recorded) => take_over(epic, &mut step, recorded),
         Recorded::Over => step.status = Status::Completed,
         Recorded::Open => {}
-        Recorded::Nowhere => drift::only_planned(book, &step.id),
+        Recorded::Nowhere => drift::only_planned(epic, &step.id),
     }
-    let at = book.documents.locate(book.base, book.plan.as_ref(), id);
+    let at = epic.documents.locate(epic.base, epic.plan.as_ref(), id);
     let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
     let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
     if is_understood || !matches!(at, Located::At(_)) {
-        book.findings.extend(consistency::compare(&book.documents, &at, &step.id, step.status));
+        epic.findings.extend(consistency::compare(&epic.documents, &at, &step.id, step.status));
     }
     if let Located::At(path) = at {
-        let told = book.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+        let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
         if let Some(told) = told {
             take_from_story(&mut step, &told);
         }
@@ -189,9 +189,9 @@ pub(super) fn story_step(book: &mut Book<'_>, id: &str, recorded: Recorded<'_>) 
 }
 
 /// Tells whether a story that the state does not have says of itself that it is done.
-fn is_told_done(book: &Book<'_>, id: &str) -> bool {
-    let Located::At(path) = book.documents.locate(book.base, book.plan.as_ref(), id) else { return false };
-    let told = book.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+fn is_told_done(epic: &EpicFiles<'_>, id: &str) -> bool {
+    let Located::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
+    let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
     told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
 }
 
@@ -210,7 +210,7 @@ fn untitled(id: &str) -> String {
 }
 
 /// Fills in what the state says of a story.
-fn take_over(book: &mut Book<'_>, step: &mut Step, recorded: &StoryState) {
+fn take_over(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     let raw = recorded.status.as_deref();
     step.status = status_of(raw).unwrap_or_else(|| {
         let (code, said) = match raw {
@@ -218,19 +218,19 @@ fn take_over(book: &mut Book<'_>, step: &mut Step, recorded: &StoryState) {
             None => (FindingCode::StatusMissing, "no status".to_owned()),
         };
         let finding = Finding::new(code, format!("story {} has {said}; it is not taken for done", recorded.id));
-        book.findings.push(finding.at(&book.files.state).line(recorded.line, None).on(&step.id));
+        epic.findings.push(finding.at(&epic.files.state).line(recorded.line, None).on(&step.id));
         Status::Pending
     });
-    step.started_at = recorded.started_at.as_deref().and_then(|stamp| book.files.time(stamp));
-    step.finished_at = recorded.completed_at.as_deref().and_then(|stamp| book.files.time(stamp));
+    step.started_at = recorded.started_at.as_deref().and_then(|stamp| epic.files.time(stamp));
+    step.finished_at = recorded.completed_at.as_deref().and_then(|stamp| epic.files.time(stamp));
     step.attempts = u32::from(matches!(step.status, Status::InProgress | Status::Completed | Status::Failed));
     if matches!(step.status, Status::Failed | Status::Blocked) {
         step.failures = u32::from(step.status == Status::Failed);
         step.error.clone_from(&recorded.note);
         let message = format!("story {} is {}: a person decides how the epic goes on", recorded.id, step.status);
-        let finding = Finding::new(FindingCode::StoryStopped, message).at(&book.files.state);
+        let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
         let fix = "try the story again, mark it `skipped` in the state, or set the epic to `aborted`";
-        book.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
+        epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
 }
 
@@ -248,15 +248,15 @@ pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
 }
 
 /// Returns the gate of a wave, behind its stories. A wave that is completed went through it.
-fn gate(book: &mut Book<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
-    let planned = planned_wave(book, wave);
+fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
+    let planned = planned_wave(epic, wave);
     let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
     let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
     gate.kind = StepKind::Review;
     gate.group = Some(group_of(wave));
     gate.depends_on = behind;
-    let state = book.state;
+    let state = epic.state;
     let verdict = state.gates.iter().find(|verdict| verdict.wave == wave.number);
     gate.agent = verdict
         .and_then(|verdict| verdict.agent.clone())
@@ -273,10 +273,10 @@ fn gate(book: &mut Book<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
         Some("approved") => {
             gate.status = Status::Completed;
             gate.review = review(ReviewVerdict::Approved);
-            gate.finished_at = verdict.and_then(|verdict| book.files.time(verdict.at.as_deref()?));
+            gate.finished_at = verdict.and_then(|verdict| epic.files.time(verdict.at.as_deref()?));
         }
         Some(_) | None => {
-            book.findings.extend(verdict.map(|verdict| unknown_verdict(book, verdict, &gate.id)));
+            epic.findings.extend(verdict.map(|verdict| unknown_verdict(epic, verdict, &gate.id)));
             match wave.status.as_deref() {
                 Some("completed") => {
                     gate.status = Status::Completed;
@@ -291,19 +291,19 @@ fn gate(book: &mut Book<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
 }
 
 /// A gate speaks of the stories as they were: one that is open again is not behind it, and neither is what follows.
-fn reopen(book: &mut Book<'_>, wave: &Wave, gate: &mut Step) {
+fn reopen(epic: &mut EpicFiles<'_>, wave: &Wave, gate: &mut Step) {
     gate.status = Status::Pending;
     gate.review = None;
     gate.finished_at = None;
     let message =
         format!("wave {} went through its gate and has stories that are open: the gate comes again", wave.number);
-    book.findings.push(Finding::new(FindingCode::StaleDependent, message).at(&book.files.state).on(&gate.id));
+    epic.findings.push(Finding::new(FindingCode::StaleDependent, message).at(&epic.files.state).on(&gate.id));
 }
 
-fn unknown_verdict(book: &Book<'_>, verdict: &GateVerdict, gate: &StepId) -> Finding {
+fn unknown_verdict(epic: &EpicFiles<'_>, verdict: &GateVerdict, gate: &StepId) -> Finding {
     let word = verdict.status.as_deref().unwrap_or("null").escape_debug().to_string();
     let message = format!("the verdict of wave {} is `{word}`, which is neither approved nor rejected", verdict.wave);
-    Finding::new(FindingCode::VerdictUnknown, message).at(&book.files.state).line(verdict.line, None).on(gate)
+    Finding::new(FindingCode::VerdictUnknown, message).at(&epic.files.state).line(verdict.line, None).on(gate)
 }
 
 /// The wave was approved and is still open: its branches may be merged or not.
@@ -322,13 +322,13 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge
 }
 
-fn final_gate(book: &Book<'_>, behind: Vec<StepId>) -> Step {
+fn final_gate(epic: &EpicFiles<'_>, behind: Vec<StepId>) -> Step {
     let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
     gate.kind = StepKind::Review;
     gate.group = Some(FINAL.to_owned());
     gate.depends_on = behind;
-    gate.agent = book.plan.as_ref().and_then(|plan| plan.final_agent.clone());
-    if book.state.status.as_deref() == Some("completed") {
+    gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());
+    if epic.state.status.as_deref() == Some("completed") {
         gate.status = Status::Completed;
         gate.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
     }
