@@ -7,12 +7,12 @@ use super::exec;
 use super::exec::Stop;
 use super::finish;
 use super::finish::Left;
-use super::hand::Done;
-use super::hand::Hand;
-use super::hand::Produced;
-use super::hand::refused;
 use super::retry::Failure;
 use super::spec::Step;
+use super::step_executor::Done;
+use super::step_executor::Produced;
+use super::step_executor::StepExecutor;
+use super::step_executor::refused;
 use super::work::Work;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::RetryState;
@@ -56,10 +56,10 @@ pub(super) struct Due {
 
 /// Does what is due, and what comes after it.
 pub(super) fn drive(work: &Work<'_>, due: &[Due], yes: bool) -> Result<Ended, RunError> {
-    let mut hand = Hand::new(work)?;
-    let end = steps(&mut hand, due).and_then(|end| match end {
+    let mut executor = StepExecutor::new(work)?;
+    let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
-        None => finish::finish(&mut hand, yes),
+        None => finish::finish(&mut executor, yes),
     });
     // Whatever stopped it, nobody is at work any more; what stopped it is what counts.
     let released = work.ledger().release();
@@ -73,25 +73,25 @@ pub(super) fn drive(work: &Work<'_>, due: &[Due], yes: bool) -> Result<Ended, Ru
 }
 
 /// Returns how the run ended before its last step; `None` when all are done.
-fn steps(hand: &mut Hand<'_>, due: &[Due]) -> Result<Option<End>, RunError> {
-    let total = hand.work.workflow.steps.len();
+fn steps(executor: &mut StepExecutor<'_>, due: &[Due]) -> Result<Option<End>, RunError> {
+    let total = executor.work.workflow.steps.len();
     for due in due {
-        let step = &hand.work.workflow.steps[due.at];
+        let step = &executor.work.workflow.steps[due.at];
         let (number, id) = (due.at + 1, step.id.as_str());
-        if let Some(stop) = hand.signals.stop() {
-            return interrupted(hand.work, stop).map(Some);
+        if let Some(stop) = executor.signals.stop() {
+            return interrupted(executor.work, stop).map(Some);
         }
-        match one(hand, step, *due)? {
-            Done::Completed(_) => hand.work.console.tell(&Event::Completed { number, total, step: id }),
-            Done::Skipped(why) => hand.work.console.tell(&Event::Skipped { number, total, step: id, why }),
+        match one(executor, step, *due)? {
+            Done::Completed(_) => executor.work.console.tell(&Event::Completed { number, total, step: id }),
+            Done::Skipped(why) => executor.work.console.tell(&Event::Skipped { number, total, step: id, why }),
             Done::Failed(failure) => {
-                hand.work.ledger().snapshot()?;
+                executor.work.ledger().snapshot()?;
                 let error = failure.message.clone();
-                hand.work.console.tell(&Event::Failed { number, step: id, error: &error });
+                executor.work.console.tell(&Event::Failed { number, step: id, error: &error });
                 let (step, retryable) = (id.to_owned(), failure.is_transient());
                 return Ok(Some(End::Failed { step, number, error, retryable }));
             }
-            Done::Stopped(stop) => return interrupted(hand.work, stop).map(Some),
+            Done::Stopped(stop) => return interrupted(executor.work, stop).map(Some),
         }
     }
     Ok(None)
@@ -107,58 +107,58 @@ pub(super) fn interrupted(work: &Work<'_>, stop: Stop) -> Result<End, RunError> 
 }
 
 /// Does one step with all its tries, and records each.
-fn one(hand: &mut Hand<'_>, step: &Step, due: Due) -> Result<Done, RunError> {
-    let retry = hand.work.ledger().step(&step.id).and_then(|state| state.retry);
+fn one(executor: &mut StepExecutor<'_>, step: &Step, due: Due) -> Result<Done, RunError> {
+    let retry = executor.work.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
-    announce(hand, step, due);
+    announce(executor, step, due);
     if let Some(retry) = retry {
-        let left = retry.next_at.time_left(hand.work.ticker.now().now);
+        let left = retry.next_at.time_left(executor.work.ticker.now().now);
         if !left.is_zero() {
             let text = format!("Waiting {} s before the next try of step {}", left.as_secs_f64().ceil(), step.id);
-            hand.work.console.tell(&Event::Note { text: &text });
+            executor.work.console.tell(&Event::Note { text: &text });
         }
-        if let Some(stop) = exec::pause(left, &hand.signals) {
+        if let Some(stop) = exec::pause(left, &executor.signals) {
             return Ok(Done::Stopped(stop));
         }
     }
-    hand.head = hand.work.ledger().step(&step.id).and_then(|state| state.head.clone());
-    match hand.unwanted(step) {
+    executor.head = executor.work.ledger().step(&step.id).and_then(|state| state.head.clone());
+    match executor.unwanted(step) {
         Some(Done::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
-            hand.work.ledger().record(kind, Facts::default(), due.is_forced)?;
+            executor.work.ledger().record(kind, Facts::default(), due.is_forced)?;
             return Ok(Done::Skipped(why));
         }
         Some(Done::Failed(failure)) => {
-            begin(hand, step, due.is_forced)?;
-            failed(hand, step, &failure, None)?;
+            begin(executor, step, due.is_forced)?;
+            failed(executor, step, &failure, None)?;
             return Ok(Done::Failed(failure));
         }
         Some(Done::Completed(_) | Done::Stopped(_)) | None => {}
     }
     let mut is_forced = due.is_forced;
     loop {
-        begin(hand, step, is_forced)?;
+        begin(executor, step, is_forced)?;
         // The first begin opened it again.
         is_forced = false;
-        let done = match hand.once(step)? {
-            Done::Failed(failure) => match hand.again(step, attempt, &failure) {
+        let done = match executor.once(step)? {
+            Done::Failed(failure) => match executor.again(step, attempt, &failure) {
                 Some(after) => {
-                    let next_at = hand.work.ticker.now().now.plus(after);
-                    failed(hand, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
-                    if let Some(stop) = exec::pause(after, &hand.signals) {
+                    let next_at = executor.work.ticker.now().now.plus(after);
+                    failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
+                    if let Some(stop) = exec::pause(after, &executor.signals) {
                         return Ok(Done::Stopped(stop));
                     }
                     attempt += 1;
                     continue;
                 }
-                None => hand.handled(step, failure)?,
+                None => executor.handled(step, failure)?,
             },
             done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => done,
         };
         return match done {
-            Done::Completed(produced) => completed(hand, step, produced),
+            Done::Completed(produced) => completed(executor, step, produced),
             Done::Failed(failure) => {
-                failed(hand, step, &failure, None)?;
+                failed(executor, step, &failure, None)?;
                 Ok(Done::Failed(failure))
             }
             done @ (Done::Skipped(_) | Done::Stopped(_)) => Ok(done),
@@ -166,33 +166,33 @@ fn one(hand: &mut Hand<'_>, step: &Step, due: Due) -> Result<Done, RunError> {
     }
 }
 
-fn announce(hand: &Hand<'_>, step: &Step, due: Due) {
-    let (number, total) = (due.at + 1, hand.work.workflow.steps.len());
-    let title = hand.work.masks.hide(&step.title);
-    hand.work.console.tell(&match due.is_retry {
+fn announce(executor: &StepExecutor<'_>, step: &Step, due: Due) {
+    let (number, total) = (due.at + 1, executor.work.workflow.steps.len());
+    let title = executor.work.masks.hide(&step.title);
+    executor.work.console.tell(&match due.is_retry {
         true => Event::Retrying { number, title: &title },
         false => Event::Executing { number, total, step: step.id.as_str(), title: &title },
     });
 }
 
-fn begin(hand: &mut Hand<'_>, step: &Step, is_forced: bool) -> Result<(), RunError> {
-    let work = hand.work;
+fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Result<(), RunError> {
+    let work = executor.work;
     let facts = Facts { head: store::git::head(&work.folder).and_then(|head| head.sha), ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0 };
     let mut ledger = work.ledger();
     ledger.record(kind, facts, is_forced)?;
-    hand.head = ledger.step(&step.id).and_then(|state| state.head.clone());
-    hand.top = Some(step.id.clone());
-    hand.left.clear();
+    executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
+    executor.top = Some(step.id.clone());
+    executor.left.clear();
     Ok(())
 }
 
-fn completed(hand: &mut Hand<'_>, step: &Step, produced: Produced) -> Result<Done, RunError> {
-    let variables = match hand.take_left() {
+fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -> Result<Done, RunError> {
+    let variables = match executor.take_left() {
         Ok(variables) => variables,
         Err(message) => {
             let failure = refused(message);
-            failed(hand, step, &failure, None)?;
+            failed(executor, step, &failure, None)?;
             return Ok(Done::Failed(failure));
         }
     };
@@ -204,15 +204,20 @@ fn completed(hand: &mut Hand<'_>, step: &Step, produced: Produced) -> Result<Don
         ..Facts::default()
     };
     let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };
-    hand.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
     Ok(Done::Completed(produced))
 }
 
-fn failed(hand: &mut Hand<'_>, step: &Step, failure: &Failure, retry: Option<RetryState>) -> Result<(), RunError> {
-    hand.left.clear();
+fn failed(
+    executor: &mut StepExecutor<'_>,
+    step: &Step,
+    failure: &Failure,
+    retry: Option<RetryState>,
+) -> Result<(), RunError> {
+    executor.left.clear();
     let facts =
         Facts { retryable: Some(failure.is_transient()), exit_code: failure.exit_code, retry, ..Facts::default() };
-    let error = Some(hand.work.masks.hide(&failure.message));
+    let error = Some(executor.work.masks.hide(&failure.message));
     let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
-    hand.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
 }

@@ -4,10 +4,6 @@ use serde_json::Value;
 
 use super::error::RunError;
 use super::files;
-use super::hand::Done;
-use super::hand::Hand;
-use super::hand::Produced;
-use super::hand::refused;
 use super::retry::Failure;
 use super::retry::FailureKind;
 use super::spec::FileFormat;
@@ -15,6 +11,10 @@ use super::spec::OnIncomplete;
 use super::spec::Step;
 use super::spec::Validate;
 use super::spec::WriteFile;
+use super::step_executor::Done;
+use super::step_executor::Produced;
+use super::step_executor::StepExecutor;
+use super::step_executor::refused;
 use crate::dialect;
 use crate::model::clean_line;
 use crate::schema;
@@ -26,7 +26,7 @@ enum Measured {
     Ended(Done),
 }
 
-impl Hand<'_> {
+impl StepExecutor<'_> {
     pub(super) fn write_file(&self, step: &Step, file: &WriteFile) -> Result<(), Failure> {
         let folder = self.folder(step)?;
         let path = files::below(&folder, &self.render(&file.path)?).map_err(refused)?;

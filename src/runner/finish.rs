@@ -12,10 +12,10 @@ use super::drive::End;
 use super::drive::interrupted;
 use super::error::ProblemKind;
 use super::error::RunError;
-use super::hand::Done;
-use super::hand::Hand;
 use super::resume::says_yes;
 use super::spec::Merge;
+use super::step_executor::Done;
+use super::step_executor::StepExecutor;
 use super::work::Work;
 use crate::dialect::script::record::Facts;
 use crate::engine::quoted;
@@ -60,14 +60,14 @@ struct Site<'a> {
 }
 
 /// Ends a run whose steps are all done.
-pub(super) fn finish(hand: &mut Hand<'_>, yes: bool) -> Result<End, RunError> {
-    let work = hand.work;
+pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, RunError> {
+    let work = executor.work;
     let left = match site(work)? {
         None => Left::InPlace,
         Some(site) => {
-            let agreed = yes || agrees(hand, &site);
+            let agreed = yes || agrees(executor, &site);
             if agreed {
-                match merged(hand, &site)? {
+                match merged(executor, &site)? {
                     Ok(left) => left,
                     Err(end) => return Ok(end),
                 }
@@ -98,7 +98,7 @@ fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
 }
 
 /// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
-fn agrees(hand: &Hand<'_>, site: &Site<'_>) -> bool {
+fn agrees(executor: &StepExecutor<'_>, site: &Site<'_>) -> bool {
     let Site { branch, base, ahead, dirty, .. } = site;
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
@@ -106,10 +106,10 @@ fn agrees(hand: &Hand<'_>, site: &Site<'_>) -> bool {
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
         (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
     };
-    says_yes(hand.work.console.ask(&question, Some(&hand.signals)))
+    says_yes(executor.work.console.ask(&question, Some(&executor.signals)))
 }
 
-/// Says how to do by hand what nobody agreed to now.
+/// Says how to do by executor what nobody agreed to now.
 fn keep(work: &Work<'_>, site: &Site<'_>) {
     let Site { folder, branch, base, target, ahead, dirty } = site;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
@@ -122,10 +122,10 @@ fn keep(work: &Work<'_>, site: &Site<'_>) {
 }
 
 /// Merges, then removes what is merged and clean.
-fn merged(hand: &mut Hand<'_>, site: &Site<'_>) -> Result<Result<Left, End>, RunError> {
-    let work = hand.work;
+fn merged(executor: &mut StepExecutor<'_>, site: &Site<'_>) -> Result<Result<Left, End>, RunError> {
+    let work = executor.work;
     if let Some(merge) = &work.workflow.merge {
-        if let Some(end) = own_merge(hand, merge, site)? {
+        if let Some(end) = own_merge(executor, merge, site)? {
             return Ok(Err(end));
         }
     } else if site.ahead > 0 {
@@ -181,21 +181,21 @@ fn plain_merge(work: &Work<'_>, site: &Site<'_>) -> Result<(), RunError> {
 }
 
 /// Lets the `merge` steps of the workflow do it.
-fn own_merge(hand: &mut Hand<'_>, merge: &Merge, site: &Site<'_>) -> Result<Option<End>, RunError> {
-    let work = hand.work;
+fn own_merge(executor: &mut StepExecutor<'_>, merge: &Merge, site: &Site<'_>) -> Result<Option<End>, RunError> {
+    let work = executor.work;
     for (name, value) in [
         ("merge.worktree", site.folder.as_str()),
         ("merge.source_branch", site.branch),
         ("merge.target_branch", site.base),
         ("merge.session_id", &work.header.session),
     ] {
-        hand.locals.insert(name.to_owned(), Value::from(value));
+        executor.locals.insert(name.to_owned(), Value::from(value));
     }
-    hand.top = None;
-    hand.left.clear();
-    hand.deadline = merge.timeout.and_then(super::exec::moment_in);
-    let done = hand.all(&merge.steps)?;
-    hand.deadline = None;
+    executor.top = None;
+    executor.left.clear();
+    executor.deadline = merge.timeout.and_then(super::exec::moment_in);
+    let done = executor.all(&merge.steps)?;
+    executor.deadline = None;
     match done {
         Done::Completed(_) | Done::Skipped(_) => Ok(None),
         Done::Stopped(stop) => interrupted(work, stop).map(Some),

@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::console::Event;
 use super::error::RunError;
-use super::hand::Done;
-use super::hand::Hand;
-use super::hand::Produced;
-use super::hand::refused;
 use super::retry::Failure;
 use super::spec::Foreach;
 use super::spec::Items;
 use super::spec::Step;
+use super::step_executor::Done;
+use super::step_executor::Produced;
+use super::step_executor::StepExecutor;
+use super::step_executor::refused;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::state::part_names;
 use crate::model::ChangeKind;
@@ -49,7 +49,7 @@ struct Results<'a> {
     end: Option<Done>,
 }
 
-impl Hand<'_> {
+impl StepExecutor<'_> {
     pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<Done, RunError> {
         let is_recorded = self.top.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
@@ -122,9 +122,10 @@ impl Hand<'_> {
                     let top = self.top.clone();
                     let work = self.work;
                     scope.spawn(move || {
-                        let mut hand = Hand::new(work)?;
-                        (hand.locals, hand.head, hand.deadline, hand.top) = (locals, head, deadline, top);
-                        hand.in_turn(round, results)
+                        let mut executor = StepExecutor::new(work)?;
+                        (executor.locals, executor.head, executor.deadline, executor.top) =
+                            (locals, head, deadline, top);
+                        executor.in_turn(round, results)
                     })
                 })
                 .collect();

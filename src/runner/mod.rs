@@ -1,7 +1,7 @@
 //! Runs a workflow file, unattended. Running is resuming from nothing.
 //!
 //! `spec` is the workflow file, `variables` what texts in it stand for, `retry` when a step is tried again; all three are pure.
-//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `hand` does one of them, `probe` finds out whether one took effect, `ledger` is what is
+//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `executor` does one of them, `probe` finds out whether one took effect, `ledger` is what is
 //! written down, `finish` what becomes of the worktree. What is said meanwhile goes to a [`Console`].
 
 mod claude;
@@ -13,7 +13,6 @@ mod exec;
 mod files;
 mod finish;
 mod foreach;
-mod hand;
 mod ledger;
 mod open;
 mod orphan;
@@ -24,6 +23,7 @@ mod retry;
 mod scope;
 mod secrets;
 mod sight;
+mod step_executor;
 mod variables;
 mod work;
 

@@ -42,7 +42,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
 /// Is one thread of a run: it does one thing after the other.
-pub(super) struct Hand<'a> {
+pub(super) struct StepExecutor<'a> {
     pub(super) work: &'a Work<'a>,
     pub(super) signals: Signals,
     /// Variables of the item that it works on.
@@ -81,7 +81,7 @@ pub(super) struct Produced {
     pub(super) summary: Option<String>,
 }
 
-impl<'a> Hand<'a> {
+impl<'a> StepExecutor<'a> {
     pub(super) fn new(work: &'a Work<'a>) -> Result<Self, RunError> {
         let signals = Signals::listen().map_err(|error| {
             RunError::new(super::error::ProblemKind::Unreadable, format!("signals cannot be listened to: {error}"), [])
