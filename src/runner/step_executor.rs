@@ -16,6 +16,7 @@ use super::exec::Signals;
 use super::exec::Stop;
 use super::files;
 use super::orphan;
+use super::output_watcher::OutputWatcher;
 use super::retry::Decision;
 use super::retry::Failed;
 use super::retry::Failure;
@@ -23,7 +24,6 @@ use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
 use super::scope::Names;
-use super::sight::Sight;
 use super::spec::Capture;
 use super::spec::Command;
 use super::spec::Step;
@@ -330,9 +330,9 @@ impl<'a> StepExecutor<'a> {
             grace: GRACE,
             keep,
         };
-        let mut sight = Sight::new(self.work, step, is_claude, output);
-        let ended = exec::run(&job, &self.signals, &mut sight);
-        let seen = sight.end();
+        let mut watcher = OutputWatcher::new(self.work, step, is_claude, output);
+        let ended = exec::run(&job, &self.signals, &mut watcher);
+        let seen = watcher.end();
         let ended = ended.map_err(|error| not_started(&job.words[0], &error))?;
         if let Some(stop) = ended.stop {
             return Ok(Done::Stopped(stop));

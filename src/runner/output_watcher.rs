@@ -19,7 +19,7 @@ const TAIL: usize = 64 << 10;
 const LOG_LINE: usize = 64 << 10;
 
 /// Is the watch over one child.
-pub(super) struct Sight<'a> {
+pub(super) struct OutputWatcher<'a> {
     work: &'a Work<'a>,
     step: &'a str,
     claude: Option<Reader>,
@@ -30,7 +30,7 @@ pub(super) struct Sight<'a> {
 }
 
 /// Is what was seen.
-pub(super) struct Seen {
+pub(super) struct ObservedOutput {
     pub(super) stderr: String,
     pub(super) result: Option<String>,
     pub(super) api_error: Option<String>,
@@ -47,7 +47,7 @@ struct Log<'a> {
     is_broken: bool,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> OutputWatcher<'a> {
     pub(super) fn new(work: &'a Work<'a>, step: &'a Step, is_claude: bool, output: Option<File>) -> Self {
         let step = step.id.as_str();
         let path = work.session.join(format!("logs/{step}.log"));
@@ -56,7 +56,7 @@ impl<'a> Sight<'a> {
         Self { work, step, claude, output, log, stderr: Vec::new(), problem: None }
     }
 
-    pub(super) fn end(mut self) -> Seen {
+    pub(super) fn end(mut self) -> ObservedOutput {
         if let Some(reader) = &mut self.claude {
             let shown = reader.end();
             self.work.console.output(self.step, Stream::Stdout, shown.as_bytes());
@@ -67,11 +67,11 @@ impl<'a> Sight<'a> {
             None => (None, None),
         };
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
-        Seen { stderr, result, api_error, problem: self.problem }
+        ObservedOutput { stderr, result, api_error, problem: self.problem }
     }
 }
 
-impl Watcher for Sight<'_> {
+impl Watcher for OutputWatcher<'_> {
     fn printed(&mut self, stream: Stream, bytes: &[u8]) {
         self.log.add(bytes);
         match (stream, &mut self.claude) {
