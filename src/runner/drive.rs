@@ -6,7 +6,7 @@ use super::error::RunError;
 use super::exec;
 use super::exec::Stop;
 use super::finish;
-use super::finish::Left;
+use super::finish::WorktreeOutcome;
 use super::retry::Failure;
 use super::spec::Step;
 use super::step_executor::Done;
@@ -35,7 +35,7 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 pub(crate) enum End {
     /// Every step is done.
-    Completed(Left),
+    Completed(WorktreeOutcome),
     /// A step failed, and with it the run, until it is resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
     /// It was told to stop.

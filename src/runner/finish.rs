@@ -27,7 +27,7 @@ use crate::store::worktree::Merged;
 /// Says what became of the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Left {
+pub(crate) enum WorktreeOutcome {
     /// There was none.
     InPlace,
     /// It is where it was, and so is its branch.
@@ -37,7 +37,7 @@ pub(crate) enum Left {
     Removed,
 }
 
-impl Left {
+impl WorktreeOutcome {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::InPlace => "in_place",
@@ -49,7 +49,7 @@ impl Left {
 }
 
 /// Is a worktree at the end of its run.
-struct Site<'a> {
+struct FinishedWorktree<'a> {
     folder: &'a Utf8Path,
     branch: &'a str,
     base: &'a str,
@@ -63,7 +63,7 @@ struct Site<'a> {
 pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, RunError> {
     let work = executor.work;
     let left = match site(work)? {
-        None => Left::InPlace,
+        None => WorktreeOutcome::InPlace,
         Some(site) => {
             let agreed = yes || agrees(executor, &site);
             if agreed {
@@ -73,18 +73,18 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, 
                 }
             } else {
                 keep(work, &site);
-                Left::Kept
+                WorktreeOutcome::Kept
             }
         }
     };
-    let worktree = (left != Left::InPlace).then(|| left.as_str().to_owned());
+    let worktree = (left != WorktreeOutcome::InPlace).then(|| left.as_str().to_owned());
     let mut ledger = work.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
     Ok(End::Completed(left))
 }
 
-fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
+fn site<'a>(work: &'a Work<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
     let header = &work.header;
     let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
         return Ok(None);
@@ -94,12 +94,12 @@ fn site<'a>(work: &'a Work<'_>) -> Result<Option<Site<'a>>, RunError> {
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
     // Where git cannot tell, something may be there.
     let dirty = worktree::dirty(folder).unwrap_or(1);
-    Ok(Some(Site { folder, branch, base, target, ahead, dirty }))
+    Ok(Some(FinishedWorktree { folder, branch, base, target, ahead, dirty }))
 }
 
 /// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
-fn agrees(executor: &StepExecutor<'_>, site: &Site<'_>) -> bool {
-    let Site { branch, base, ahead, dirty, .. } = site;
+fn agrees(executor: &StepExecutor<'_>, site: &FinishedWorktree<'_>) -> bool {
+    let FinishedWorktree { branch, base, ahead, dirty, .. } = site;
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
         (0, _) => return false,
@@ -110,8 +110,8 @@ fn agrees(executor: &StepExecutor<'_>, site: &Site<'_>) -> bool {
 }
 
 /// Says how to do by executor what nobody agreed to now.
-fn keep(work: &Work<'_>, site: &Site<'_>) {
-    let Site { folder, branch, base, target, ahead, dirty } = site;
+fn keep(work: &Work<'_>, site: &FinishedWorktree<'_>) {
+    let FinishedWorktree { folder, branch, base, target, ahead, dirty } = site;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
     let text = match (ahead, dirty) {
         (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
@@ -122,7 +122,10 @@ fn keep(work: &Work<'_>, site: &Site<'_>) {
 }
 
 /// Merges, then removes what is merged and clean.
-fn merged(executor: &mut StepExecutor<'_>, site: &Site<'_>) -> Result<Result<Left, End>, RunError> {
+fn merged(
+    executor: &mut StepExecutor<'_>,
+    site: &FinishedWorktree<'_>,
+) -> Result<Result<WorktreeOutcome, End>, RunError> {
     let work = executor.work;
     if let Some(merge) = &work.workflow.merge {
         if let Some(end) = own_merge(executor, merge, site)? {
@@ -132,17 +135,17 @@ fn merged(executor: &mut StepExecutor<'_>, site: &Site<'_>) -> Result<Result<Lef
         plain_merge(work, site)?;
     }
     if worktree::commits_ahead(&work.header.root, site.base, site.branch) != Some(0) {
-        keep(work, &Site { ahead: 1, target: site.target.clone(), ..*site });
-        return Ok(Ok(Left::Kept));
+        keep(work, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
+        return Ok(Ok(WorktreeOutcome::Kept));
     }
-    let merged = if site.ahead > 0 { Left::Merged } else { Left::Kept };
+    let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
     if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
         work.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));
     }
     match worktree::remove(&site.target, site.folder, site.branch) {
-        Ok(()) => Ok(Ok(Left::Removed)),
+        Ok(()) => Ok(Ok(WorktreeOutcome::Removed)),
         Err(refusal) => {
             let text = format!("The worktree is kept: {}: {refusal}", site.folder);
             work.console.tell(&Event::Warning { text: &text });
@@ -151,7 +154,7 @@ fn merged(executor: &mut StepExecutor<'_>, site: &Site<'_>) -> Result<Result<Lef
     }
 }
 
-fn plain_merge(work: &Work<'_>, site: &Site<'_>) -> Result<(), RunError> {
+fn plain_merge(work: &Work<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunError> {
     let (session, target) = (&work.header.session, quoted(site.target.as_str()));
     let retry = format!("piton resume {session} asks again once that is put right");
     let checked_out = store::git::head(&site.target).and_then(|head| head.branch);
@@ -181,7 +184,11 @@ fn plain_merge(work: &Work<'_>, site: &Site<'_>) -> Result<(), RunError> {
 }
 
 /// Lets the `merge` steps of the workflow do it.
-fn own_merge(executor: &mut StepExecutor<'_>, merge: &Merge, site: &Site<'_>) -> Result<Option<End>, RunError> {
+fn own_merge(
+    executor: &mut StepExecutor<'_>,
+    merge: &Merge,
+    site: &FinishedWorktree<'_>,
+) -> Result<Option<End>, RunError> {
     let work = executor.work;
     for (name, value) in [
         ("merge.worktree", site.folder.as_str()),

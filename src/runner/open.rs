@@ -81,13 +81,13 @@ pub(crate) struct Resume {
 }
 
 /// Is where a run takes place.
-struct Site {
+struct RunEnvironment {
     environment: Environment,
     project: Project,
     ticker: Ticker,
 }
 
-impl Site {
+impl RunEnvironment {
     fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
         let environment = Environment::read();
         let project = Project::open(folder, &environment)?;
@@ -107,49 +107,49 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunErro
         Some(folder) => Utf8PathBuf::from(folder),
         None => store::current_dir()?,
     };
-    let site = Site::open(&folder, start.now.as_deref())?;
-    let path = files::real(&site.project.cwd.join(&start.file)).map_err(|why| {
+    let run_environment = RunEnvironment::open(&folder, start.now.as_deref())?;
+    let path = files::real(&run_environment.project.cwd.join(&start.file)).map_err(|why| {
         let message = format!("there is no workflow file {}: {why}", start.file);
         RunError::new(ProblemKind::NotFound, message, ["piton run FILE; its schema: piton schema script".to_owned()])
     })?;
-    let source = source(&site.project, &path)?;
+    let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
     needs(&workflow)?;
     if start.dry_run {
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
-        let folder = site.project.root.as_str().to_owned();
+        let folder = run_environment.project.root.as_str().to_owned();
         return Ok(Ended { session: String::new(), folder, end: End::Planned(steps), done: 0, total });
     }
-    let (home, header) = begin(&site, start, source, &workflow, &bytes)?;
+    let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
     let asked = Asked { yes: start.yes, is_new: true, ..Asked::default() };
-    go_on(&site, home.root(), &id, &asked, console)
+    go_on(&run_environment, home.root(), &id, &asked, console)
 }
 
 /// Takes a session up again.
 pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<Ended, RunError> {
     let header = header(&resume.home, &resume.session)?;
-    let site = Site::open(&header.root, resume.now.as_deref())?;
-    go_on(&site, &resume.home, &resume.session, &resume.asked, console)
+    let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
+    go_on(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
 /// Writes the first record of a session.
 fn begin(
-    site: &Site,
+    run_environment: &RunEnvironment,
     start: &Start,
     source: Source,
     workflow: &Workflow,
     bytes: &[u8],
 ) -> Result<(SessionHome, Header), RunError> {
-    let project = &site.project;
-    let home = SessionHome::of(project, &site.environment).ok_or_else(|| {
+    let project = &run_environment.project;
+    let home = SessionHome::of(project, &run_environment.environment).ok_or_else(|| {
         let message = "there is no place for the session: neither PITON_HOME nor HOME is set";
         RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
     })?;
-    let now = site.ticker.now().now;
+    let now = run_environment.ticker.now().now;
     let id = store::sessions::new_id(now);
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
     let in_worktree = !start.in_place && project.git.is_some();
@@ -197,27 +197,39 @@ fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
 }
 
 /// Does what is due of a session, new or not: there is one way.
-fn go_on(site: &Site, home: &Utf8Path, id: &str, asked: &Asked, console: &dyn Console) -> Result<Ended, RunError> {
+fn go_on(
+    run_environment: &RunEnvironment,
+    home: &Utf8Path,
+    id: &str,
+    asked: &Asked,
+    console: &dyn Console,
+) -> Result<Ended, RunError> {
     let header = header(home, id)?;
-    let place = place(home, id, &site.project)?;
+    let place = place(home, id, &run_environment.project)?;
     if !asked.dry_run {
-        claim(&place, site, asked)?;
+        claim(&place, run_environment, asked)?;
     }
-    let done = held(site, &place, &header, asked, console);
+    let done = held(run_environment, &place, &header, asked, console);
     if done.is_err() && !asked.dry_run {
         let lock = place.lock()?;
-        store::lease::release(&lock, site.ticker.now(), &site.caller())?;
+        store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
 }
 
 /// Does the same for a session that nobody else is at work in.
-fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dyn Console) -> Result<Ended, RunError> {
+fn held(
+    run_environment: &RunEnvironment,
+    place: &Place,
+    header: &Header,
+    asked: &Asked,
+    console: &dyn Console,
+) -> Result<Ended, RunError> {
     let candidate = candidate(&header.session, Some(header))?;
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (session, loaded) = sound(site, place, &candidate, asked, console)?;
+    let (session, loaded) = sound(run_environment, place, &candidate, asked, console)?;
     let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => gone(header, error),
@@ -231,7 +243,7 @@ fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dy
     }
     needs(&workflow)?;
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
-    let mut ledger = Ledger::new(place.clone(), (site.ticker, site.caller()), session, run);
+    let mut ledger = Ledger::new(place.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
@@ -257,7 +269,7 @@ fn held(site: &Site, place: &Place, header: &Header, asked: &Asked, console: &dy
         named: named_steps(&workflow),
         header: header.clone(),
         session: place.folder(),
-        ticker: site.ticker,
+        ticker: run_environment.ticker,
         ledger: std::sync::Mutex::new(ledger),
         workflow,
         folder,
@@ -274,7 +286,7 @@ fn newer(header: &Header) -> RunError {
 
 /// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
 fn sound(
-    site: &Site,
+    run_environment: &RunEnvironment,
     place: &Place,
     candidate: &Candidate,
     asked: &Asked,
@@ -283,7 +295,13 @@ fn sound(
     let dialect = dialect::by_id(DialectId::Script);
     let read = || -> Result<(FileSet, Session), RunError> {
         let lock = place.lock()?;
-        let files = store::file_set_locked(&site.project, &lock, &place.home, candidate, site.ticker.now());
+        let files = store::file_set_locked(
+            &run_environment.project,
+            &lock,
+            &place.home,
+            candidate,
+            run_environment.ticker.now(),
+        );
         let session = Session::of(&files).map_err(|finding| {
             let message = finding.message.clone();
             RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
@@ -314,7 +332,7 @@ fn sound(
         return Ok((session, loaded));
     };
     let lock = place.lock()?;
-    let at = site.ticker.now().now;
+    let at = run_environment.ticker.now().now;
     let kept = store::set_tail_aside(&lock, &session.journal_file, session.tail.length, at)?;
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
@@ -324,10 +342,10 @@ fn sound(
 }
 
 /// Refuses where somebody else is at work, else says that we are.
-fn claim(place: &Place, site: &Site, asked: &Asked) -> Result<(), RunError> {
+fn claim(place: &Place, run_environment: &RunEnvironment, asked: &Asked) -> Result<(), RunError> {
     let lock = place.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
-    let (now, caller) = (site.ticker.now(), site.caller());
+    let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
     match store::lease::inspect_by(&lock, now, &caller) {
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {

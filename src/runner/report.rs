@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::drive::End;
 use super::drive::Ended;
-use super::finish::Left;
+use super::finish::WorktreeOutcome;
 use crate::model::Progress;
 
 /// Says how a run, or its part between two resumes, ended (`run/1`).
@@ -22,7 +22,7 @@ pub(crate) struct RunReport {
     pub(crate) resume: Option<String>,
     /// What became of the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) worktree: Option<Left>,
+    pub(crate) worktree: Option<WorktreeOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
     /// What stopped the run.
@@ -71,7 +71,7 @@ impl From<&Ended> for RunReport {
             would_run: None,
         };
         match &ended.end {
-            End::Completed(left) => report.worktree = (*left != Left::InPlace).then_some(*left),
+            End::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
             End::Failed { step, number, error, retryable } => {
                 report.status = Ending::Failed;
                 let (step, error) = (step.clone(), error.clone());

@@ -322,7 +322,9 @@ impl Page {
             self.fenced("the prompt of this system, which quotes state files", &context.prompt);
         }
         for omitted in &context.omitted {
-            self.text.dim(format!("Left out for want of room: {} ({} bytes)", omitted.what, omitted.bytes)).end();
+            self.text
+                .dim(format!("WorktreeOutcome out for want of room: {} ({} bytes)", omitted.what, omitted.bytes))
+                .end();
         }
     }
 
