@@ -46,7 +46,7 @@ pub(crate) enum End {
 
 /// Is a step that is to be done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
+pub(super) struct ScheduledStep {
     pub(super) at: usize,
     /// A person chose to do it again although it is done.
     pub(super) is_forced: bool,
@@ -55,7 +55,7 @@ pub(super) struct Due {
 }
 
 /// Does what is due, and what comes after it.
-pub(super) fn drive(work: &Work<'_>, due: &[Due], yes: bool) -> Result<Ended, RunError> {
+pub(super) fn drive(work: &Work<'_>, due: &[ScheduledStep], yes: bool) -> Result<Ended, RunError> {
     let mut executor = StepExecutor::new(work)?;
     let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
@@ -73,7 +73,7 @@ pub(super) fn drive(work: &Work<'_>, due: &[Due], yes: bool) -> Result<Ended, Ru
 }
 
 /// Returns how the run ended before its last step; `None` when all are done.
-fn steps(executor: &mut StepExecutor<'_>, due: &[Due]) -> Result<Option<End>, RunError> {
+fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<End>, RunError> {
     let total = executor.work.workflow.steps.len();
     for due in due {
         let step = &executor.work.workflow.steps[due.at];
@@ -107,7 +107,7 @@ pub(super) fn interrupted(work: &Work<'_>, stop: Stop) -> Result<End, RunError> 
 }
 
 /// Does one step with all its tries, and records each.
-fn one(executor: &mut StepExecutor<'_>, step: &Step, due: Due) -> Result<Done, RunError> {
+fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<Done, RunError> {
     let retry = executor.work.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
     announce(executor, step, due);
@@ -166,7 +166,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: Due) -> Result<Done, R
     }
 }
 
-fn announce(executor: &StepExecutor<'_>, step: &Step, due: Due) {
+fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
     let (number, total) = (due.at + 1, executor.work.workflow.steps.len());
     let title = executor.work.masks.hide(&step.title);
     executor.work.console.tell(&match due.is_retry {

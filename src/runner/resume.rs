@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::console::Console;
 use super::console::Event;
-use super::drive::Due;
+use super::drive::ScheduledStep;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::ledger::Ledger;
@@ -71,12 +71,14 @@ pub(super) fn due(
     (header, findings): (&Header, Vec<Finding>),
     asked: &Asked,
     console: &dyn Console,
-) -> Result<Vec<Due>, RunError> {
+) -> Result<Vec<ScheduledStep>, RunError> {
     let standings = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
     let mut choice = Choice { ledger, workflow, declared, header, asked, console, standings };
     let planned = choice.planned(findings);
     if asked.is_new {
-        return Ok((0..workflow.steps.len()).map(|at| Due { at, is_forced: false, is_retry: false }).collect());
+        return Ok((0..workflow.steps.len())
+            .map(|at| ScheduledStep { at, is_forced: false, is_retry: false })
+            .collect());
     }
     if asked.force {
         return choice.force(sha256);
@@ -148,7 +150,7 @@ impl Choice<'_> {
     }
 
     /// Returns what is due in the order of the file.
-    fn choose(&mut self) -> Result<Vec<Due>, RunError> {
+    fn choose(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.asked.from {
             Some(text) => Some(self.from(text, &skipped)?),
@@ -170,7 +172,7 @@ impl Choice<'_> {
                 is_chosen || matches!(self.standings[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
             let step = &self.ledger.run().steps[at];
             let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
-            due.push(Due { at, is_forced, is_retry });
+            due.push(ScheduledStep { at, is_forced, is_retry });
         }
         Ok(due)
     }
@@ -303,8 +305,9 @@ impl Choice<'_> {
     }
 
     /// Begins the session anew, once a person agreed to lose what is done.
-    fn force(&mut self, sha256: &str) -> Result<Vec<Due>, RunError> {
-        let all = (0..self.workflow.steps.len()).map(|at| Due { at, is_forced: false, is_retry: false }).collect();
+    fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
+        let all =
+            (0..self.workflow.steps.len()).map(|at| ScheduledStep { at, is_forced: false, is_retry: false }).collect();
         if self.asked.dry_run {
             return Ok(all);
         }
@@ -329,7 +332,7 @@ impl Choice<'_> {
     }
 
     /// Records that the session goes on, and with what definition.
-    fn take_up(&mut self, sha256: &str, due: &[Due]) -> Result<(), RunError> {
+    fn take_up(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
         let skipped = self.skipped()?;
@@ -352,7 +355,7 @@ impl Choice<'_> {
 }
 
 /// Says what cut the run off.
-fn interruption(run: &Run, due: &[Due]) -> Option<Interruption> {
+fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
     let kind = InterruptionKind::of(step.status)?;
     let reason = if step.status == Status::InProgress {
