@@ -17,11 +17,11 @@ use crate::model::Document;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
-use crate::runner::Asked;
 use crate::runner::Console;
 use crate::runner::End;
 use crate::runner::Ended;
 use crate::runner::Event;
+use crate::runner::ResumeOptions;
 use crate::runner::RunError;
 use crate::runner::RunReport;
 use crate::runner::Signals;
@@ -81,7 +81,7 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
         let message = format!("{flag} is not for a session of `piton run`; there are --from, --skip and --force");
         return screen.refuse(&CliError::usage(message));
     }
-    let asked = Asked {
+    let asked = ResumeOptions {
         is_new: false,
         from: flags.from.first().cloned(),
         skip: flags.skip.clone(),

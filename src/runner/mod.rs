@@ -41,7 +41,7 @@ pub(crate) use open::Start;
 pub(crate) use open::resume;
 pub(crate) use open::run;
 pub(crate) use report::RunReport;
-pub(crate) use resume::Asked;
+pub(crate) use resume::ResumeOptions;
 #[cfg(any(test, fuzzing))]
 pub(crate) use variables::Scope;
 #[cfg(any(test, fuzzing))]

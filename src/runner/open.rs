@@ -14,7 +14,7 @@ use super::files;
 use super::ledger::Ledger;
 use super::ledger::Place;
 use super::orphan;
-use super::resume::Asked;
+use super::resume::ResumeOptions;
 use super::resume::due;
 use super::secrets;
 use super::secrets::Masks;
@@ -77,7 +77,7 @@ pub(crate) struct Resume {
     /// The folder of all sessions of its repository.
     pub(crate) home: Utf8PathBuf,
     pub(crate) session: String,
-    pub(crate) asked: Asked,
+    pub(crate) asked: ResumeOptions,
 }
 
 /// Is where a run takes place.
@@ -125,7 +125,7 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunErro
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
-    let asked = Asked { yes: start.yes, is_new: true, ..Asked::default() };
+    let asked = ResumeOptions { yes: start.yes, is_new: true, ..ResumeOptions::default() };
     go_on(&run_environment, home.root(), &id, &asked, console)
 }
 
@@ -201,7 +201,7 @@ fn go_on(
     run_environment: &RunEnvironment,
     home: &Utf8Path,
     id: &str,
-    asked: &Asked,
+    asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Ended, RunError> {
     let header = header(home, id)?;
@@ -222,7 +222,7 @@ fn held(
     run_environment: &RunEnvironment,
     place: &Place,
     header: &Header,
-    asked: &Asked,
+    asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Ended, RunError> {
     let candidate = candidate(&header.session, Some(header))?;
@@ -289,7 +289,7 @@ fn sound(
     run_environment: &RunEnvironment,
     place: &Place,
     candidate: &Candidate,
-    asked: &Asked,
+    asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<(Session, Loaded), RunError> {
     let dialect = dialect::by_id(DialectId::Script);
@@ -342,7 +342,7 @@ fn sound(
 }
 
 /// Refuses where somebody else is at work, else says that we are.
-fn claim(place: &Place, run_environment: &RunEnvironment, asked: &Asked) -> Result<(), RunError> {
+fn claim(place: &Place, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
     let lock = place.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
@@ -422,7 +422,7 @@ fn needs(workflow: &Workflow) -> Result<(), RunError> {
 }
 
 /// Returns where the steps work; a worktree that is not there yet is made.
-fn folder(header: &Header, ledger: &Ledger, asked: &Asked) -> Result<Utf8PathBuf, RunError> {
+fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf8PathBuf, RunError> {
     let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else { return Ok(header.root.clone()) };
     if files::is_folder(folder) {
         return Ok(folder.clone());

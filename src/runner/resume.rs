@@ -39,7 +39,7 @@ use crate::model::plural;
 
 /// Is what a caller wants of a session.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ResumeOptions {
     /// It was begun a moment ago.
     pub(crate) is_new: bool,
     /// Repeat from this step on.
@@ -59,7 +59,7 @@ struct Choice<'a> {
     /// The secrets of the workflow.
     declared: &'a BTreeMap<String, String>,
     header: &'a Header,
-    asked: &'a Asked,
+    options: &'a ResumeOptions,
     console: &'a dyn Console,
     standings: Vec<EffectiveStatus>,
 }
@@ -69,23 +69,23 @@ pub(super) fn due(
     ledger: &mut Ledger,
     (workflow, sha256, declared): (&Workflow, &str, &BTreeMap<String, String>),
     (header, findings): (&Header, Vec<Finding>),
-    asked: &Asked,
+    options: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Vec<ScheduledStep>, RunError> {
     let standings = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
-    let mut choice = Choice { ledger, workflow, declared, header, asked, console, standings };
+    let mut choice = Choice { ledger, workflow, declared, header, options, console, standings };
     let planned = choice.planned(findings);
-    if asked.is_new {
+    if options.is_new {
         return Ok((0..workflow.steps.len())
             .map(|at| ScheduledStep { at, is_forced: false, is_retry: false })
             .collect());
     }
-    if asked.force {
+    if options.force {
         return choice.force(sha256);
     }
     choice.may_go_on(&planned)?;
     let due = choice.choose()?;
-    if asked.dry_run {
+    if options.dry_run {
         return Ok(due);
     }
     choice.take_up(sha256, &due)?;
@@ -118,7 +118,7 @@ impl Choice<'_> {
     fn may_go_on(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
-        if run.status == RunStatus::Completed && self.asked.from.is_none() {
+        if run.status == RunStatus::Completed && self.options.from.is_none() {
             let message = format!("session {id} is complete already; there is nothing to resume");
             let hints =
                 [format!("piton resume {id} --force runs it again from its first step"), format!("piton status {id}")];
@@ -132,7 +132,7 @@ impl Choice<'_> {
                 [format!("piton resume {id} --force begins it anew")],
             ));
         }
-        // Whether a step took effect is asked about on its own, with what its person needs to know.
+        // Whether a step took effect is options about on its own, with what its person needs to know.
         let is_blocking =
             |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
@@ -152,7 +152,7 @@ impl Choice<'_> {
     /// Returns what is due in the order of the file.
     fn choose(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
-        let from = match &self.asked.from {
+        let from = match &self.options.from {
             Some(text) => Some(self.from(text, &skipped)?),
             None => None,
         };
@@ -201,7 +201,7 @@ impl Choice<'_> {
     }
 
     fn skipped(&self) -> Result<BTreeSet<usize>, RunError> {
-        let texts = self.asked.skip.iter().flat_map(|text| text.split(','));
+        let texts = self.options.skip.iter().flat_map(|text| text.split(','));
         texts.map(|text| self.find(text.trim())).collect()
     }
 
@@ -212,7 +212,7 @@ impl Choice<'_> {
             step.status == Status::Completed && step.done_as.is_some() && step.done_as != step.definition_digest()
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
-        let Some(first) = edited.first().filter(|_| !self.asked.accept_edits) else { return Ok(()) };
+        let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
         let again = self.standings.iter().filter(|standing| **standing == EffectiveStatus::Invalid).count();
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
@@ -250,7 +250,7 @@ impl Choice<'_> {
                 self.say(&format!("The probe of step {} decides nothing: {why}", step.id));
                 true
             }
-            None => !self.asked.dry_run,
+            None => !self.options.dry_run,
         };
         let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
         let answer = if may_ask { self.console.ask(&question, None) } else { None };
@@ -267,11 +267,11 @@ impl Choice<'_> {
 
     /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
     fn probed(&self, step: &Step) -> Result<Option<Found>, RunError> {
-        let (Some(text), false) = (&step.probe, self.asked.dry_run) else { return Ok(None) };
+        let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
         let question =
             format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
-        if !self.asked.yes && !says_yes(self.console.ask(&question, None)) {
+        if !self.options.yes && !says_yes(self.console.ask(&question, None)) {
             return Ok(None);
         }
         let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
@@ -292,7 +292,7 @@ impl Choice<'_> {
             "step {} ({}) must not run twice, and nobody knows whether it took effect before it was cut off",
             step.id, step.title
         );
-        let look = match (&step.probe, self.asked.yes) {
+        let look = match (&step.probe, self.options.yes) {
             (Some(probe), false) => format!("to find out: piton resume {id} --yes runs its probe: {probe}"),
             (Some(_), true) | (None, _) => format!("piton status {id}"),
         };
@@ -308,7 +308,7 @@ impl Choice<'_> {
     fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
         let all =
             (0..self.workflow.steps.len()).map(|at| ScheduledStep { at, is_forced: false, is_retry: false }).collect();
-        if self.asked.dry_run {
+        if self.options.dry_run {
             return Ok(all);
         }
         let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
@@ -316,7 +316,7 @@ impl Choice<'_> {
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
         let id = &self.header.session;
         self.console.tell(&Event::Resuming { id });
-        if self.asked.yes {
+        if self.options.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
             let message = format!("a restart would lose {steps}, and nobody agreed; nothing was changed");

@@ -158,7 +158,7 @@ impl Running {
     fn wait(&mut self, child: &mut Child, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ExitStatus> {
         loop {
             output::poll(&[&self.stdout, &self.stderr], signals, self.next_deadline())?;
-            // Asked before the pipes are emptied, so that what a child printed before its end is not missed.
+            // ResumeOptions before the pipes are emptied, so that what a child printed before its end is not missed.
             let status = child.try_wait()?;
             self.stdout.pass_on(watcher)?;
             self.stderr.pass_on(watcher)?;
