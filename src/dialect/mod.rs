@@ -124,7 +124,7 @@ pub(crate) trait Dialect: Sync {
 
     /// Returns a file that only grows and whose end was cut off in the middle of a write, with how many bytes of it are sound:
     /// the rest is set aside before anything is added.
-    fn torn(&self, _files: &FileSet) -> Option<(RelPath, u64)> {
+    fn truncated_tail(&self, _files: &FileSet) -> Option<(RelPath, u64)> {
         None
     }
 

@@ -189,7 +189,7 @@ impl<'a> LockedRun<'a> {
         let clock = ctx.later();
         let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let mut files = read();
-        if let Some((path, sound)) = by_id(location.candidate.dialect).torn(&files) {
+        if let Some((path, sound)) = by_id(location.candidate.dialect).truncated_tail(&files) {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }

@@ -100,7 +100,7 @@ impl Dialect for Script {
         past::go_back(files, checkpoint)
     }
 
-    fn torn(&self, files: &FileSet) -> Option<(RelPath, u64)> {
+    fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
         let is_torn = matches!(session.rest, Rest::Torn { .. });
         is_torn.then_some((session.journal_file, session.tail.length))
