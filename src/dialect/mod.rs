@@ -129,11 +129,11 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Lists the checkpoints of a run whose own state keeps every one of them, oldest first; `None` where only copies do.
-    fn past(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+    fn journal_checkpoints(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
         None
     }
 
-    /// Computes what brings one of [`Dialect::past`] back.
+    /// Computes what brings one of [`Dialect::journal_checkpoints`] back.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ fn project(dialect: DialectId, data: &[u8]) {
 pub(super) fn look(opened: &Opened, bundle: &Bundle) {
     let files = &opened.files;
     let evidence = evidence(opened, bundle);
-    opened.dialect.past(files);
+    opened.dialect.journal_checkpoints(files);
     opened.dialect.truncated_tail(files);
     let _ = opened.dialect.archive(files, opened.loaded.run.as_ref(), clock().now);
     let _ = opened.dialect.reconstruct(files, &Traces { finished: Vec::new(), commits: Vec::new() }, clock().now);

@@ -120,7 +120,7 @@ fn kept_by_itself(ctx: &ProjectContext, location: &RunLocation) -> Result<Option
         return Ok(None);
     }
     let opened = ctx.read(location)?;
-    let past = opened.dialect.past(&opened.files);
+    let past = opened.dialect.journal_checkpoints(&opened.files);
     let items = past.map(|past| {
         let item = |one: PastCheckpoint| HistoryItem {
             id: one.id,

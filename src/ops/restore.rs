@@ -66,7 +66,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     let locked = LockedRun::open(ctx, &location)?;
     locked.drive_check()?;
     locked.check_readable(&location.candidate.state)?;
-    if let Some(past) = locked.opened.dialect.past(&locked.opened.files) {
+    if let Some(past) = locked.opened.dialect.journal_checkpoints(&locked.opened.files) {
         let id = to.unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
             let path = location.candidate.state.under(&location.root);

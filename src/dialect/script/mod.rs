@@ -92,8 +92,8 @@ impl Dialect for Script {
         })
     }
 
-    fn past(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
-        past::past(files)
+    fn journal_checkpoints(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+        past::journal_checkpoints(files)
     }
 
     fn go_back(&self, files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {

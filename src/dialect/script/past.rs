@@ -12,7 +12,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 
 /// Lists how the session stood before each record; the first began it.
-pub(super) fn past(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
+pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
     let records = records(files).ok()?;
     let checkpoints = records.iter().skip(1).map(|record| {
         let (at, change, step) = match &record.event {

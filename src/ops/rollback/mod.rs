@@ -277,7 +277,7 @@ impl<'a> RollbackContext<'a> {
         let opened = &self.locked.opened;
         let mut files = opened.files.clone();
         store::take_in(&mut files, &opened.candidate.reads, edits);
-        Some(opened.dialect.past(&files)?.pop()?.id)
+        Some(opened.dialect.journal_checkpoints(&files)?.pop()?.id)
     }
 }
 

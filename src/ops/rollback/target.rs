@@ -64,7 +64,7 @@ type Checkpoint = (String, String, Option<StepId>, Option<Timestamp>);
 
 /// Lists the checkpoints of a run, newest first.
 fn checkpoints(opened: &Opened) -> Vec<Checkpoint> {
-    if let Some(past) = opened.dialect.past(&opened.files) {
+    if let Some(past) = opened.dialect.journal_checkpoints(&opened.files) {
         return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
     }
     let entries = restore::past(opened).entries().unwrap_or_default().into_iter();
@@ -157,7 +157,7 @@ fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpErro
 /// Returns the edits that bring a checkpoint back, and the run as it is then.
 fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
     let opened = &context.locked.opened;
-    if opened.dialect.past(&opened.files).is_some() {
+    if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.go_back(&opened.files, id)?;
         let mut files = opened.files.clone();
         store::take_in(&mut files, &opened.candidate.reads, &edits);
