@@ -138,7 +138,7 @@ pub(crate) trait Dialect: Sync {
     /// # Errors
     ///
     /// When there is no such checkpoint, or nothing can be written.
-    fn go_back(&self, files: &FileSet, _checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+    fn restore_checkpoint(&self, files: &FileSet, _checkpoint: &str) -> Result<Vec<Edit>, EditError> {
         Err(EditError::Unsupported(format!("{} keeps no history of its own", files.name)))
     }
 

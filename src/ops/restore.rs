@@ -110,7 +110,7 @@ fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(),
 /// Brings a checkpoint back that the state itself keeps.
 fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
     let opened = &locked.opened;
-    let edits = opened.dialect.go_back(&opened.files, id)?;
+    let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::take_in(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &Opened::new(opened.candidate.clone(), files));

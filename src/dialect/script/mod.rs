@@ -96,8 +96,8 @@ impl Dialect for Script {
         past::journal_checkpoints(files)
     }
 
-    fn go_back(&self, files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
-        past::go_back(files, checkpoint)
+    fn restore_checkpoint(&self, files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+        past::restore_checkpoint(files, checkpoint)
     }
 
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {

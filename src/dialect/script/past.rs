@@ -31,7 +31,7 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
 }
 
 /// Records the state before a record as the one that counts from here on.
-pub(super) fn go_back(files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
+pub(super) fn restore_checkpoint(files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
     let unreadable = |finding: Box<Finding>| {
         let file = files.state.as_str().to_owned();
         EditError::Unreadable { file, problem: finding.message }

@@ -158,7 +158,7 @@ fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpErro
 fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
     let opened = &context.locked.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
-        let edits = opened.dialect.go_back(&opened.files, id)?;
+        let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
         store::take_in(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, Opened::new(opened.candidate.clone(), files)));
