@@ -176,7 +176,7 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Returns where the state of a run lay before its system moved it; its history of that time stayed there.
-    fn formerly(&self, _candidate: &Candidate, _config: &Config) -> Option<Former> {
+    fn previous_location(&self, _candidate: &Candidate, _config: &Config) -> Option<PreviousLocation> {
         None
     }
 
@@ -290,7 +290,7 @@ pub(crate) struct LogBlock {
 
 /// Is where the state of a run lay once.
 #[derive(Debug)]
-pub(crate) struct Former {
+pub(crate) struct PreviousLocation {
     pub(crate) state: RelPath,
     pub(crate) own: RelPath,
 }

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::OpError;
-use crate::dialect::Former;
+use crate::dialect::PreviousLocation;
 use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::Config;
@@ -18,12 +18,12 @@ const EARLY: &str = "early-";
 pub(super) struct Past<'a> {
     root: &'a Utf8Path,
     candidate: &'a Candidate,
-    former: Option<Former>,
+    former: Option<PreviousLocation>,
 }
 
 impl<'a> Past<'a> {
     pub(super) fn of(root: &'a Utf8Path, candidate: &'a Candidate, config: &Config) -> Self {
-        Self { root, candidate, former: by_id(candidate.dialect).formerly(candidate, config) }
+        Self { root, candidate, former: by_id(candidate.dialect).previous_location(candidate, config) }
     }
 
     /// Lists the checkpoints, newest first.
@@ -50,7 +50,7 @@ impl<'a> Past<'a> {
     }
 
     /// What else was kept at the old place, such as its backup, has no place now.
-    fn moved_entry(&self, former: &Former, mut entry: HistoryEntry) -> Option<HistoryEntry> {
+    fn moved_entry(&self, former: &PreviousLocation, mut entry: HistoryEntry) -> Option<HistoryEntry> {
         entry.files.retain(|file| file.path == former.state);
         entry.files.first_mut()?.path.clone_from(&self.candidate.state);
         entry.id.insert_str(0, EARLY);

@@ -21,9 +21,9 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
-use crate::dialect::Former;
 use crate::dialect::Keepsake;
 use crate::dialect::Loaded;
+use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Candidate;
@@ -63,8 +63,8 @@ impl Dialect for NineStep {
         probe::probe(listing)
     }
 
-    fn formerly(&self, candidate: &Candidate, config: &Config) -> Option<Former> {
-        probe::formerly(candidate, &config.nine_step)
+    fn previous_location(&self, candidate: &Candidate, config: &Config) -> Option<PreviousLocation> {
+        probe::previous_location(candidate, &config.nine_step)
     }
 
     fn load(&self, files: &FileSet) -> Loaded {

@@ -5,7 +5,7 @@ use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
 use super::workspace::plan_by_convention;
-use crate::dialect::Former;
+use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
 use crate::dialect::json::Json;
 use crate::dialect::json::Tape;
@@ -36,7 +36,7 @@ pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool 
 }
 
 /// Returns where the state of a worktree was before there was one (nine-step.md A9.6).
-pub(super) fn formerly(candidate: &Candidate, config: &NineStepConfig) -> Option<Former> {
+pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) -> Option<PreviousLocation> {
     let worktrees = RelPath::parse(&config.worktree_dir).ok()?;
     let is_in_worktree = candidate.state.parent()?.parent()? == worktrees;
     let is_part = RelPath::parse(&candidate.name).is_ok_and(|name| name.as_str() == candidate.name);
@@ -45,7 +45,7 @@ pub(super) fn formerly(candidate: &Candidate, config: &NineStepConfig) -> Option
     }
     let plans = RelPath::parse(&config.plan_dir).ok()?;
     let state = plans.join(&format!("{}{EARLY_SUFFIX}", candidate.name)).ok()?;
-    Some(Former { state, own: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
+    Some(PreviousLocation { state, own: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
