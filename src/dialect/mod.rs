@@ -87,7 +87,7 @@ pub(crate) trait Dialect: Sync {
     fn marks(&self, path: &str) -> bool;
 
     /// Names files that deserve a first look because of what the first looks said: a setting names the folder they lie in.
-    fn further(&self, _listing: &Listing) -> Vec<RelPath> {
+    fn extra_probe_paths(&self, _listing: &Listing) -> Vec<RelPath> {
         Vec::new()
     }
 

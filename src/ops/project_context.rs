@@ -234,7 +234,8 @@ impl ProjectContext {
         let marks = |path: &str| on(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {
-            let further: Vec<RelPath> = on(StateHome::Project).flat_map(|dialect| dialect.further(listing)).collect();
+            let further: Vec<RelPath> =
+                on(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
             store::look_further(listing, &further);
         }
         listings

@@ -99,8 +99,8 @@ impl Dialect for Aios {
         places::keeps_state_in(folder)
     }
 
-    fn further(&self, listing: &Listing) -> Vec<RelPath> {
-        settings::further(listing)
+    fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
+        settings::extra_probe_paths(listing)
     }
 
     fn probe(&self, listing: &Listing) -> Probed {

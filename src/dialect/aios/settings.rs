@@ -44,7 +44,7 @@ impl<'a> Settings<'a> {
 }
 
 /// Names the files.
-pub(super) fn further(listing: &Listing) -> Vec<RelPath> {
+pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
         for folder in story_folders(settings.look).iter().filter_map(|said| settings.folder(said)) {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::further;
+use super::extra_probe_paths;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
@@ -14,7 +14,7 @@ fn named(files: &[(&str, &str)]) -> Vec<String> {
     let mut entries: Vec<ListingEntry> = files.iter().map(entry).collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     let listing = Listing { entries, ..Listing::default() };
-    further(&listing).into_iter().map(String::from).collect()
+    extra_probe_paths(&listing).into_iter().map(String::from).collect()
 }
 
 #[test]
