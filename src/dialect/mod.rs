@@ -200,7 +200,7 @@ pub(crate) trait Dialect: Sync {
     /// # Errors
     ///
     /// When the list cannot be read or added to.
-    fn enter(&self, _register: &Register, _file: &Content, _to: &RelPath) -> Result<Option<Edit>, EditError> {
+    fn add_to_register(&self, _register: &Register, _file: &Content, _to: &RelPath) -> Result<Option<Edit>, EditError> {
         Ok(None)
     }
 

@@ -90,7 +90,7 @@ impl Entry {
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
         let lock = RunLock::acquire(root, &register.own, ctx.project.lock_timeout)?;
-        let edit = locked.opened.dialect.enter(register, &store::read_file(root, &register.file), to)?;
+        let edit = locked.opened.dialect.add_to_register(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 

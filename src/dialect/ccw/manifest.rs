@@ -67,7 +67,7 @@ fn hours(seconds: i64) -> f64 {
 /// # Errors
 ///
 /// When the file is no list that an entry can be added to.
-pub(super) fn enter(register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
+pub(super) fn add_to_register(register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
     let refused = |problem: String| EditError::Register { file: register.file.as_str().to_owned(), problem };
     let mut entry = register.entry.clone();
     entry["archive_path"] = Value::String(format!("{WORKFLOW}/archives/{}", to.name()));

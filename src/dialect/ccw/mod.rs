@@ -108,8 +108,8 @@ impl Dialect for Ccw {
         Ok(run.and_then(|run| archive::archive(files, run, at)))
     }
 
-    fn enter(&self, register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
-        manifest::enter(register, file, to)
+    fn add_to_register(&self, register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
+        manifest::add_to_register(register, file, to)
     }
 
     fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
