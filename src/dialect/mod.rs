@@ -106,8 +106,8 @@ pub(crate) trait Dialect: Sync {
     fn load(&self, files: &FileSet) -> Loaded;
 
     /// Says what the evidence means in the system's own terms, beyond what the planner knows of every run.
-    fn weigh(&self, _files: &FileSet, _run: &Run, _evidence: &Evidence) -> Weighed {
-        Weighed::default()
+    fn compare_with_git(&self, _files: &FileSet, _run: &Run, _evidence: &Evidence) -> GitComparison {
+        GitComparison::default()
     }
 
     /// Computes what a change does to the bytes. The change was admitted by `engine::transition` already.
@@ -387,7 +387,7 @@ pub(crate) trait Editor: std::fmt::Debug + Sync {
 
 /// Is what the evidence means to a system.
 #[derive(Debug, Default)]
-pub(crate) struct Weighed {
+pub(crate) struct GitComparison {
     pub(crate) findings: Vec<Finding>,
     /// One row for every file that was compared, for a preflight.
     pub(crate) compared: Vec<Compared>,

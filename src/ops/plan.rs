@@ -62,7 +62,7 @@ pub(crate) fn planned(
 
 /// Plans a run by the evidence that was gathered. Pure.
 pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
-    let weighed = opened.dialect.weigh(&opened.files, run, evidence);
+    let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
     let header = opened.header(run, String::new());

@@ -7,8 +7,8 @@ use super::places;
 use super::point;
 use super::story;
 use super::story::SectionKind;
+use crate::dialect::GitComparison;
 use crate::dialect::Loaded;
-use crate::dialect::Weighed;
 use crate::model::Compared;
 use crate::model::Evidence;
 use crate::model::FileFact;
@@ -73,8 +73,8 @@ fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {
 }
 
 /// Says what the evidence means.
-pub(super) fn weigh(files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
-    let mut weighing = Weighing { files, run, evidence, weighed: Weighed::default() };
+pub(super) fn compare_with_git(files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
+    let mut weighing = Weighing { files, run, evidence, weighed: GitComparison::default() };
     let open = run.steps.iter().find(|step| is_open(step));
     weighing.plan();
     weighing.stories(open);
@@ -91,7 +91,7 @@ struct Weighing<'a> {
     files: &'a FileSet,
     run: &'a Run,
     evidence: &'a Evidence,
-    weighed: Weighed,
+    weighed: GitComparison,
 }
 
 impl Weighing<'_> {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use super::compare_with_git;
 use super::want;
-use super::weigh;
 use crate::dialect::Loaded;
 use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::load;
@@ -50,7 +50,7 @@ fn found(then: &str, now: &str, committed: bool, fix: bool) -> Vec<String> {
     let state = state(fix);
     let set = files(&[(LOOP, &state), (STORY, now)]);
     let loaded = loaded(&set);
-    let weighed = weigh(&set, &loaded.run.unwrap(), &past(&[(STORY, then, committed)]));
+    let weighed = compare_with_git(&set, &loaded.run.unwrap(), &past(&[(STORY, then, committed)]));
     weighed.findings.iter().map(|finding| format!("{} {}", finding.code, finding.severity.as_str())).collect()
 }
 
@@ -84,7 +84,7 @@ fn the_message_names_the_sections_and_the_fix_shows_them() {
     let now = TOLD.replace("none", "see b").replace("- first", "- second");
     let set = files(&[(LOOP, &state(true)), (STORY, &now)]);
     let run = loaded(&set).run.unwrap();
-    let weighed = weigh(&set, &run, &past(&[(STORY, TOLD, true)]));
+    let weighed = compare_with_git(&set, &run, &past(&[(STORY, TOLD, true)]));
     let finding = &weighed.findings[0];
     assert!(finding.message.contains("story of 2.1") && finding.message.contains("(Dev Notes, Change Log)"));
     assert_eq!(finding.fix.as_deref(), Some("git diff 0123456789ab -- docs/stories/2.1.story.md"));
@@ -102,7 +102,7 @@ fn files_of_the_open_work_that_commits_changed_are_named() {
     assert!(loaded.wanted.past.as_ref().unwrap().files.contains(&path("src/a.rs")));
     let run = loaded.run.unwrap();
     for (committed, expected) in [(true, vec!["work-changed"]), (false, vec![])] {
-        let weighed = weigh(&set, &run, &past(&[(STORY, TOLD, false), ("src/a.rs", "x", committed)]));
+        let weighed = compare_with_git(&set, &run, &past(&[(STORY, TOLD, false), ("src/a.rs", "x", committed)]));
         let codes: Vec<&str> = weighed.findings.iter().map(|finding| finding.code.as_str()).collect();
         assert_eq!(codes, expected);
     }
@@ -131,7 +131,7 @@ fn branch_and_agent_are_looked_for_where_the_state_and_the_project_name_them() {
             files: agents.into_iter().collect(),
             ..Evidence::default()
         };
-        let weighed = weigh(&set, &run, &evidence);
+        let weighed = compare_with_git(&set, &run, &evidence);
         let found: Vec<String> =
             weighed.findings.iter().map(|finding| format!("{} {}", finding.code, finding.severity.as_str())).collect();
         assert_eq!(found, expected, "{exists:?} {checked_out:?}");
@@ -141,7 +141,7 @@ fn branch_and_agent_are_looked_for_where_the_state_and_the_project_name_them() {
 #[test]
 fn without_git_nothing_is_guessed() {
     let set = files(&[(LOOP, &state(false)), (STORY, TOLD)]);
-    let weighed = weigh(&set, &loaded(&set).run.unwrap(), &Evidence::default());
+    let weighed = compare_with_git(&set, &loaded(&set).run.unwrap(), &Evidence::default());
     assert_eq!(weighed.findings, []);
     assert_eq!(weighed.compared[0].found, "there; git does not know what it was");
 }

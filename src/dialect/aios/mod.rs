@@ -53,11 +53,11 @@ pub(crate) use story::check as check_story;
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::GitComparison;
 use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::LogBlock;
 use crate::dialect::Probed;
-use crate::dialect::Weighed;
 use crate::dialect::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
@@ -124,8 +124,8 @@ impl Dialect for Aios {
         }
     }
 
-    fn weigh(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> Weighed {
-        changes::weigh(files, run, evidence)
+    fn compare_with_git(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
+        changes::compare_with_git(files, run, evidence)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
