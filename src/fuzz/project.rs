@@ -94,7 +94,7 @@ pub(super) fn look(opened: &Opened, bundle: &Bundle) {
 
 /// Plans a run as `piton plan` does.
 pub(super) fn plan(opened: &Opened, run: &Run, evidence: &Evidence) -> Planned {
-    ops::weigh(opened, run, evidence, &Options::at(clock().now))
+    ops::evaluate(opened, run, evidence, &Options::at(clock().now))
 }
 
 pub(super) fn shown(planned: &Planned) -> (String, String) {

@@ -57,9 +57,9 @@ pub(crate) use list::list;
 pub(crate) use list::waiting;
 pub(crate) use patch::patch;
 pub(crate) use plan::PlanRequest;
-pub(crate) use plan::plan;
 #[cfg(any(test, fuzzing))]
-pub(crate) use plan::weigh;
+pub(crate) use plan::evaluate;
+pub(crate) use plan::plan;
 #[cfg(any(test, fuzzing))]
 pub(crate) use project_context::Opened;
 pub(crate) use project_context::ProjectContext;

@@ -57,11 +57,11 @@ pub(crate) fn planned(
 ) -> Result<Planned, OpError> {
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(opened, true);
-    Ok(weigh(opened, run, &evidence, &options))
+    Ok(evaluate(opened, run, &evidence, &options))
 }
 
 /// Plans a run by the evidence that was gathered. Pure.
-pub(crate) fn weigh(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
+pub(crate) fn evaluate(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
