@@ -118,7 +118,7 @@ pub(crate) trait Dialect: Sync {
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
 
     /// Returns the command that takes a run over which is another program's: read and planned here, never written.
-    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
+    fn takeover_command(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
         None
     }
 

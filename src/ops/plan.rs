@@ -75,7 +75,7 @@ pub(crate) fn evaluate(opened: &Opened, run: &Run, evidence: &Evidence, options:
     {
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
     }
-    if let Some(take_over) = opened.dialect.guest(&opened.files.root, &opened.candidate) {
+    if let Some(take_over) = opened.dialect.takeover_command(&opened.files.root, &opened.candidate) {
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }

@@ -93,7 +93,7 @@ impl RunLocation {
 
     /// Returns the command that takes the run over when it is another program's.
     pub(crate) fn take_over(&self) -> Option<String> {
-        by_id(self.candidate.dialect).guest(&self.root, &self.candidate)
+        by_id(self.candidate.dialect).takeover_command(&self.root, &self.candidate)
     }
 
     /// Refuses to go on with, or to write, what is another program's.

@@ -85,7 +85,7 @@ impl Dialect for Script {
         write::edit(files, change)
     }
 
-    fn guest(&self, root: &Utf8Path, candidate: &Candidate) -> Option<String> {
+    fn takeover_command(&self, root: &Utf8Path, candidate: &Candidate) -> Option<String> {
         prodigy::is_state(&candidate.state).then(|| {
             let (name, home) = (quoted(&candidate.name), quoted(root.as_str()));
             format!("piton sessions import {name} --prodigy-home {home}")

@@ -99,7 +99,7 @@ fn worktree(ctx: &ProjectContext, opened: &Opened, run: &Run, id: &str) -> Resul
 }
 
 fn take_over(opened: &Opened) -> String {
-    opened.dialect.guest(&opened.files.root, &opened.candidate).unwrap_or_default()
+    opened.dialect.takeover_command(&opened.files.root, &opened.candidate).unwrap_or_default()
 }
 
 fn header(ctx: &ProjectContext, opened: &Opened, run: &Run, worktree: Option<Utf8PathBuf>) -> Result<Header, OpError> {
