@@ -153,7 +153,13 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Says where the system keeps what a rollback gives up, and the log of its rollbacks; `None` where it has no place for it.
-    fn keepsake(&self, _files: &FileSet, _run: &Run, _back: &RollBack, _at: Timestamp) -> Option<Keepsake> {
+    fn rollback_backup(
+        &self,
+        _files: &FileSet,
+        _run: &Run,
+        _back: &RollBack,
+        _at: Timestamp,
+    ) -> Option<RollbackBackup> {
         None
     }
 
@@ -271,7 +277,7 @@ pub(crate) struct PastCheckpoint {
 
 /// Is where a system keeps what a rollback gives up.
 #[derive(Debug)]
-pub(crate) struct Keepsake {
+pub(crate) struct RollbackBackup {
     /// Of this rollback.
     pub(crate) folder: RelPath,
     /// Of all rollbacks of the run; it only grows.

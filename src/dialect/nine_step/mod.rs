@@ -21,10 +21,10 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
-use crate::dialect::Keepsake;
 use crate::dialect::Loaded;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
+use crate::dialect::RollbackBackup;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -79,8 +79,8 @@ impl Dialect for NineStep {
         rebuild::reconstruct(files, traces, at)
     }
 
-    fn keepsake(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<Keepsake> {
-        write::keepsake(files, run, back, at)
+    fn rollback_backup(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<RollbackBackup> {
+        write::rollback_backup(files, run, back, at)
     }
 
     fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String> {

@@ -24,7 +24,7 @@ use super::rules::Word;
 use super::rules::approves;
 use super::start;
 use super::workspace;
-pub(super) use roll_back::keepsake;
+pub(super) use roll_back::rollback_backup;
 pub(super) use roll_back::tracker;
 
 use crate::dialect::EditError;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::RollbackContext;
 use super::report::RollbackReport;
-use crate::dialect::Keepsake;
+use crate::dialect::RollbackBackup;
 use crate::engine;
 use crate::engine::rollback::Obstacle;
 use crate::model::Change;
@@ -26,11 +26,11 @@ const COMMITS: &str = "commit_info.txt";
 const LOG: &str = "ROLLBACK_LOG.md";
 
 /// Returns where copies go: the system's own place, else a folder beside the history.
-fn keepsake(context: &RollbackContext<'_>, back: &RollBack) -> Keepsake {
+fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
     let opened = &context.locked.opened;
     let at = context.locked.clock().now;
     let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
-    opened.dialect.keepsake(&opened.files, context.run, back, at).unwrap_or_else(|| Keepsake {
+    opened.dialect.rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
         folder: own(&at.compact()).expect("a stamp is a name"),
         log: own(LOG).expect("a plain name"),
         unversioned: None,
@@ -39,7 +39,7 @@ fn keepsake(context: &RollbackContext<'_>, back: &RollBack) -> Keepsake {
 
 /// Returns the folder of one rollback.
 pub(super) fn place(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
-    keepsake(context, back).folder
+    rollback_backup(context, back).folder
 }
 
 /// Finds out what there is to copy, and says in the report what stands in the way.
@@ -95,7 +95,7 @@ pub(super) fn keep(
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, keepsake(context, back).unversioned) {
+    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, rollback_backup(context, back).unversioned) {
         store::git::info_exclude(&git.common_dir, &[&pattern])?;
     }
     let commits = commit_info(report, undoing);
@@ -180,5 +180,5 @@ pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &Rollb
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    context.locked.tell_rollback(&keepsake(context, back).log, &block)
+    context.locked.tell_rollback(&rollback_backup(context, back).log, &block)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Writer;
 use crate::dialect::EditError;
-use crate::dialect::Keepsake;
+use crate::dialect::RollbackBackup;
 use crate::dialect::json::Json;
 use crate::dialect::nine_step::raw;
 use crate::dialect::nine_step::rules::Place;
@@ -98,12 +98,12 @@ fn place_of(entry: Json<'_>) -> Option<Place> {
 
 /// Says where the plugin keeps the backups of a feature: one folder for each rollback, named after the phase that it comes from
 /// (nine-step.md A2).
-pub(in crate::dialect::nine_step) fn keepsake(
+pub(in crate::dialect::nine_step) fn rollback_backup(
     files: &FileSet,
     run: &Run,
     back: &RollBack,
     at: Timestamp,
-) -> Option<Keepsake> {
+) -> Option<RollbackBackup> {
     let all = RelPath::parse(&files.config.nine_step.backup_dir).ok()?;
     let feature = run.id.as_str();
     let is_name = !feature.contains(['/', '\\']) && !feature.starts_with('.');
@@ -111,7 +111,7 @@ pub(in crate::dialect::nine_step) fn keepsake(
     let from = back.from.as_ref().and_then(|step| Place::parse(step.as_str())).map_or(1, |place| place.phase);
     let stamp = at.compact().replace('T', "_");
     let name = format!("phase{from}_{}", stamp.trim_end_matches('Z'));
-    Some(Keepsake {
+    Some(RollbackBackup {
         folder: folder.join(&name).ok()?,
         log: folder.join("ROLLBACK_LOG.md").ok()?,
         unversioned: Some(format!("/{all}/")),
