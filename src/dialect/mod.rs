@@ -220,12 +220,12 @@ pub(crate) trait Dialect: Sync {
 
     /// Says in the system's own words where a run goes on and since when it rests, for a list to choose from; `None` leaves the
     /// list's own words.
-    fn row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
+    fn list_row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
         None
     }
 
     /// Returns what the system says when several of its runs could be meant: the number and the row of each.
-    fn choice(&self, _rows: &[(usize, &str)]) -> Vec<String> {
+    fn choice_prompt(&self, _rows: &[(usize, &str)]) -> Vec<String> {
         Vec::new()
     }
 

@@ -141,7 +141,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opened) -> Entry
     } else if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
-    row.said = opened.dialect.row(run, &planned.plan);
+    row.said = opened.dialect.list_row(run, &planned.plan);
     row.verdict = planned.plan.verdict;
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;

@@ -235,7 +235,7 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
 }
 
 /// Returns the row of a run in a list to choose from.
-pub(super) fn row(run: &Run, plan: &Plan) -> String {
+pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
     let place = plan.next.first().and_then(|next| Point::of(run, &next.step));
     let place = place.map(|point| match point.label.starts_with("Phase ") {
         true => format!(" -- {} ({})", point.label, point.name),
@@ -250,7 +250,7 @@ pub(super) fn row(run: &Run, plan: &Plan) -> String {
 }
 
 /// Returns what is said when several runs could be meant.
-pub(super) fn choice(rows: &[(usize, &str)]) -> Vec<String> {
+pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
     let mut lines = vec!["=== Multiple Interrupted Workflows Found ===".to_owned(), String::new()];
     lines.extend(rows.iter().map(|(number, row)| format!("  {number}. {row}")));
     let (first, last) = (rows.first().map_or(0, |row| row.0), rows.last().map_or(0, |row| row.0));

@@ -1,10 +1,10 @@
 use super::Situation;
-use super::choice;
+use super::choice_prompt;
 use super::failure;
+use super::list_row;
 use super::log;
 use super::question;
 use super::resuming;
-use super::row;
 use super::summary;
 use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::load;
@@ -210,10 +210,10 @@ fn each_workflow_says_its_place_in_its_own_way() {
         (&epic, "5.2", "Epic Execution for Epic 5 -- Interrupted 2 hours ago -- Wave 2"),
         (&epic, "nothing", "Epic Execution for Epic 5 -- Interrupted 2 hours ago -- conflicts must be resolved first"),
     ] {
-        assert_eq!(row(run, &plan(run, Verdict::Resume, &[], next)), expected);
+        assert_eq!(list_row(run, &plan(run, Verdict::Resume, &[], next)), expected);
     }
     assert_eq!(
-        text(&choice(&[(1, "SDC for story 3.2"), (2, "QA Loop for story 2.1")])),
+        text(&choice_prompt(&[(1, "SDC for story 3.2"), (2, "QA Loop for story 2.1")])),
         "=== Multiple Interrupted Workflows Found ===
 
   1. SDC for story 3.2
@@ -221,7 +221,7 @@ fn each_workflow_says_its_place_in_its_own_way() {
 
 Which would you like to resume? (1-2, or \"none\" to start fresh)"
     );
-    assert!(text(&choice(&[(1, "a"), (3, "b")])).contains("(1, 3, or"));
+    assert!(text(&choice_prompt(&[(1, "a"), (3, "b")])).contains("(1, 3, or"));
 }
 
 #[test]

@@ -168,12 +168,12 @@ impl Dialect for Aios {
         messages::notices(run, plan, findings)
     }
 
-    fn row(&self, run: &Run, plan: &Plan) -> Option<String> {
-        Some(messages::row(run, plan))
+    fn list_row(&self, run: &Run, plan: &Plan) -> Option<String> {
+        Some(messages::list_row(run, plan))
     }
 
-    fn choice(&self, rows: &[(usize, &str)]) -> Vec<String> {
-        messages::choice(rows)
+    fn choice_prompt(&self, rows: &[(usize, &str)]) -> Vec<String> {
+        messages::choice_prompt(rows)
     }
 
     fn failure(&self, title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
