@@ -29,12 +29,12 @@ pub(crate) struct Wanted {
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
     pub(crate) workspace: Option<Option<RelPath>>,
     /// Whether one of these processes lives.
-    pub(crate) drivers: Vec<Driver>,
+    pub(crate) owner_processes: Vec<OwnerProcess>,
 }
 
 /// Is a process that a file of the system's own names as the one that drives the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Driver {
+pub(crate) struct OwnerProcess {
     pub(crate) pid: u32,
     /// What it calls itself and by which file it holds the run, for people.
     pub(crate) name: String,

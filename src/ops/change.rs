@@ -222,7 +222,7 @@ impl<'a> LockedRun<'a> {
     pub(crate) fn drive_check(&self) -> Result<(), OpError> {
         let environment = &self.ctx.environment;
         let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
-        match store::lease::heed(owner, &self.opened.loaded.wanted.drivers, environment) {
+        match store::lease::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }

@@ -78,7 +78,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
                 let environment = &ctx.environment;
                 let owner = store::lease::inspect(&location.root, &location.candidate.own, ctx.clock, environment);
-                let live = match store::lease::heed(owner, &opened.loaded.wanted.drivers, environment) {
+                let live = match store::lease::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };

@@ -308,8 +308,8 @@ impl ProjectContext {
             self.look_for_branch(opened, &mut evidence);
             return evidence;
         }
-        let (outputs, drivers) = (wanted.outputs.clone(), wanted.drivers.clone());
-        let without = Wanted { outputs, drivers, ..Wanted::default() };
+        let (outputs, owner_processes) = (wanted.outputs.clone(), wanted.owner_processes.clone());
+        let without = Wanted { outputs, owner_processes, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         look_at_witnesses(opened, &mut evidence);

@@ -46,7 +46,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
     let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
-    let owner = lease::heed(owner, &wanted.drivers, environment);
+    let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
             let run = session::driven(project, &files.root, &files.own, &files.state);

@@ -21,8 +21,8 @@ use super::process::Process;
 use super::straight;
 use super::straight::Use;
 use crate::model::Clock;
-use crate::model::Driver;
 use crate::model::Owner;
+use crate::model::OwnerProcess;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
@@ -72,15 +72,16 @@ pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment:
 }
 
 /// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
-pub(crate) fn heed(owner: Owner, drivers: &[Driver], environment: &Environment) -> Owner {
-    if drivers.is_empty() || matches!(owner, Owner::Live { .. }) {
+pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], environment: &Environment) -> Owner {
+    if owner_processes.is_empty() || matches!(owner, Owner::Live { .. }) {
         return owner;
     }
     let caller = Caller::find(environment);
-    let is_own = |driver: &Driver| caller.ancestors.iter().any(|process| process.pid == driver.pid);
+    let is_own = |driver: &OwnerProcess| caller.ancestors.iter().any(|process| process.pid == driver.pid);
     // Only the number is known: some process that has it is taken for the one that is meant.
-    let is_alive = |driver: &Driver| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
-    let (living, gone): (Vec<&Driver>, Vec<&Driver>) = drivers.iter().partition(|driver| is_alive(driver));
+    let is_alive = |driver: &OwnerProcess| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
+    let (living, gone): (Vec<&OwnerProcess>, Vec<&OwnerProcess>) =
+        owner_processes.iter().partition(|driver| is_alive(driver));
     if let Some(other) = living.iter().find(|driver| !is_own(driver)) {
         let since = other.since.map_or_else(String::new, |since| format!(", since {since}"));
         return Owner::Live { description: format!("process {} ({}){since}", other.pid, clean_line(&other.name, 160)) };

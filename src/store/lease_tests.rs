@@ -1,16 +1,16 @@
 use std::fs;
 
 use super::Lease;
-use super::heed;
 use super::inspect;
 use super::inspect_by;
 use super::judge;
+use super::merge_owners;
 use super::refresh;
 use super::release;
 use super::take;
 use crate::model::Clock;
-use crate::model::Driver;
 use crate::model::Owner;
+use crate::model::OwnerProcess;
 use crate::store::Environment;
 use crate::store::process::Caller;
 use crate::store::process::Process;
@@ -179,14 +179,14 @@ fn a_lease_is_taken_renewed_and_released() {
 fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_does_not() {
     let mut other = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
     let since = Some(time("2026-01-31T11:50:00Z"));
-    let driver = |pid: u32| Driver { pid, name: "bob, by its lock".to_owned(), since };
+    let driver = |pid: u32| OwnerProcess { pid, name: "bob, by its lock".to_owned(), since };
     let (alive, dead) = (driver(other.id()), driver(4_194_305));
     let ours = driver(caller().owner.pid);
     let live =
         Owner::Live { description: format!("process {} (bob, by its lock), since 2026-01-31T11:50:00Z", other.id()) };
     let gone = Owner::Dead { since, session: None };
     let leased = Owner::Live { description: "by the lease".to_owned() };
-    for (name, lease, drivers, expected) in [
+    for (name, lease, owner_processes, expected) in [
         ("nobody", Owner::None, vec![], &Owner::None),
         ("alive", Owner::None, vec![dead.clone(), alive.clone()], &live),
         ("alive beside the caller's own lease", Owner::Ours, vec![alive.clone()], &live),
@@ -195,7 +195,7 @@ fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_do
         ("the caller", Owner::None, vec![ours], &Owner::Ours),
         ("somebody with a lease", leased.clone(), vec![alive], &leased),
     ] {
-        assert_eq!(heed(lease, &drivers, &Environment::default()), *expected, "{name}");
+        assert_eq!(merge_owners(lease, &owner_processes, &Environment::default()), *expected, "{name}");
     }
     drop(other.stdin.take());
     other.wait().unwrap();

@@ -12,11 +12,11 @@ use super::places::Area;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::Content;
-use crate::model::Driver;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::OwnerProcess;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::human_age;
@@ -32,7 +32,7 @@ pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
     for (path, entry) in &files.files {
         if places::place(path.as_str()).is_some_and(|place| place.area == Area::Locks) {
             match judge(files, path, entry) {
-                Ok(driver) => loaded.wanted.drivers.push(driver),
+                Ok(driver) => loaded.wanted.owner_processes.push(driver),
                 Err(why) => {
                     let message = format!("a lock that holds nobody back: {why}");
                     loaded.findings.push(Finding::new(FindingCode::OwnerGone, message).at(path));
@@ -42,7 +42,7 @@ pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
     }
 }
 
-fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<Driver, String> {
+fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
     let node = match &entry.content {
         Content::Bytes(bytes) => kind::parse(bytes).map_err(|unparsed| unparsed.told().1)?,
         Content::Problem(problem) => return Err(problem.to_string()),
@@ -60,7 +60,7 @@ fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<Driver, S
         let age = human_age(age);
         return Err(format!("{owner} (process {pid}) took it {age} ago for {ttl} seconds"));
     }
-    Ok(Driver { pid, name: format!("{owner}, by the lock {path}"), since })
+    Ok(OwnerProcess { pid, name: format!("{owner}, by the lock {path}"), since })
 }
 
 /// Returns the process that a lock names.

@@ -34,10 +34,10 @@ fn a_lock_names_its_process_until_its_time_is_over() {
         let loaded = looked_at(&format!(
             "pid: 4711\nowner: bob-orchestrator\ncreated_at: {created}\nttl_seconds: {ttl}\nresource: bob-orchestration\n"
         ));
-        let drivers: Vec<u32> = loaded.wanted.drivers.iter().map(|driver| driver.pid).collect();
+        let owner_processes: Vec<u32> = loaded.wanted.owner_processes.iter().map(|driver| driver.pid).collect();
         let said: Vec<&str> = loaded.findings.iter().map(|finding| finding.code.as_str()).collect();
         let expected = if holds { (vec![4711], vec![]) } else { (vec![], vec!["owner-gone"]) };
-        assert_eq!((drivers, said), expected, "{created} {ttl}");
+        assert_eq!((owner_processes, said), expected, "{created} {ttl}");
     }
 }
 
@@ -51,9 +51,9 @@ fn a_lock_that_says_nothing_holds_nobody() {
         ("a: [\n", "lock that holds nobody back"),
     ] {
         let loaded = looked_at(lock);
-        assert_eq!(loaded.wanted.drivers, [], "{lock}");
+        assert_eq!(loaded.wanted.owner_processes, [], "{lock}");
         assert!(loaded.findings[0].message.contains(why), "{lock}: {}", loaded.findings[0].message);
     }
     // The other shape that was seen.
-    assert_eq!(looked_at("{\"pid\": 17, \"timestamp\": 1772366400000}").wanted.drivers[0].pid, 17);
+    assert_eq!(looked_at("{\"pid\": 17, \"timestamp\": 1772366400000}").wanted.owner_processes[0].pid, 17);
 }
