@@ -23,8 +23,8 @@ use camino::Utf8Path;
 pub(crate) use super::repository::branch_exists;
 pub(crate) use super::repository::head;
 
-use super::drivers;
 use super::error::StoreError;
+use super::git_filters;
 use super::platform;
 use super::stage;
 use super::txn;
@@ -55,7 +55,7 @@ pub(super) const REMOVED: [&str; 9] = [
 ];
 
 /// What a repository may set that would make one of the questions below start a program, or ask another repository instead.
-/// Drivers have names of the repository's choice: see [`super::drivers`].
+/// Drivers have names of the repository's choice: see [`super::git_filters`].
 const SETTINGS: [&str; 5] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -190,7 +190,7 @@ pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=no
 /// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
 /// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
 pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
-    let drivers = drivers::disarm(worktree)?;
+    let drivers = git_filters::arguments_without_filters(worktree)?;
     let mut command = command(worktree);
     command.args(drivers).arg("status").args(STATUS);
     read(&mut command).map(|bytes| changed(&bytes))

@@ -22,7 +22,7 @@ const TELLING: [&[u8]; 3] = [b"filter", b"include", b"worktree"];
 
 /// Returns the arguments before git's verb with which no filter of the repository around a folder is started. `None` where that cannot
 /// be had, or where the repository says that its files are elsewhere.
-pub(super) fn disarm(folder: &Utf8Path) -> Option<Vec<String>> {
+pub(super) fn arguments_without_filters(folder: &Utf8Path) -> Option<Vec<String>> {
     let folder = folder.canonicalize_utf8().ok()?;
     let files = repository::config_files(&folder);
     if files.iter().all(|file| has_nothing_to_tell(file)) {
@@ -81,5 +81,5 @@ fn is_around(folder: &Utf8Path, configs: &[Utf8PathBuf], work_tree: &str) -> boo
 }
 
 #[cfg(test)]
-#[path = "drivers_tests.rs"]
+#[path = "git_filters_tests.rs"]
 mod tests;
