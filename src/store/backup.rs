@@ -159,7 +159,7 @@ fn put(
         calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
     }
     let write = || -> io::Result<()> {
-        let mut file = calls::create_new(&path, platform::OWN_FILE)?;
+        let mut file = calls::create_new(&path, platform::DATA_FILE_MODE)?;
         calls::write(&mut file, bytes)?;
         calls::sync_all(&file)
     };
@@ -171,7 +171,8 @@ fn put(
 fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
     for one in copied {
         let path = one.name.under(partial);
-        let bytes = platform::read_own(path.as_std_path(), BYTES).map_err(|source| StoreError::io(&path, source))?;
+        let bytes =
+            platform::read_data_file(path.as_std_path(), BYTES).map_err(|source| StoreError::io(&path, source))?;
         if bytes.is_none_or(|bytes| sha256_hex(&bytes) != one.sha256) {
             return Err(StoreError::io(&path, io::Error::other("the copy is not what it was made of")));
         }

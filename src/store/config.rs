@@ -19,7 +19,8 @@ const FREE_TABLE: &str = "nine-step.agents";
 /// Reads the configuration at a root; a missing file is an empty one.
 pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
     let path = root.join(FILE_NAME);
-    let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
+    let bytes =
+        platform::read_data_file(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
     let config = match bytes {
         None => Config::default(),
         Some(bytes) => {

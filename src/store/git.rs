@@ -371,7 +371,8 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
 pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool, StoreError> {
     let common_dir = common_dir.canonicalize_utf8().map_err(|source| StoreError::io(common_dir, source))?;
     let path = common_dir.join("info/exclude");
-    let old = platform::read_own(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
+    let old =
+        platform::read_data_file(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
     let old = old.unwrap_or_default();
     let has = |line: &str| old.split(|byte| *byte == b'\n').any(|there| there.trim_ascii_end() == line.as_bytes());
     let missing: Vec<&str> = lines.iter().copied().filter(|line| !has(line)).collect();

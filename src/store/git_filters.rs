@@ -39,7 +39,7 @@ pub(super) fn arguments_without_filters(folder: &Utf8Path) -> Option<Vec<String>
 }
 
 fn has_nothing_to_tell(file: &Utf8Path) -> bool {
-    match platform::read_own(file.as_std_path(), CONFIG_LIMIT) {
+    match platform::read_data_file(file.as_std_path(), CONFIG_LIMIT) {
         Ok(None) => true,
         Ok(Some(text)) => {
             let text = text.to_ascii_lowercase();

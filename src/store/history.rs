@@ -109,7 +109,7 @@ pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelP
     for one in &kept {
         let file = folder.join(&one.name);
         let bytes =
-            platform::read_own(file.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&file, source))?;
+            platform::read_data_file(file.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&file, source))?;
         let bytes = bytes.ok_or_else(|| missing(&folder))?;
         if sha256_hex(&bytes) != one.sha256 {
             return Err(StoreError::HistoryCorrupt { path: file });
@@ -241,7 +241,7 @@ impl Keeper {
         }
         let digest = sha256_hex(one.path.as_str().as_bytes())[..16].to_owned();
         let file = lock::folder(&self.folder, PATHS)?.join(&digest);
-        if platform::read_own(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
+        if platform::read_data_file(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
             let _ = calls::remove_file(&file);
@@ -257,7 +257,7 @@ fn id(sequence: u64) -> String {
 
 /// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = calls::create_new(path, platform::OWN_FILE)?;
+    let mut file = calls::create_new(path, platform::DATA_FILE_MODE)?;
     calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
         let _ = calls::remove_file(path);
     })
@@ -335,7 +335,7 @@ fn path_of(folder: &Utf8Path, kept: &Kept) -> Option<RelPath> {
     if !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let bytes = platform::read_own(folder.join(PATHS).join(digest).as_std_path(), 8 << 10).ok()??;
+    let bytes = platform::read_data_file(folder.join(PATHS).join(digest).as_std_path(), 8 << 10).ok()??;
     let is_it = sha256_hex(&bytes).starts_with(digest);
     is_it.then(|| RelPath::parse(std::str::from_utf8(&bytes).ok()?).ok()).flatten()
 }

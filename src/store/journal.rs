@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::data_file;
 use super::error::StoreError;
 use super::lock::RunLock;
-use super::own;
 use super::path::Root;
 use super::platform;
 use super::stage;
@@ -77,7 +77,7 @@ pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Resu
 }
 
 fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
-    let mut file = own::open(path, Use::Log, platform::FOREIGN_FILE)?;
+    let mut file = data_file::open(path, Use::Log, platform::FOREIGN_FILE)?;
     let size = file.metadata()?.len();
     let gap = match size {
         0 => "",
@@ -109,7 +109,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
 }
 
 fn open(path: &Utf8Path) -> io::Result<File> {
-    own::open(path, Use::Log, platform::OWN_FILE)
+    data_file::open(path, Use::Log, platform::DATA_FILE_MODE)
 }
 
 fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {
@@ -128,7 +128,7 @@ pub(super) fn read<T: DeserializeOwned>(own_dir: &Utf8Path, name: &str) -> Vec<T
     let path = own_dir.join(name);
     let mut lines = Vec::new();
     for file in [previous(&path), path] {
-        let bytes = platform::read_own(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();
+        let bytes = platform::read_data_file(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();
         // An error of the parser costs more than all the rest of a short file: it looks at the processor first.
         let written = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.extend(written.filter_map(|line| serde_json::from_slice::<T>(line).ok()));

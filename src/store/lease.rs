@@ -9,10 +9,10 @@ use camino::Utf8Path;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::data_file;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::lock::RunLock;
-use super::own;
 use super::path::Root;
 use super::platform;
 use super::process;
@@ -265,7 +265,7 @@ enum Found {
 }
 
 fn read(own_dir: &Utf8Path) -> Found {
-    match platform::read_own(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
+    match platform::read_data_file(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
         Ok(None) => Found::Nothing,
         Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(Found::Torn, Found::Lease),
         Err(_) => Found::Torn,
@@ -281,7 +281,7 @@ fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
     bytes.resize(bytes.len().max(SIZE - 1), b' ');
     bytes.push(b'\n');
-    let mut file = own::open(path, Use::Overwrite, platform::OWN_FILE)?;
+    let mut file = data_file::open(path, Use::Overwrite, platform::DATA_FILE_MODE)?;
     file.write_all(&bytes)?;
     if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
 }

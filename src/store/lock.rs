@@ -105,12 +105,13 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
 }
 
 fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    match straight::open(path.as_std_path(), Use::Edit, platform::OWN_FILE) {
+    match straight::open(path.as_std_path(), Use::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
     prepare(own_dir)?;
-    straight::open(path.as_std_path(), Use::Lock, platform::OWN_FILE).map_err(|source| StoreError::io(path, source))
+    straight::open(path.as_std_path(), Use::Lock, platform::DATA_FILE_MODE)
+        .map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
@@ -132,7 +133,7 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
-    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::OWN_FILE)?;
+    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::DATA_FILE_MODE)?;
     io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
         let _ = straight::remove_file(ignore);
     })

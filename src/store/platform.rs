@@ -17,7 +17,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Is the mode of Piton's own files.
-pub(super) const OWN_FILE: u32 = 0o600;
+pub(super) const DATA_FILE_MODE: u32 = 0o600;
 /// Is the mode of a new file among foreign ones, before the umask.
 pub(super) const FOREIGN_FILE: u32 = 0o644;
 
@@ -56,7 +56,7 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Reads one of Piton's own files; `None` when it is missing. More than `limit` bytes are an error.
-pub(super) fn read_own(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match careful().read(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

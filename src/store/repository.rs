@@ -119,7 +119,7 @@ pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Opt
 }
 
 fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
-    String::from_utf8(platform::read_own(path.as_std_path(), limit).ok()??).ok()
+    String::from_utf8(platform::read_data_file(path.as_std_path(), limit).ok()??).ok()
 }
 
 /// Reads which branch and commit a worktree stands on; `None` outside of git.

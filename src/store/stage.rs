@@ -61,7 +61,7 @@ pub(super) fn write(
     like: Option<Attributes>,
 ) -> Result<Staged, StoreError> {
     let path = temporary_name(target);
-    let created = if like.is_some() { platform::OWN_FILE } else { mode };
+    let created = if like.is_some() { platform::DATA_FILE_MODE } else { mode };
     let mut file = calls::create_new(&path, created).map_err(|source| StoreError::io(target, source))?;
     let written = calls::write(&mut file, bytes).and_then(|()| like.map_or(Ok(()), |like| calls::apply(&file, like)));
     match written {

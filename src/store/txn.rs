@@ -109,7 +109,7 @@ pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, Store
     if is_new {
         stage::sync_dirs([Some(own_dir), own_dir.parent()].into_iter().flatten())?;
     }
-    stage::write(&folder.join(PENDING), &record.encode(), platform::OWN_FILE, None)
+    stage::write(&folder.join(PENDING), &record.encode(), platform::DATA_FILE_MODE, None)
 }
 
 /// Makes a durable record count, durably.
@@ -159,7 +159,8 @@ fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
             "it is a change that another user began; they finish it with any call of piton, or it is removed by hand";
         return Err(StoreError::UnsafePath { path: path.to_owned(), problem });
     }
-    let bytes = platform::read_own(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
+    let bytes =
+        platform::read_data_file(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
     Ok(bytes.as_deref().and_then(Record::decode))
 }
 
@@ -173,7 +174,7 @@ enum FileProgress {
 fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
     let standing = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
-        let now = platform::read_own(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
+        let now = platform::read_data_file(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
         if now == file.after.as_deref().map(sha256_hex) {
             Some(FileProgress::New(real))
         } else {

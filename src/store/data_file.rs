@@ -34,7 +34,7 @@ fn part(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);
     let mut bytes = Vec::new();
     platform::careful().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
-    let mut copy = straight::open(temporary.as_std_path(), Use::Create, platform::OWN_FILE)?;
+    let mut copy = straight::open(temporary.as_std_path(), Use::Create, platform::DATA_FILE_MODE)?;
     let done = copy.write_all(&bytes).and_then(|()| straight::rename(&temporary, path));
     done.inspect_err(|_| {
         let _ = straight::remove_file(&temporary);
@@ -42,5 +42,5 @@ fn part(path: &Utf8Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "own_tests.rs"]
+#[path = "data_file_tests.rs"]
 mod tests;
