@@ -112,7 +112,7 @@ impl Session {
     fn rest(&self) {
         for (root, run) in self.held(&self.log.events()) {
             if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
-                let _ = store::lease::rest(&lock, &self.id);
+                let _ = store::lease::mark_idle(&lock, &self.id);
             }
         }
     }

@@ -55,7 +55,7 @@ struct Lease {
     is_client: bool,
     /// The holder is at rest: anybody may take over.
     #[serde(default)]
-    rests: bool,
+    is_idle: bool,
 }
 
 /// Says whose a lease is.
@@ -109,9 +109,9 @@ pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environ
 
 fn seen_by(own_dir: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
     match read(own_dir) {
-        Found::Nothing => Owner::None,
-        Found::Torn => Owner::Dead { since: None, session: None },
-        Found::Lease(lease) => judge(&lease, clock, &caller()),
+        StoredLease::Nothing => Owner::None,
+        StoredLease::Torn => Owner::Dead { since: None, session: None },
+        StoredLease::Lease(lease) => judge(&lease, clock, &caller()),
     }
 }
 
@@ -129,7 +129,7 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     {
         return Owner::Ours;
     }
-    if lease.rests {
+    if lease.is_idle {
         return dead(lease);
     }
     if descends && !lease.strict {
@@ -168,7 +168,7 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     lease.is_client
         && caller.is_agent
-        && !lease.rests
+        && !lease.is_idle
         && lease.host == caller.host
         && lease.boot_id == caller.boot_id
         && process::is_alive(holder) == Some(true)
@@ -177,8 +177,8 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
 /// Returns which session holds the lease, alive or not; `None` where there is none with a name.
 pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
     match read(own_dir) {
-        Found::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
-        Found::Lease(_) | Found::Nothing | Found::Torn => None,
+        StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => None,
     }
 }
 
@@ -187,12 +187,12 @@ pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
 /// # Errors
 ///
 /// When the lease cannot be written.
-pub(crate) fn rest(lock: &RunLock, session: &str) -> Result<(), StoreError> {
+pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError> {
     match read(lock.own_dir()) {
-        Found::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.rests => {
-            write(lock, &Lease { rests: true, ..lease })
+        StoredLease::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.is_idle => {
+            write(lock, &Lease { is_idle: true, ..lease })
         }
-        Found::Lease(_) | Found::Nothing | Found::Torn => Ok(()),
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
     }
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
         taken_at: clock.now,
         heartbeat: clock.now,
         is_client: caller.is_client,
-        rests: false,
+        is_idle: false,
     };
     write(lock, &lease)
 }
@@ -225,15 +225,15 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
 ///
 /// When the lease cannot be written.
 pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<bool, StoreError> {
-    let Found::Lease(mut lease) = read(lock.own_dir()) else { return Ok(false) };
+    let StoredLease::Lease(mut lease) = read(lock.own_dir()) else { return Ok(false) };
     if judge(&lease, clock, caller) != Owner::Ours {
         return Ok(false);
     }
-    let is_current = lease.pid == caller.owner.pid && !lease.rests;
+    let is_current = lease.pid == caller.owner.pid && !lease.is_idle;
     if is_current && (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) {
         return Ok(true);
     }
-    lease.rests = false;
+    lease.is_idle = false;
     lease.is_client = caller.is_client;
     lease.heartbeat = clock.now;
     lease.pid = caller.owner.pid;
@@ -250,25 +250,25 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
 /// When the lease cannot be removed.
 pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(), StoreError> {
     match read(lock.own_dir()) {
-        Found::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
+        StoredLease::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
             let path = lock.own_dir().join(FILE);
             straight::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
-        Found::Lease(_) | Found::Nothing | Found::Torn => Ok(()),
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
     }
 }
 
-enum Found {
+enum StoredLease {
     Nothing,
     Torn,
     Lease(Lease),
 }
 
-fn read(own_dir: &Utf8Path) -> Found {
+fn read(own_dir: &Utf8Path) -> StoredLease {
     match platform::read_data_file(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
-        Ok(None) => Found::Nothing,
-        Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(Found::Torn, Found::Lease),
-        Err(_) => Found::Torn,
+        Ok(None) => StoredLease::Nothing,
+        Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Torn, StoredLease::Lease),
+        Err(_) => StoredLease::Torn,
     }
 }
 

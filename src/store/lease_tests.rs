@@ -36,7 +36,7 @@ fn foreign(caller: &Caller) -> Lease {
         taken_at: time("2026-01-31T11:00:00Z"),
         heartbeat: time("2026-01-31T11:50:00Z"),
         is_client: false,
-        rests: false,
+        is_idle: false,
     }
 }
 
@@ -69,10 +69,10 @@ fn leases_are_judged_by_who_and_whether_alive() {
         ("another host, too old", &elsewhere, 301, &dead),
         ("another host, far in the future", &elsewhere, -1_501, &dead),
         ("the same session", &|lease| lease.session = Some("mine".to_owned()), 0, &Owner::Ours),
-        ("a living process that rests", &|lease| lease.rests = true, 0, &dead),
+        ("a living process that is_idle", &|lease| lease.is_idle = true, 0, &dead),
         (
             "our session, at rest",
-            &|lease| (lease.session, lease.rests) = (Some("mine".to_owned()), true),
+            &|lease| (lease.session, lease.is_idle) = (Some("mine".to_owned()), true),
             0,
             &Owner::Ours,
         ),
@@ -92,9 +92,9 @@ fn a_session_that_is_open_twice_is_two() {
     assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "the caller is no client");
     me.is_agent = true;
     assert!(matches!(judge(&lease, clock(), &me), Owner::Live { .. }), "the other client lives");
-    lease.rests = true;
-    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it rests");
-    lease = Lease { rests: false, pid: 4_194_305, ..lease };
+    lease.is_idle = true;
+    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is_idle");
+    lease = Lease { is_idle: false, pid: 4_194_305, ..lease };
     assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is gone, and the session was taken up again");
 }
 
