@@ -13,9 +13,9 @@ use camino::Utf8PathBuf;
 use super::append;
 use super::calls;
 use super::error::StoreError;
-use super::history::Keeper;
-use super::history::Label;
-use super::history::Replaced;
+use super::history::HistoryLabel;
+use super::history::HistoryWriter;
+use super::history::ReplacedFile;
 use super::lock::RunLock;
 use super::platform;
 use super::platform::Attributes;
@@ -222,13 +222,13 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn keep(&self) -> Result<(Keeper, Option<String>), StoreError> {
-        let mut keeper = Keeper::open(self.lock)?;
-        let replaced: Vec<Replaced<'_>> = self
+    fn keep(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
+        let mut keeper = HistoryWriter::open(self.lock)?;
+        let replaced: Vec<ReplacedFile<'_>> = self
             .targets
             .iter()
             .filter_map(|target| {
-                Some(Replaced {
+                Some(ReplacedFile {
                     path: target.path,
                     real: &target.real,
                     bytes: target.before?,
@@ -240,7 +240,7 @@ impl Writing<'_> {
         if replaced.is_empty() || self.meta.history_limit == 0 {
             return Ok((keeper, None));
         }
-        let label = Label { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
+        let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
         keeper.keep(&label, &replaced)?;
         let id = keeper.id();
         Ok((keeper, Some(id)))

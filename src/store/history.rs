@@ -54,7 +54,7 @@ pub(crate) struct HistoryFile {
 }
 
 /// Is one link, by its name alone.
-struct Kept {
+struct HistoryLink {
     name: String,
     sequence: u64,
     at: Timestamp,
@@ -83,7 +83,7 @@ pub(crate) fn list(root: &Utf8Path, own: &RelPath) -> Result<Vec<HistoryEntry>, 
     Ok(entries)
 }
 
-fn described(folder: &Utf8Path, kept: &Kept) -> Option<HistoryFile> {
+fn described(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
     let metadata = fs::symlink_metadata(folder.join(&kept.name)).ok().filter(fs::Metadata::is_file)?;
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
@@ -103,7 +103,7 @@ pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelP
         return Err(missing(&folder));
     }
     let mut seen = BTreeSet::new();
-    let mut kept: Vec<Kept> = since.values_mut().flat_map(std::mem::take).collect();
+    let mut kept: Vec<HistoryLink> = since.values_mut().flat_map(std::mem::take).collect();
     kept.retain(|one| seen.insert(one.path.clone()));
     let mut files = Vec::new();
     for one in &kept {
@@ -149,7 +149,7 @@ pub(crate) fn keep_corrupt(
 }
 
 /// Is a version about to be replaced.
-pub(super) struct Replaced<'a> {
+pub(super) struct ReplacedFile<'a> {
     pub(super) path: &'a RelPath,
     pub(super) real: &'a Utf8Path,
     pub(super) bytes: &'a [u8],
@@ -159,20 +159,20 @@ pub(super) struct Replaced<'a> {
 }
 
 /// Says what the replaced versions are kept as.
-pub(super) struct Label<'a> {
+pub(super) struct HistoryLabel<'a> {
     pub(super) at: Timestamp,
     pub(super) change: &'a str,
     pub(super) step: Option<&'a StepId>,
 }
 
 /// Is the history while a checkpoint is being written. Of most of it only the order counts, so that a long one costs little.
-pub(super) struct Keeper {
+pub(super) struct HistoryWriter {
     folder: Utf8PathBuf,
     names: BTreeMap<u64, Vec<String>>,
     sequence: u64,
 }
 
-impl Keeper {
+impl HistoryWriter {
     pub(super) fn open(lock: &RunLock) -> Result<Self, StoreError> {
         let folder = lock.folder(FOLDER)?;
         let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -192,12 +192,12 @@ impl Keeper {
     }
 
     /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
-    pub(super) fn keep(&mut self, label: &Label<'_>, replaced: &[Replaced<'_>]) -> Result<(), StoreError> {
+    pub(super) fn keep(&mut self, label: &HistoryLabel<'_>, replaced: &[ReplacedFile<'_>]) -> Result<(), StoreError> {
         let folder = &self.folder;
         let stale = self.names.last_entry().filter(|newest| {
             // A backup that goes with its state has the bytes of the version before, and is another file.
-            let is_current = |one: &Kept| {
-                let same = |now: &&Replaced<'_>| now.sha256 == one.sha256;
+            let is_current = |one: &HistoryLink| {
+                let same = |now: &&ReplacedFile<'_>| now.sha256 == one.sha256;
                 replaced.iter().filter(same).any(|now| path_of(folder, one).as_ref() == Some(now.path))
             };
             newest.get().iter().all(|name| parse(name.clone()).is_some_and(|one| is_current(&one)))
@@ -231,7 +231,7 @@ impl Keeper {
         }
     }
 
-    fn name(&self, label: &Label<'_>, of: usize, one: &Replaced<'_>) -> Result<String, StoreError> {
+    fn name(&self, label: &HistoryLabel<'_>, of: usize, one: &ReplacedFile<'_>) -> Result<String, StoreError> {
         let step = label.step.map(|step| escape(step.as_str(), STEP_LIMIT)).unwrap_or_default();
         let change = escape(label.change, STEP_LIMIT);
         let head = format!("{:06}-{}-{change}-{step}-{of}-{}-", self.sequence, label.at.compact(), one.sha256);
@@ -280,12 +280,12 @@ fn file_names(folder: &Utf8Path) -> Result<Vec<String>, StoreError> {
     Ok(names.into_iter().map(|named| named.name).collect())
 }
 
-fn names(folder: &Utf8Path) -> Result<Vec<Kept>, StoreError> {
+fn names(folder: &Utf8Path) -> Result<Vec<HistoryLink>, StoreError> {
     Ok(file_names(folder)?.into_iter().filter_map(parse).collect())
 }
 
-fn complete(names: Vec<Kept>) -> BTreeMap<u64, Vec<Kept>> {
-    let mut entries: BTreeMap<u64, Vec<Kept>> = BTreeMap::new();
+fn complete(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
+    let mut entries: BTreeMap<u64, Vec<HistoryLink>> = BTreeMap::new();
     for one in names {
         entries.entry(one.sequence).or_default().push(one);
     }
@@ -305,9 +305,9 @@ fn fields(name: &str) -> Option<[&str; 7]> {
     (is_digest && !path.is_empty()).then_some(fields)
 }
 
-fn parse(name: String) -> Option<Kept> {
+fn parse(name: String) -> Option<HistoryLink> {
     let [sequence, at, change, step, of, sha256, path] = fields(&name)?;
-    Some(Kept {
+    Some(HistoryLink {
         sequence: sequence.parse().ok()?,
         at: stamp(at)?,
         change: unescape(change)?,
@@ -330,7 +330,7 @@ fn stamp(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z"), 0).ok()
 }
 
-fn path_of(folder: &Utf8Path, kept: &Kept) -> Option<RelPath> {
+fn path_of(folder: &Utf8Path, kept: &HistoryLink) -> Option<RelPath> {
     let Some(digest) = kept.path.strip_prefix(BY_DIGEST) else { return RelPath::parse(&unescape(&kept.path)?).ok() };
     if !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
