@@ -19,7 +19,7 @@ use crate::model::RunId;
 use crate::model::Step;
 use crate::store;
 use crate::store::history::HistoryEntry;
-use crate::store::journal::Logged;
+use crate::store::journal::LogEntry;
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
@@ -28,7 +28,7 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
     let entries = Past::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
-    let logged = store::journal::logged(&location.root, &location.candidate.own);
+    let logged = store::journal::log_entries(&location.root, &location.candidate.own);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
         tell_changes(ctx, &location, &mut checkpoints)?;
@@ -36,9 +36,9 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
     Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })))
 }
 
-fn item(entry: HistoryEntry, logged: &[Logged]) -> HistoryItem {
+fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
     // The name of an entry keeps whole seconds.
-    let is_it = |line: &&Logged| {
+    let is_it = |line: &&LogEntry| {
         line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
     };
     HistoryItem {

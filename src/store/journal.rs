@@ -38,7 +38,7 @@ pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<
 
 /// Is what a line of the log of a run says.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Logged {
+pub(crate) struct LogEntry {
     pub(crate) at: Timestamp,
     pub(crate) change: String,
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(crate) struct Logged {
 }
 
 /// Reads the log of a run, oldest first. Torn and foreign lines are left out.
-pub(crate) fn logged(root: &Utf8Path, own: &RelPath) -> Vec<Logged> {
+pub(crate) fn log_entries(root: &Utf8Path, own: &RelPath) -> Vec<LogEntry> {
     let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
     own_dir.map_or_else(Vec::new, |own_dir| read(&own_dir, LOG))
 }
