@@ -58,7 +58,7 @@ pub(crate) use plan::{
     Question, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
-pub(crate) use rollback::{RollBack, RollBackRecord, Undoing, UndoneCommit};
+pub(crate) use rollback::{GitImpact, RollBack, RollBackRecord, UndoneCommit};
 pub(crate) use run::{
     After, DefinedAs, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };

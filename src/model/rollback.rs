@@ -39,7 +39,7 @@ pub(crate) struct RollBackRecord {
 
 /// Is what git says about the work that a rollback gives up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Undoing {
+pub(crate) struct GitImpact {
     /// The working folder of the run, as a command names it.
     pub(crate) folder: String,
     /// The main worktree, as a command names it.

@@ -91,6 +91,6 @@ pub(crate) use scratch::existing_path;
 pub(crate) use scratch::is_folder;
 pub(crate) use session::SessionLog;
 pub(crate) use sessions::SessionHome;
-pub(crate) use undoing::Undone;
+pub(crate) use undoing::AbandonedWork;
 pub(crate) use undoing::history_of;
 pub(crate) use undoing::undoing;

@@ -5,9 +5,9 @@ use camino::Utf8PathBuf;
 
 use super::git;
 use super::repository;
+use crate::model::GitImpact;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::Undoing;
 use crate::model::UndoneCommit;
 
 /// More commits than anybody takes back one by one.
@@ -17,7 +17,7 @@ const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
 /// Says which work is given up, and where.
 #[derive(Debug)]
-pub(crate) struct Undone<'a> {
+pub(crate) struct AbandonedWork<'a> {
     /// The working folder of the run, absolute.
     pub(crate) folder: &'a Utf8Path,
     /// The commit to go back to, as it is recorded.
@@ -33,12 +33,12 @@ pub(crate) struct Undone<'a> {
 }
 
 /// Asks git; `None` outside of a repository. The folders are left for the caller to name.
-pub(crate) fn undoing(undone: &Undone<'_>) -> Option<Undoing> {
+pub(crate) fn undoing(undone: &AbandonedWork<'_>) -> Option<GitImpact> {
     let head = repository::head_above(undone.folder)?;
     let has = |branch: &str| repository::branch_exists(&top_of(undone.folder), branch) == Some(true);
     let main = undone.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
     let mut undoing =
-        Undoing { branch: head.branch, main, dirty: dirty(undone.folder, undone.ours), ..Undoing::default() };
+        GitImpact { branch: head.branch, main, dirty: dirty(undone.folder, undone.ours), ..GitImpact::default() };
     let Some(sha) = head.sha else { return Some(undoing) };
     match (undone.base, undone.since) {
         (Some(base), _) => (undoing.base, undoing.commits) = since_commit(undone.folder, base, &sha),

@@ -1,4 +1,4 @@
-use super::Undone;
+use super::AbandonedWork;
 use super::commit;
 use super::history_of;
 use super::undoing;
@@ -14,7 +14,7 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
     for text in [format!("--output={created}"), "HEAD".to_owned(), "main".to_owned(), String::new(), "ab;c".to_owned()]
     {
         assert_eq!(history_of(&scratch.root, &text), None, "{text}");
-        let undone = Undone {
+        let undone = AbandonedWork {
             folder: &scratch.root,
             base: Some(&text),
             since: None,
@@ -31,7 +31,7 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
 #[test]
 fn outside_of_a_repository_there_is_nothing_to_say() {
     let scratch = Scratch::new();
-    let undone = Undone { folder: &scratch.root, base: None, since: None, first: None, main: None, ours: &[] };
+    let undone = AbandonedWork { folder: &scratch.root, base: None, since: None, first: None, main: None, ours: &[] };
     assert!(undoing(&undone).is_none());
 }
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::engine::command;
 use crate::engine::reconcile::count;
+use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Timestamp;
-use crate::model::Undoing;
 use crate::model::UndoneCommit;
 use crate::model::quoted;
 
@@ -53,7 +53,7 @@ pub(crate) struct Obstacle {
 }
 
 /// Chooses between taking the branch back and taking the commits back (nine-step.md A6).
-pub(crate) fn git_plan(run: &Run, undoing: &Undoing, at: Timestamp) -> GitPlan {
+pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,
         because,
@@ -125,7 +125,7 @@ fn slug(text: &str) -> String {
 
 /// Lists what stands in the way. `times`: how often the run was rolled back to this point; `again` is the command that was asked
 /// for.
-pub(crate) fn obstacles(run: &Run, undoing: Option<&Undoing>, times: usize, again: &str) -> Vec<Obstacle> {
+pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut note = |code: &str, message: String, command: String| {
         all.push(Obstacle { code: code.to_owned(), message, command });
@@ -169,7 +169,7 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&Undoing>, times: usize, agai
 }
 
 /// Tells whether the work was merged so long ago that much may stand on it by now.
-pub(crate) fn is_settled(undoing: &Undoing, now: Timestamp) -> bool {
+pub(crate) fn is_settled(undoing: &GitImpact, now: Timestamp) -> bool {
     undoing.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > SETTLED_SECONDS)
 }
 

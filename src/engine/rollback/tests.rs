@@ -20,10 +20,10 @@ use crate::engine::fixtures::step;
 use crate::engine::fixtures::with_statuses;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
+use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
-use crate::model::Undoing;
 use crate::model::UndoneCommit;
 
 use Status::Completed;
@@ -183,7 +183,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     assert_eq!(kept(&run, &records, &["ccccccc0"]), ids(&["a", "b", "c", "d"]));
 }
 
-fn undoing() -> Undoing {
+fn undoing() -> GitImpact {
     let commit = |sha: &str, is_merge| UndoneCommit {
         sha: sha.to_owned(),
         subject: String::new(),
@@ -191,7 +191,7 @@ fn undoing() -> Undoing {
         is_merge,
         files: Vec::new(),
     };
-    Undoing {
+    GitImpact {
         folder: "w t".to_owned(),
         main_folder: ".".to_owned(),
         branch: Some("work".to_owned()),
@@ -204,13 +204,13 @@ fn undoing() -> Undoing {
             commit("2222222", true),
             commit("1111111", false),
         ],
-        ..Undoing::default()
+        ..GitImpact::default()
     }
 }
 
 #[test]
 fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
-    let plan = |undoing: &Undoing| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
+    let plan = |undoing: &GitImpact| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
     let reverts = |folder: &str| {
         ["4444444 3333333", "--mainline 1 2222222", "1111111"]
             .map(|commits| format!("git -C {folder} revert --no-edit {commits}"))
@@ -219,15 +219,15 @@ fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
     assert_eq!(own.method, Method::Reset);
     assert_eq!(own.commands[1], "git -C 'w t' reset --hard 0000000");
     assert_eq!(own.instead, reverts("'w t'"));
-    let pushed = plan(&Undoing { pushed: vec!["origin/work".to_owned()], ..undoing() });
+    let pushed = plan(&GitImpact { pushed: vec!["origin/work".to_owned()], ..undoing() });
     assert_eq!(pushed.method, Method::Revert);
     assert_eq!(pushed.commands[..3], reverts("'w t'"));
     assert_eq!(pushed.commands[3], "git -C 'w t' push");
-    let merged = plan(&Undoing { is_merged: true, pushed: vec!["origin/main".to_owned()], ..undoing() });
+    let merged = plan(&GitImpact { is_merged: true, pushed: vec!["origin/main".to_owned()], ..undoing() });
     assert_eq!(merged.method, Method::Revert);
     assert!(merged.commands[0].starts_with("git -C . switch --create rollback/R-"), "{merged:?}");
     assert_eq!(merged.commands[1..], reverts("."));
-    for nothing in [Undoing { base: None, ..undoing() }, Undoing { commits: Vec::new(), ..undoing() }] {
+    for nothing in [GitImpact { base: None, ..undoing() }, GitImpact { commits: Vec::new(), ..undoing() }] {
         assert_eq!(plan(&nothing).method, Method::None);
         assert!(plan(&nothing).commands.is_empty());
     }
@@ -235,15 +235,15 @@ fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
 
 #[test]
 fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch() {
-    let codes = |run: &Run, undoing: &Undoing, times| -> Vec<String> {
+    let codes = |run: &Run, undoing: &GitImpact, times| -> Vec<String> {
         obstacles(run, Some(undoing), times, "piton rollback R --to 1").into_iter().map(|one| one.code).collect()
     };
     let mut own = phased();
     own.workspace.branch = Some("work".to_owned());
-    let dirty = Undoing { dirty: Some(vec!["a".to_owned()]), ..undoing() };
-    let idle = Undoing { commits: Vec::new(), ..dirty.clone() };
-    let unknown = Undoing { dirty: None, ..undoing() };
-    let on_main = Undoing { branch: Some("main".to_owned()), ..undoing() };
+    let dirty = GitImpact { dirty: Some(vec!["a".to_owned()]), ..undoing() };
+    let idle = GitImpact { commits: Vec::new(), ..dirty.clone() };
+    let unknown = GitImpact { dirty: None, ..undoing() };
+    let on_main = GitImpact { branch: Some("main".to_owned()), ..undoing() };
     assert_eq!(codes(&own, &undoing(), 2), [] as [&str; 0]);
     assert_eq!(codes(&own, &undoing(), 3), ["repeated"]);
     assert_eq!(codes(&own, &dirty, 0), ["uncommitted"]);

@@ -10,10 +10,10 @@ use crate::engine::rollback::Obstacle;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Finding;
+use crate::model::GitImpact;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::StepId;
-use crate::model::Undoing;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 use crate::ops::OpError;
@@ -91,7 +91,7 @@ pub(super) fn keep(
     context: &RollbackContext<'_>,
     change: &Change,
     backup: Backup,
-    undoing: Option<&Undoing>,
+    undoing: Option<&GitImpact>,
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
@@ -117,7 +117,7 @@ fn listing(copied: &[Copied]) -> String {
     copied.iter().map(|one| format!("{}  {}\n", one.sha256, one.name)).collect()
 }
 
-fn commit_info(report: &RollbackReport, undoing: Option<&Undoing>) -> String {
+fn commit_info(report: &RollbackReport, undoing: Option<&GitImpact>) -> String {
     let mut text = String::new();
     let Some(undoing) = undoing else { return "no commit belongs to these steps\n".to_owned() };
     let _ = writeln!(text, "branch: {}", undoing.branch.as_deref().unwrap_or("(detached)"));

@@ -33,11 +33,11 @@ use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::GitImpact;
 use crate::model::RollBack;
 use crate::model::Run;
-use crate::model::Undoing;
 use crate::store;
-use crate::store::Undone;
+use crate::store::AbandonedWork;
 use target::Aim;
 
 /// Is what somebody asked for.
@@ -193,7 +193,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     /// Asks git what the steps that open again left in it; nothing where no step does.
-    fn undoing(&self, report: &RollbackReport) -> Option<Undoing> {
+    fn undoing(&self, report: &RollbackReport) -> Option<GitImpact> {
         if self.ctx.project.git.is_none() || report.impact.reopened.is_empty() {
             return None;
         }
@@ -202,7 +202,7 @@ impl<'a> RollbackContext<'a> {
         let config = &self.ctx.project.config.nine_step;
         let ours = self.ours();
         let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());
-        let undone = Undone {
+        let undone = AbandonedWork {
             folder: &self.folder,
             base: report.impact.base.as_deref(),
             since: report.impact.since.filter(|_| has_own_branch),
@@ -212,7 +212,7 @@ impl<'a> RollbackContext<'a> {
         };
         let undoing = store::undoing(&undone)?;
         let main_folder = shown(self.ctx, &self.ctx.project.root);
-        Some(Undoing { folder: self.shown_folder.clone(), main_folder, ..undoing })
+        Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..undoing })
     }
 
     /// Returns the files and folders that the state and Piton's own data lie in.
@@ -229,7 +229,7 @@ impl<'a> RollbackContext<'a> {
         ours
     }
 
-    fn merged_long_ago(&self, undoing: &Undoing) -> Option<Finding> {
+    fn merged_long_ago(&self, undoing: &GitImpact) -> Option<Finding> {
         rollback::is_settled(undoing, self.locked.clock().now).then(|| {
             let main = undoing.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
@@ -239,7 +239,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     /// Says that nothing is known of commits, for the state goes back without them.
-    fn unanswered(&self, undoing: &Undoing) -> Option<Finding> {
+    fn unanswered(&self, undoing: &GitImpact) -> Option<Finding> {
         undoing.dirty.is_none().then(|| {
             let folder = engine::quoted(&undoing.folder);
             let message =
