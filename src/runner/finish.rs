@@ -22,7 +22,7 @@ use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::store;
 use crate::store::worktree;
-use crate::store::worktree::Merged;
+use crate::store::worktree::MergeOutcome;
 
 /// Says what became of the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub(crate) enum WorktreeOutcome {
     /// It is where it was, and so is its branch.
     Kept,
     /// Its work is merged; it is still there because something in it is not committed.
-    Merged,
+    MergeOutcome,
     Removed,
 }
 
@@ -42,7 +42,7 @@ impl WorktreeOutcome {
         match self {
             Self::InPlace => "in_place",
             Self::Kept => "kept",
-            Self::Merged => "merged",
+            Self::MergeOutcome => "merged",
             Self::Removed => "removed",
         }
     }
@@ -138,7 +138,7 @@ fn merged(
         keep(work, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
         return Ok(Ok(WorktreeOutcome::Kept));
     }
-    let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
+    let merged = if site.ahead > 0 { WorktreeOutcome::MergeOutcome } else { WorktreeOutcome::Kept };
     if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
         work.console.tell(&Event::Note { text: &text });
@@ -171,8 +171,8 @@ fn plain_merge(work: &Work<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunEr
         ));
     }
     match worktree::merge(&site.target, site.branch) {
-        Merged::Yes => Ok(()),
-        Merged::No(refusal) => {
+        MergeOutcome::Yes => Ok(()),
+        MergeOutcome::No(refusal) => {
             let message = format!(
                 "every step is done, and {} could not be merged into {}: {}; the merge was taken back and the worktree is kept",
                 site.branch, site.base, refusal.message

@@ -25,7 +25,7 @@ pub(crate) struct GitRefusal {
 
 /// Says how a merge ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Merged {
+pub(crate) enum MergeOutcome {
     Yes,
     /// The merge was taken back; both branches are as they were.
     No(GitRefusal),
@@ -59,13 +59,13 @@ pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> 
 }
 
 /// Merges a branch into the one that is checked out in `folder`; takes the merge back when it does not go through.
-pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> Merged {
+pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
     match git(folder, "merge", &["--no-edit", branch]) {
-        Ok(_) => Merged::Yes,
+        Ok(_) => MergeOutcome::Yes,
         Err(refusal) => {
             // Nothing is under way where git refused to begin.
             let _ = git(folder, "merge", &["--abort"]);
-            Merged::No(refusal)
+            MergeOutcome::No(refusal)
         }
     }
 }

@@ -1,6 +1,6 @@
 use camino::Utf8Path;
 
-use super::Merged;
+use super::MergeOutcome;
 use super::add;
 use super::commits_ahead;
 use super::git;
@@ -40,7 +40,7 @@ fn work_is_merged_and_its_worktree_goes() {
     assert_eq!(scratch.text("tree/new").as_deref(), Some("two\n"), "what is not committed is not removed");
     commit(&folder);
     assert_eq!(commits_ahead(&root, "main", "piton/s"), Some(1));
-    assert_eq!(merge(&root, "piton/s"), Merged::Yes);
+    assert_eq!(merge(&root, "piton/s"), MergeOutcome::Yes);
     remove(&root, &folder, "piton/s").unwrap();
     assert_eq!((scratch.text("main/new").as_deref(), folder.exists()), (Some("two\n"), false));
     assert_eq!(commits_ahead(&root, "main", "piton/s"), None, "the branch went too");
@@ -55,7 +55,7 @@ fn a_conflict_is_taken_back() {
     commit(&folder);
     scratch.write("main/file", "ours\n");
     commit(&root);
-    let Merged::No(refusal) = merge(&root, "piton/s") else { panic!("it went through") };
+    let MergeOutcome::No(refusal) = merge(&root, "piton/s") else { panic!("it went through") };
     assert!(refusal.message.starts_with("CONFLICT"), "{refusal}");
     assert_eq!(scratch.text("main/file").as_deref(), Some("ours\n"));
     assert_eq!(scratch.text("tree/file").as_deref(), Some("theirs\n"));
