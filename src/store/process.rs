@@ -107,7 +107,7 @@ fn is_shell(_name: &str) -> bool {
 
 /// Is what `/proc` says of a process.
 #[cfg(target_os = "linux")]
-struct Stat {
+struct ProcStat {
     name: String,
     state: char,
     parent: u32,
@@ -115,14 +115,14 @@ struct Stat {
 }
 
 #[cfg(target_os = "linux")]
-fn stat(pid: u32) -> Option<Stat> {
+fn stat(pid: u32) -> Option<ProcStat> {
     let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(&String::from_utf8_lossy(&bytes))
 }
 
 /// The name stands in brackets and may hold brackets and spaces itself, so the last closing one ends it.
 #[cfg(target_os = "linux")]
-fn parse_stat(text: &str) -> Option<Stat> {
+fn parse_stat(text: &str) -> Option<ProcStat> {
     let (head, tail) = text.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut fields = tail.split_ascii_whitespace();
@@ -130,7 +130,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     // The 22nd field of proc(5).
     let start = fields.nth(17)?.parse().ok()?;
-    Some(Stat { name: name.to_owned(), state, parent, start })
+    Some(ProcStat { name: name.to_owned(), state, parent, start })
 }
 
 /// Returns what a process is called.
