@@ -95,7 +95,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 
 /// Is a name in a folder.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct DirEntry {
     pub(super) name: String,
     /// It is a folder itself, and no link to one.
     pub(super) is_dir: bool,
@@ -103,7 +103,7 @@ pub(super) struct Named {
 
 /// Lists the names in a folder, as far as they are UTF-8.
 #[cfg(unix)]
-pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<Named>> {
+pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     use rustix::fs::FileType;
     let handle = open_as(folder.as_std_path(), rustix::fs::OFlags::DIRECTORY)?;
     let mut names = Vec::new();
@@ -116,15 +116,15 @@ pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<Named>> {
             FileType::Unknown => folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_dir()),
             kind => kind == FileType::Directory,
         };
-        names.push(Named { name: name.to_owned(), is_dir });
+        names.push(DirEntry { name: name.to_owned(), is_dir });
     }
     Ok(names)
 }
 
 #[cfg(not(unix))]
-pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<Named>> {
+pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     let entries = folder.read_dir_utf8()?.filter_map(Result::ok);
-    let named = |entry: camino::Utf8DirEntry| Named {
+    let named = |entry: camino::Utf8DirEntry| DirEntry {
         name: entry.file_name().to_owned(),
         is_dir: entry.file_type().is_ok_and(|kind| kind.is_dir()),
     };

@@ -13,7 +13,7 @@ use super::calls;
 use super::error::StoreError;
 use super::platform;
 use super::platform::Attributes;
-use super::platform::Named;
+use super::platform::DirEntry;
 use super::process;
 
 /// What the folder of Piton's own data is called, wherever it lies.
@@ -158,7 +158,7 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
     let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
     for dir in dirs {
         let Ok(names) = platform::names(dir) else { continue };
-        for Named { name, .. } in names {
+        for DirEntry { name, .. } in names {
             let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
                 *folder == dir && name.strip_prefix(prefix.as_str()).is_some_and(is_token)
             };
