@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
     /// Documents that must be there, relative to the main worktree: the plan, say.
     pub(crate) documents: Vec<RelPath>,
     /// Ask git what these files held when the state was saved.
-    pub(crate) past: Option<WantedPast>,
+    pub(crate) past: Option<CommittedStateQuery>,
     /// Branches that the state names.
     pub(crate) branches: Vec<String>,
     /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
@@ -43,7 +43,7 @@ pub(crate) struct OwnerProcess {
 
 /// Is what a run wants to compare with the time at which its state was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WantedPast {
+pub(crate) struct CommittedStateQuery {
     /// The stamp of the state: the commit that has the state as it is now counts before it.
     pub(crate) since: Timestamp,
     pub(crate) files: Vec<RelPath>,
@@ -84,7 +84,7 @@ pub(crate) struct Evidence {
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
     /// `None` where nobody asked, or git has no commit from before the state was saved.
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<CommittedState>,
     /// Whether the branches that the state names exist; those of which nothing could be found out are left out.
     pub(crate) branches: BTreeMap<String, bool>,
     /// What is checked out, where a run names branches; `None` as well with a detached HEAD.
@@ -99,15 +99,15 @@ pub(crate) struct Evidence {
 
 /// Is what git held when the state was saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Past {
+pub(crate) struct CommittedState {
     /// The commit that was compared with.
     pub(crate) commit: String,
-    pub(crate) files: BTreeMap<RelPath, PastFile>,
+    pub(crate) files: BTreeMap<RelPath, CommittedFile>,
 }
 
 /// Is one file as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PastFile {
+pub(crate) struct CommittedFile {
     /// `None` when it was not there.
     pub(crate) content: Option<Arc<[u8]>>,
     /// A commit since then changed it.

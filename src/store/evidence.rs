@@ -79,7 +79,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         look_at_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
-        let saved = past::Saved { path: &files.state, bytes: files.bytes(&files.state) };
+        let saved = past::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
         evidence.past = wanted.past.as_ref().and_then(|wanted| past::look(&files.root, wanted, &saved));
         let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
         evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();

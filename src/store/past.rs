@@ -4,23 +4,23 @@ use camino::Utf8Path;
 
 use super::git;
 use super::git::Objects;
-use crate::model::Past;
-use crate::model::PastFile;
+use crate::model::CommittedFile;
+use crate::model::CommittedState;
+use crate::model::CommittedStateQuery;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::WantedPast;
 
 const COMMITS: usize = 2_000;
 const FILES: usize = 500;
 
 /// Is a state as it is on disk.
-pub(super) struct Saved<'a> {
+pub(super) struct StateOnDisk<'a> {
     pub(super) path: &'a RelPath,
     pub(super) bytes: Option<&'a [u8]>,
 }
 
 /// Compares with the commit in which the state became what it is, else with the last one from before its stamp.
-pub(super) fn look(root: &Utf8Path, wanted: &WantedPast, saved: &Saved<'_>) -> Option<Past> {
+pub(super) fn look(root: &Utf8Path, wanted: &CommittedStateQuery, saved: &StateOnDisk<'_>) -> Option<CommittedState> {
     if wanted.files.is_empty() {
         return None;
     }
@@ -28,11 +28,11 @@ pub(super) fn look(root: &Utf8Path, wanted: &WantedPast, saved: &Saved<'_>) -> O
     git::with_objects(root, move |objects| {
         let head = objects.commit("HEAD")??.sha;
         let base = base(objects, wanted.since, &path, bytes.as_deref())?;
-        let mut past = Past { commit: base.clone(), ..Past::default() };
+        let mut past = CommittedState { commit: base.clone(), ..CommittedState::default() };
         for path in wanted.files.into_iter().take(FILES) {
             let content = objects.file(&base, &path)?;
             let is_committed_since = head != base && objects.file(&head, &path)? != content;
-            past.files.insert(path, PastFile { content: content.map(Into::into), is_committed_since });
+            past.files.insert(path, CommittedFile { content: content.map(Into::into), is_committed_since });
         }
         Some(past)
     })

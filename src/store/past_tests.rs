@@ -1,8 +1,8 @@
-use super::Saved;
+use super::StateOnDisk;
 use super::look;
-use crate::model::Past;
+use crate::model::CommittedState;
+use crate::model::CommittedStateQuery;
 use crate::model::Timestamp;
-use crate::model::WantedPast;
 use crate::store::testing::Scratch;
 use crate::store::testing::rel;
 
@@ -15,10 +15,12 @@ fn commit(scratch: &Scratch, at: &str, files: &[(&str, &str)]) -> String {
     scratch.git(at, &["rev-parse", "HEAD"])
 }
 
-fn past(scratch: &Scratch, since: &str, state: Option<&str>) -> Option<Past> {
-    let wanted =
-        WantedPast { since: Timestamp::parse(since, 0).unwrap(), files: vec![rel("a file.md"), rel("new.md")] };
-    look(&scratch.root, &wanted, &Saved { path: &rel("state.yaml"), bytes: state.map(str::as_bytes) })
+fn past(scratch: &Scratch, since: &str, state: Option<&str>) -> Option<CommittedState> {
+    let wanted = CommittedStateQuery {
+        since: Timestamp::parse(since, 0).unwrap(),
+        files: vec![rel("a file.md"), rel("new.md")],
+    };
+    look(&scratch.root, &wanted, &StateOnDisk { path: &rel("state.yaml"), bytes: state.map(str::as_bytes) })
 }
 
 #[test]
@@ -60,9 +62,11 @@ fn a_project_below_the_top_of_its_repository_finds_its_files() {
     let scratch = Scratch::new();
     scratch.git("2026-01-01T00:00:00Z", &["init", "--quiet"]);
     commit(&scratch, "2026-01-01T10:00:00Z", &[("sub/a file.md", "below"), ("a file.md", "top")]);
-    let wanted =
-        WantedPast { since: Timestamp::parse("2026-01-02T00:00:00Z", 0).unwrap(), files: vec![rel("a file.md")] };
-    let saved = Saved { path: &rel("state.yaml"), bytes: None };
+    let wanted = CommittedStateQuery {
+        since: Timestamp::parse("2026-01-02T00:00:00Z", 0).unwrap(),
+        files: vec![rel("a file.md")],
+    };
+    let saved = StateOnDisk { path: &rel("state.yaml"), bytes: None };
     let found = look(&scratch.root.join("sub"), &wanted, &saved).unwrap();
     assert_eq!(found.files[&rel("a file.md")].content.as_deref(), Some(&b"below"[..]));
 }

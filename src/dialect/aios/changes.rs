@@ -9,13 +9,14 @@ use super::story;
 use super::story::SectionKind;
 use crate::dialect::GitComparison;
 use crate::dialect::Loaded;
+use crate::model::CommittedFile;
+use crate::model::CommittedStateQuery;
 use crate::model::Compared;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::PastFile;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
@@ -23,7 +24,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::WantedOutput;
-use crate::model::WantedPast;
 
 /// Files beyond this are not compared: a run of so many is looked at story by story.
 const FILES: usize = 300;
@@ -48,7 +48,7 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
                 paths.push(path);
             }
         }
-        wanted.past = Some(WantedPast { since, files: paths });
+        wanted.past = Some(CommittedStateQuery { since, files: paths });
     }
     wanted.outputs = WantedOutput::of(&run.steps);
     wanted.branches.extend(run.workspace.branch.clone());
@@ -95,7 +95,7 @@ struct Weighing<'a> {
 }
 
 impl Weighing<'_> {
-    fn past(&self, path: &RelPath) -> Option<&PastFile> {
+    fn past(&self, path: &RelPath) -> Option<&CommittedFile> {
         self.evidence.past.as_ref()?.files.get(path)
     }
 

@@ -8,11 +8,11 @@ use crate::dialect::aios::load;
 use crate::dialect::aios::subject;
 use crate::dialect::aios::testing::files;
 use crate::dialect::aios::testing::path;
+use crate::model::CommittedFile;
+use crate::model::CommittedState;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FileSet;
-use crate::model::Past;
-use crate::model::PastFile;
 
 const STORY: &str = "docs/stories/2.1.story.md";
 const LOOP: &str = "qa/2.1/loop-status.json";
@@ -39,9 +39,9 @@ fn loaded(set: &FileSet) -> Loaded {
 
 fn past(entries: &[(&str, &str, bool)]) -> Evidence {
     let file = |(at, text, since): &(&str, &str, bool)| {
-        (path(at), PastFile { content: Some(Arc::from(text.as_bytes())), is_committed_since: *since })
+        (path(at), CommittedFile { content: Some(Arc::from(text.as_bytes())), is_committed_since: *since })
     };
-    let past = Past { commit: "0123456789abcdef".to_owned(), files: entries.iter().map(file).collect() };
+    let past = CommittedState { commit: "0123456789abcdef".to_owned(), files: entries.iter().map(file).collect() };
     Evidence { past: Some(past), ..Evidence::default() }
 }
 
