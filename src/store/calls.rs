@@ -14,81 +14,81 @@ use super::straight;
 use super::straight::Use;
 
 pub(super) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
-    reach()?;
+    fault_point()?;
     straight::open(path.as_std_path(), Use::Create, mode)
 }
 
 pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     file.write_all(bytes)
 }
 
 pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     platform::apply(file, attributes)
 }
 
 pub(super) fn sync_data(file: &File) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     file.sync_data()
 }
 
 pub(super) fn sync_all(file: &File) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     file.sync_all()
 }
 
 pub(super) fn sync_dir(path: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     platform::sync_dir(path.as_std_path())
 }
 
 pub(super) fn set_len(file: &File, length: u64) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     file.set_len(length)
 }
 
 pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     straight::rename(from, to)
 }
 
 pub(super) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     straight::hard_link(from, to)
 }
 
 pub(super) fn remove_file(path: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     straight::remove_file(path)
 }
 
 pub(super) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     straight::create_private_dir(path.as_std_path())
 }
 
 pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     fs::create_dir_all(path)
 }
 
 /// Removes a folder with all that is in it.
 pub(super) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
-    reach()?;
+    fault_point()?;
     fs::remove_dir_all(path)
 }
 
 /// Comes before every call; outside of tests nothing does.
 #[cfg(not(test))]
-pub(super) const fn reach() -> io::Result<()> {
+pub(super) const fn fault_point() -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
 pub(super) use failing::Fault;
 #[cfg(test)]
-pub(super) use failing::reach;
+pub(super) use failing::fault_point;
 #[cfg(test)]
 pub(super) use failing::with_fault;
 
@@ -119,7 +119,7 @@ mod failing {
         static PLAN: Cell<Option<Plan>> = const { Cell::new(None) };
     }
 
-    pub(in crate::store) fn reach() -> io::Result<()> {
+    pub(in crate::store) fn fault_point() -> io::Result<()> {
         let Some(mut plan) = PLAN.get() else { return Ok(()) };
         plan.made += 1;
         PLAN.set(Some(plan));

@@ -97,7 +97,7 @@ pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
         files.try_for_each(|one| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source)))
     };
     for one in staged {
-        calls::reach().map_err(|source| StoreError::io(&one.path, source))?;
+        calls::fault_point().map_err(|source| StoreError::io(&one.path, source))?;
     }
     let mut chunks = staged.chunks(staged.len().div_ceil(SYNC_THREADS).max(1));
     // This thread would only wait for the others.
