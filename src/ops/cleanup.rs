@@ -42,14 +42,14 @@ enum Of {
 /// Lists what is older than `days`; puts it away with `yes`.
 pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report, OpError> {
     let limit = i64::from(days) * DAY;
-    let remains = ctx.remains();
+    let ended_runs = ctx.ended_runs();
     let mut finds = over(ctx, limit)?;
-    for location in remains.ended {
+    for location in ended_runs.ended {
         let opened = ctx.read(&location)?;
         finds.extend(ended(ctx, location, &opened, limit));
     }
     finds.extend(
-        remains.leftovers.into_iter().filter_map(|(root, leftover)| left(ctx, root.as_path(), leftover, limit)),
+        ended_runs.leftovers.into_iter().filter_map(|(root, leftover)| left(ctx, root.as_path(), leftover, limit)),
     );
     finds.sort_by(|left, right| left.item.path.cmp(&right.item.path));
     let mut exit = match (finds.is_empty(), yes) {

@@ -115,7 +115,7 @@ struct Walked {
 
 /// Is what is left of runs that are over.
 #[derive(Debug, Default)]
-pub(crate) struct Remains {
+pub(crate) struct EndedRuns {
     /// States that are evidence and no runs.
     pub(crate) ended: Vec<RunLocation>,
     /// Files that no run needs, each with the root that it lies below.
@@ -216,8 +216,8 @@ impl ProjectContext {
     }
 
     /// Returns what is left of runs that are over, besides [`ProjectContext::locations`].
-    pub(crate) fn remains(&self) -> Remains {
-        let mut remains = Remains::default();
+    pub(crate) fn ended_runs(&self) -> EndedRuns {
+        let mut remains = EndedRuns::default();
         for listing in self.listings(Scope::Whole) {
             let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
             remains

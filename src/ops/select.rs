@@ -39,7 +39,7 @@ fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
     if ctx.run_path.is_none() && ctx.run.is_none() {
         return None;
     }
-    ctx.remains().ended.into_iter().find(is_named)
+    ctx.ended_runs().ended.into_iter().find(is_named)
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
