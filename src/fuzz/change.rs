@@ -26,13 +26,13 @@ use crate::ops;
 use crate::ops::Draft;
 use crate::ops::Drafted;
 use crate::ops::OpError;
-use crate::ops::Opened;
+use crate::ops::OpenedRun;
 
 /// The first letter of a line; any other byte stands for one of them.
 const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
 
 /// Makes the changes of a project to a run, one after the other.
-pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
+pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
     for line in std::mem::take(&mut bundle.changes) {
         let Some(run) = &opened.loaded.run else { return };
         let evidence = project::evidence(&opened, &bundle);
@@ -60,7 +60,7 @@ pub(super) fn all(mut opened: Opened, mut bundle: Bundle) {
 }
 
 /// Writes a change and returns the run as it is then; `None` where it is put away.
-fn commit(before: &Opened, bundle: &mut Bundle, drafted: &Drafted) -> Option<Opened> {
+fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &Drafted) -> Option<OpenedRun> {
     let Drafted { change, edits, .. } = drafted;
     check_reach(before, drafted);
     for edit in edits {
@@ -86,10 +86,10 @@ fn commit(before: &Opened, bundle: &mut Bundle, drafted: &Drafted) -> Option<Ope
 }
 
 /// What was read before a change and stays says afterwards what reading everything again says.
-fn check_kept(mut kept: Opened, bundle: &Bundle, edits: &[Edit]) {
+fn check_kept(mut kept: OpenedRun, bundle: &Bundle, edits: &[Edit]) {
     kept.take_in(edits);
-    let fresh = Opened::new(kept.candidate.clone(), bundle.read(&kept.candidate));
-    let said = |opened: &Opened| {
+    let fresh = OpenedRun::new(kept.candidate.clone(), bundle.read(&kept.candidate));
+    let said = |opened: &OpenedRun| {
         let run = opened.loaded.run.as_ref()?;
         Some(project::shown(&project::plan(opened, run, &project::evidence(opened, bundle))))
     };
@@ -97,7 +97,7 @@ fn check_kept(mut kept: Opened, bundle: &Bundle, edits: &[Edit]) {
 }
 
 /// A change stays in the folder of the state, and names no file twice.
-fn check_reach(before: &Opened, drafted: &Drafted) {
+fn check_reach(before: &OpenedRun, drafted: &Drafted) {
     let candidate = &before.candidate;
     let run = before.loaded.run.as_ref().expect("a run was changed");
     let folder = candidate.state.parent();

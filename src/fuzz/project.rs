@@ -20,7 +20,7 @@ use crate::model::Traces;
 use crate::model::clean;
 use crate::model::mask_secrets;
 use crate::ops;
-use crate::ops::Opened;
+use crate::ops::OpenedRun;
 
 /// A fuzzer makes more of them only to be slow.
 const CANDIDATES: usize = 4;
@@ -54,14 +54,14 @@ fn project(dialect: DialectId, data: &[u8]) {
     by_id(dialect).leftovers(&listing);
     for candidate in probed.candidates.into_iter().chain(probed.ended).take(CANDIDATES) {
         let files = bundle.read(&candidate);
-        let opened = Opened::new(candidate, files);
+        let opened = OpenedRun::new(candidate, files);
         look(&opened, &bundle);
         change::all(opened, bundle.clone());
     }
 }
 
 /// Asks everything that is asked of a run without changing it.
-pub(super) fn look(opened: &Opened, bundle: &Bundle) {
+pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     let files = &opened.files;
     let evidence = evidence(opened, bundle);
     opened.dialect.journal_checkpoints(files);
@@ -73,7 +73,7 @@ pub(super) fn look(opened: &Opened, bundle: &Bundle) {
         return;
     };
     let planned = plan(opened, run, &evidence);
-    let again = Opened::new(opened.candidate.clone(), files.clone());
+    let again = OpenedRun::new(opened.candidate.clone(), files.clone());
     let run_again = again.loaded.run.as_ref().expect("the same bytes tell a run again");
     assert_eq!(shown(&planned), shown(&plan(&again, run_again, &evidence)), "the same bytes have two plans");
     opened.dialect.notices(run, &planned.plan, &planned.findings);
@@ -93,7 +93,7 @@ pub(super) fn look(opened: &Opened, bundle: &Bundle) {
 }
 
 /// Plans a run as `piton plan` does.
-pub(super) fn plan(opened: &Opened, run: &Run, evidence: &Evidence) -> Planned {
+pub(super) fn plan(opened: &OpenedRun, run: &Run, evidence: &Evidence) -> Planned {
     ops::evaluate(opened, run, evidence, &Options::at(clock().now))
 }
 
@@ -103,7 +103,7 @@ pub(super) fn shown(planned: &Planned) -> (String, String) {
 }
 
 /// Finds what a run wants looked at among the files of the project.
-pub(super) fn evidence(opened: &Opened, bundle: &Bundle) -> Evidence {
+pub(super) fn evidence(opened: &OpenedRun, bundle: &Bundle) -> Evidence {
     let wanted = &opened.loaded.wanted;
     let outputs = wanted.outputs.iter().map(|output| &output.path);
     let files = outputs.chain(&wanted.documents).map(|path| (path.clone(), fact(path, bundle)));
@@ -127,13 +127,13 @@ fn fact(path: &RelPath, bundle: &Bundle) -> FileFact {
 }
 
 /// Finds the run again after a change, which may have moved its state.
-pub(super) fn again(before: &Candidate, bundle: &Bundle, written: &[RelPath]) -> Option<Opened> {
+pub(super) fn again(before: &Candidate, bundle: &Bundle, written: &[RelPath]) -> Option<OpenedRun> {
     let dialect = by_id(before.dialect);
     let probed = dialect.probe(&bundle.listing(dialect));
     let found: Vec<Candidate> = probed.candidates.into_iter().chain(probed.ended).collect();
     let same = found.iter().find(|candidate| candidate.state == before.state);
     let candidate = same.or_else(|| found.iter().find(|candidate| written.contains(&candidate.state)))?;
-    Some(Opened::new(candidate.clone(), bundle.read(candidate)))
+    Some(OpenedRun::new(candidate.clone(), bundle.read(candidate)))
 }
 
 fn each_text(value: &Value, check: &mut dyn FnMut(&str)) {

@@ -6,7 +6,7 @@ use super::OpError;
 use super::draft::Draft;
 use super::draft::Drafted;
 use super::plan;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::record;
@@ -146,7 +146,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
 }
 
 /// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
-fn leave(opened: Opened) {
+fn leave(opened: OpenedRun) {
     std::mem::forget(opened);
 }
 
@@ -177,7 +177,7 @@ impl Written {
 pub(crate) struct LockedRun<'a> {
     ctx: &'a ProjectContext,
     lock: RunLock,
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenedRun,
 }
 
 impl<'a> LockedRun<'a> {
@@ -193,7 +193,7 @@ impl<'a> LockedRun<'a> {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        Ok(Self { ctx, lock, opened: Opened::new(location.candidate.clone(), files) })
+        Ok(Self { ctx, lock, opened: OpenedRun::new(location.candidate.clone(), files) })
     }
 
     /// Sees the run as it is after a change of one's own.
@@ -345,7 +345,7 @@ impl<'a> LockedRun<'a> {
 }
 
 /// Resolves what a person typed to the ids of the run.
-fn resolve_ids(ctx: &ProjectContext, opened: &Opened, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
         let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
@@ -391,7 +391,7 @@ fn gate_of(run: &Run, step: StepId) -> StepId {
 
 /// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
 /// nothing could be proved by it later.
-fn output(ctx: &ProjectContext, opened: &Opened, path: &RelPath) -> Result<RelPath, OpError> {
+fn output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
     let root = &opened.files.root;
     let here = ctx.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
     let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
@@ -429,7 +429,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 }
 
 /// Reports what was written and what comes next in the run as it is now.
-fn report(ctx: &ProjectContext, opened: &Opened, written: Written) -> Report {
+fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
     let next = after_begin(&written).or_else(|| next_command(ctx, opened, &revision));
     checkpoint(written, revision, next)
@@ -454,7 +454,7 @@ fn after_begin(written: &Written) -> Option<String> {
     Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
 }
 
-fn next_command(ctx: &ProjectContext, opened: &Opened, revision: &str) -> Option<String> {
+fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..ctx.evidence(opened, false) };
     let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };

@@ -7,7 +7,7 @@ use super::Exit;
 use super::OpError;
 use super::archive;
 use super::list;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -96,7 +96,7 @@ fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<Find>, OpError> {
     Ok(finds)
 }
 
-fn ended(ctx: &ProjectContext, location: RunLocation, opened: &Opened, limit: i64) -> Option<Find> {
+fn ended(ctx: &ProjectContext, location: RunLocation, opened: &OpenedRun, limit: i64) -> Option<Find> {
     let run = opened.loaded.run.as_ref()?;
     let stamp = run.stamp.or_else(|| opened.files.files.get(&location.candidate.state)?.modified)?;
     let age = ctx.clock.now.seconds_since(stamp);

@@ -4,7 +4,7 @@ use super::Exit;
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::ContextReport;
@@ -34,13 +34,19 @@ pub(crate) fn context(ctx: &ProjectContext, step: Option<&str>, budget: usize) -
     Ok(Report { exit: Exit::Ok, body: Body::Context(Box::new(ContextReport { context })), findings: planned.findings })
 }
 
-pub(crate) fn assemble(opened: &Opened, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
+pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
     let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next);
     engine::assemble(run, &planned.plan, next, brief, budget)
 }
 
 /// Returns the plan's own entry for a step, else one as if the caller had chosen the step.
-fn next_for(ctx: &ProjectContext, opened: &Opened, run: &Run, planned: &Planned, text: &str) -> Result<Next, OpError> {
+fn next_for(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    run: &Run,
+    planned: &Planned,
+    text: &str,
+) -> Result<Next, OpError> {
     let step = plan::resolve(run, text)?;
     if let Some(next) = planned.plan.next.iter().find(|next| next.step == step) {
         return Ok(next.clone());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::located;
 use crate::dialect::news;
 use crate::engine;
@@ -35,7 +35,7 @@ pub(crate) struct Drafted {
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Opened {
+impl OpenedRun {
     /// Admits a change, computes its edits and checks them.
     pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<Draft, OpError> {
         let run = self.run()?;

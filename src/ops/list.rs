@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -100,7 +100,7 @@ pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result
     Ok(entries)
 }
 
-fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opened) -> Entry {
+fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> Entry {
     let state = match location.root == ctx.project.root {
         true => location.candidate.state.as_str().to_owned(),
         false => location.candidate.state.under(&location.root).into_string(),

@@ -61,7 +61,7 @@ pub(crate) use plan::PlanRequest;
 pub(crate) use plan::evaluate;
 pub(crate) use plan::plan;
 #[cfg(any(test, fuzzing))]
-pub(crate) use project_context::Opened;
+pub(crate) use project_context::OpenedRun;
 pub(crate) use project_context::ProjectContext;
 pub(crate) use project_context::Request;
 pub(crate) use project_context::RunLocation;

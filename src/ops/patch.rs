@@ -4,7 +4,7 @@ use super::Exit;
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
@@ -29,7 +29,7 @@ pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Repor
     Ok(report)
 }
 
-fn assemble(opened: &Opened, suggestions: Suggestions) -> Patch {
+fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {
     let mut patch = Patch { diff: String::new(), files: Vec::new(), notes: suggestions.notes };
     for suggestion in suggestions.files {
         let before = opened.files.bytes(&suggestion.file).unwrap_or_default();

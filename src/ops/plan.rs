@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::PlanReport;
@@ -51,7 +51,7 @@ pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report
 /// Plans a run that was opened, evidence from git included.
 pub(crate) fn planned(
     ctx: &ProjectContext,
-    opened: &Opened,
+    opened: &OpenedRun,
     run: &Run,
     request: &PlanRequest,
 ) -> Result<Planned, OpError> {
@@ -61,7 +61,7 @@ pub(crate) fn planned(
 }
 
 /// Plans a run by the evidence that was gathered. Pure.
-pub(crate) fn evaluate(opened: &Opened, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
+pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
@@ -93,7 +93,7 @@ pub(crate) fn evaluate(opened: &Opened, run: &Run, evidence: &Evidence, options:
 }
 
 /// Reports the plan of a run that was opened.
-pub(crate) fn report(opened: Opened, planned: Planned) -> Report {
+pub(crate) fn report(opened: OpenedRun, planned: Planned) -> Report {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);

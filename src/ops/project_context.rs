@@ -124,7 +124,7 @@ pub(crate) struct EndedRuns {
 
 /// Is a run with everything that was read of it.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedRun {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) candidate: Candidate,
     pub(crate) files: FileSet,
@@ -271,9 +271,9 @@ impl ProjectContext {
     }
 
     /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
-    pub(crate) fn read(&self, location: &RunLocation) -> Result<Opened, OpError> {
+    pub(crate) fn read(&self, location: &RunLocation) -> Result<OpenedRun, OpError> {
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
-        let opened = Opened::new(location.candidate.clone(), files);
+        let opened = OpenedRun::new(location.candidate.clone(), files);
         Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
     }
 
@@ -295,7 +295,7 @@ impl ProjectContext {
     }
 
     /// Gathers the evidence a run wants. `with_git` is false where a process must not be started.
-    pub(crate) fn evidence(&self, opened: &Opened, with_git: bool) -> Evidence {
+    pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
         if with_git {
             let mut evidence = store::gather(&self.project, &opened.files, wanted, &self.environment);
@@ -317,7 +317,7 @@ impl ProjectContext {
     }
 
     /// Adds to evidence gathered without git where the work would happen now; that takes files only.
-    pub(crate) fn look_at_workspace(&self, opened: &Opened, evidence: &mut Evidence) {
+    pub(crate) fn look_at_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         if self.project.git.is_some() {
             evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
             self.look_for_branch(opened, evidence);
@@ -325,7 +325,7 @@ impl ProjectContext {
     }
 
     /// Finds out whether the branch that the run wants exists, where another one is checked out.
-    fn look_for_branch(&self, opened: &Opened, evidence: &mut Evidence) {
+    fn look_for_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
         if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
             && found.is_git
@@ -337,7 +337,7 @@ impl ProjectContext {
 }
 
 /// Finds out when the witnesses of steps that a rollback opened again were written: what they say of the work before counts no more.
-fn look_at_witnesses(opened: &Opened, evidence: &mut Evidence) {
+fn look_at_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
     let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
@@ -403,7 +403,7 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
     }
 }
 
-impl Opened {
+impl OpenedRun {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
         let loaded = load(dialect, &candidate, &files);

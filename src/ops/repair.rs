@@ -5,7 +5,7 @@ use super::Exit;
 use super::OpError;
 use super::change::LockedRun;
 use super::draft::check_change;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::project_context::located;
@@ -89,7 +89,7 @@ pub(crate) fn to_ask(report: &Report) -> Option<(String, String)> {
 }
 
 /// Says what cannot be read; a run in which everything can is not repaired.
-fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
+fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
         return Ok(unreadable.map(located).collect());
@@ -103,7 +103,7 @@ fn problems(opened: &Opened) -> Result<Vec<String>, OpError> {
 }
 
 /// Lists what could be brought back, newest first.
-fn versions(opened: &Opened) -> Vec<KnownVersion> {
+fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
     let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
     let known = restore::known(opened).into_iter().map(|known| KnownVersion {
         readable: known.version.as_ref().is_some_and(is_sound),
@@ -142,7 +142,7 @@ fn from_checkpoint(
 }
 
 /// Says how to go on where the history has nothing.
-fn no_version(ctx: &ProjectContext, opened: &Opened, error: OpError) -> OpError {
+fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
     let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
@@ -203,7 +203,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
 }
 
 /// Returns the run that a rebuilt state tells; one that is not sound is a bug that never reaches the disk.
-fn sound(rebuilt: &Opened) -> Result<&Run, OpError> {
+fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
         file: rebuilt.candidate.state.as_str().to_owned(),
         problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located),
@@ -211,7 +211,7 @@ fn sound(rebuilt: &Opened) -> Result<&Run, OpError> {
 }
 
 /// Gathers what speaks for the steps outside of the files of the run.
-fn traces(ctx: &ProjectContext, opened: &Opened) -> Traces {
+fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let files = &opened.files;
     let records = store::records(&files.root, &files.own);
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
@@ -220,7 +220,7 @@ fn traces(ctx: &ProjectContext, opened: &Opened) -> Traces {
     Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() } }
 }
 
-fn not_rebuilt(opened: &Opened, error: &EditError, report: &RepairReport) -> OpError {
+fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> OpError {
     let path = run_word(&opened.candidate);
     let restore = report.versions.iter().find(|version| version.readable);
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();

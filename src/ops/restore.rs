@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::OpError;
 use super::change::LockedRun;
 use super::past::Past;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
@@ -42,7 +42,7 @@ pub(super) struct Known {
 }
 
 /// Lists every earlier version, newest first, and then the copy beside the state.
-pub(super) fn known(opened: &Opened) -> Vec<Known> {
+pub(super) fn known(opened: &OpenedRun) -> Vec<Known> {
     let past = past(opened);
     let entries = past.entries().unwrap_or_default().into_iter();
     let mut known: Vec<Known> = entries
@@ -113,7 +113,7 @@ fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) ->
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::take_in(&mut files, &opened.candidate.reads, &edits);
-    let repeats = repeats(ctx, opened, &Opened::new(opened.candidate.clone(), files));
+    let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
     agreed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
@@ -145,7 +145,7 @@ fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<Stri
     Ok(kept)
 }
 
-pub(super) fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
+pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
@@ -158,7 +158,7 @@ pub(super) fn named(opened: &Opened, id: &str) -> Result<Version, OpError> {
 /// Names the copy that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
-pub(super) fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
+pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     let past = past(opened);
     for entry in past.entries()? {
         let Ok(files) = past.read(&entry.id) else { continue };
@@ -181,7 +181,7 @@ pub(super) fn newest_readable(opened: &Opened) -> Result<Version, OpError> {
 
 /// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
 /// blocked, and a person sees what `restore` would bring back.
-pub(super) fn shown_from_history(opened: Opened) -> Opened {
+pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     let past = past(&opened);
     for entry in past.entries().unwrap_or_default() {
         let Ok(files) = past.read(&entry.id) else { continue };
@@ -201,34 +201,34 @@ pub(super) fn shown_from_history(opened: Opened) -> Opened {
     opened
 }
 
-pub(super) fn past(opened: &Opened) -> Past<'_> {
+pub(super) fn past(opened: &OpenedRun) -> Past<'_> {
     Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 
-pub(super) fn is_sound(opened: &Opened) -> bool {
+pub(super) fn is_sound(opened: &OpenedRun) -> bool {
     opened.loaded.run.as_ref().is_some_and(|run| !run.degraded)
 }
 
-fn backup(opened: &Opened) -> Option<Version> {
+fn backup(opened: &OpenedRun) -> Option<Version> {
     let state = &opened.files.state;
     let bytes = opened.files.bytes(&opened.dialect.backup_of(state)?)?;
     Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }
 
 /// Reads the run as it would be with these files.
-pub(super) fn with_files(opened: &Opened, version: &Version) -> Opened {
+pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
         let entry = FileEntry::new(Content::Bytes(Arc::from(bytes.as_slice())), None);
         files.files.insert(path.clone(), entry);
     }
-    Opened::new(opened.candidate.clone(), files)
+    OpenedRun::new(opened.candidate.clone(), files)
 }
 
 /// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
 /// steps were done.
-pub(super) fn repeats(ctx: &ProjectContext, now: &Opened, restored: &Opened) -> Vec<StepId> {
-    let done = |opened: &Opened, run: &Run| -> BTreeSet<StepId> {
+pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
+    let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
         let evidence = ctx.evidence(opened, false);
         let standings = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
         let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == EffectiveStatus::Done);

@@ -5,7 +5,7 @@ use super::change::LockedRun;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -65,7 +65,7 @@ pub(crate) fn resume(
 }
 
 /// Puts a failure into the words of the run's own system, where it has any.
-fn failed(opened: &Opened, error: OpError) -> OpError {
+fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
     let said = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
@@ -107,7 +107,7 @@ fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
 fn take(
     ctx: &ProjectContext,
     location: &RunLocation,
-    seen: &Opened,
+    seen: &OpenedRun,
     planned: Planned,
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {

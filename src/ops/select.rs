@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use super::OpError;
 use super::error::is_closed;
 use super::list;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::ListedRun;
@@ -16,7 +16,7 @@ use crate::model::Verdict;
 use crate::store::Scope;
 
 /// Finds and reads the run that a request means.
-pub(crate) fn select(ctx: &ProjectContext) -> Result<Opened, OpError> {
+pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
     let location = location(ctx)?;
     ctx.read(&location)
 }

@@ -6,7 +6,7 @@ use super::Exit;
 use super::OpError;
 use super::archive;
 use super::list;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -57,7 +57,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock: the run has begun, and no other one may be in the way of saying so.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
-    let opened = Opened::new(location.candidate.clone(), files);
+    let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
     let body = Body::Checkpoint(CheckpointReport {
         run: RunId::new(&feature),

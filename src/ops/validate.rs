@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::report::Body;
@@ -76,7 +76,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
     Ok(Report { exit, body: Body::Validate(ValidateReport { valid, files }), findings })
 }
 
-fn check_run(ctx: &ProjectContext, opened: &Opened, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {
+fn check_run(ctx: &ProjectContext, opened: &OpenedRun, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {
     let prefix = match opened.files.root == ctx.project.root {
         true => String::new(),
         false => format!("{}/", opened.files.root),
@@ -97,7 +97,7 @@ fn check_run(ctx: &ProjectContext, opened: &Opened, files: &mut Vec<ValidatedFil
 }
 
 /// Returns where the steps of a run contradict each other or their witnesses: what only weighing them together shows.
-fn contradictions(ctx: &ProjectContext, opened: &Opened) -> Vec<Finding> {
+fn contradictions(ctx: &ProjectContext, opened: &OpenedRun) -> Vec<Finding> {
     let Some(run) = &opened.loaded.run else { return Vec::new() };
     let known = &opened.loaded.findings;
     let evidence = ctx.evidence(opened, false);

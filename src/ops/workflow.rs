@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
@@ -185,7 +185,7 @@ fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
 }
 
 /// Holds the outputs that are there against the schemas their steps declare.
-pub(crate) fn check_outputs(opened: &Opened, evidence: &mut Evidence) {
+pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
     let root = &opened.files.root;
     for wanted in &opened.loaded.wanted.outputs {
         let Some(schema) = &wanted.schema else { continue };

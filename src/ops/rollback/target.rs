@@ -14,7 +14,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::ops::OpError;
-use crate::ops::project_context::Opened;
+use crate::ops::project_context::OpenedRun;
 use crate::ops::restore;
 use crate::store;
 use crate::store::StoreError;
@@ -63,7 +63,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
 type Checkpoint = (String, String, Option<StepId>, Option<Timestamp>);
 
 /// Lists the checkpoints of a run, newest first.
-fn checkpoints(opened: &Opened) -> Vec<Checkpoint> {
+fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
     if let Some(past) = opened.dialect.journal_checkpoints(&opened.files) {
         return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
     }
@@ -155,13 +155,13 @@ fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpErro
 }
 
 /// Returns the edits that bring a checkpoint back, and the run as it is then.
-fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, Opened), OpError> {
+fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = &context.locked.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
         store::take_in(&mut files, &opened.candidate.reads, &edits);
-        return Ok((edits, Opened::new(opened.candidate.clone(), files)));
+        return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
     }
     let version = restore::named(opened, id)?;
     let after = restore::with_files(opened, &version);

@@ -21,7 +21,7 @@ use crate::model::RunStatus;
 use crate::model::StartSpec;
 use crate::model::quoted;
 use crate::ops::OpError;
-use crate::ops::project_context::Opened;
+use crate::ops::project_context::OpenedRun;
 use crate::ops::project_context::ProjectContext;
 use crate::ops::report::Body;
 use crate::ops::report::Report;
@@ -81,7 +81,7 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
 }
 
 /// Returns the worktree that the work so far is in. It has to belong to this repository.
-fn worktree(ctx: &ProjectContext, opened: &Opened, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
+fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
         let message = format!("the worktree of {id} is gone, and with it what its steps left");
@@ -98,11 +98,16 @@ fn worktree(ctx: &ProjectContext, opened: &Opened, run: &Run, id: &str) -> Resul
     Ok(folder)
 }
 
-fn take_over(opened: &Opened) -> String {
+fn take_over(opened: &OpenedRun) -> String {
     opened.dialect.takeover_command(&opened.files.root, &opened.candidate).unwrap_or_default()
 }
 
-fn header(ctx: &ProjectContext, opened: &Opened, run: &Run, worktree: Option<Utf8PathBuf>) -> Result<Header, OpError> {
+fn header(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    run: &Run,
+    worktree: Option<Utf8PathBuf>,
+) -> Result<Header, OpError> {
     let source = opened.candidate.reads.iter().find_map(|read| match read {
         ReadSpec::Elsewhere { root, file, .. } => Some((root, file)),
         ReadSpec::File(_) | ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } => None,

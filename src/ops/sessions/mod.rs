@@ -16,7 +16,7 @@ pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
 use super::OpError;
-use super::project_context::Opened;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -120,7 +120,7 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
 
 /// Is a session that was looked at.
 struct Looked {
-    opened: Opened,
+    opened: OpenedRun,
     row: SessionRow,
 }
 
@@ -131,7 +131,7 @@ fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<Looked, OpError>
     Ok(Looked { opened, row })
 }
 
-fn row(ctx: &ProjectContext, location: &RunLocation, opened: &Opened, evidence: &Evidence) -> SessionRow {
+fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidence: &Evidence) -> SessionRow {
     let mut row = SessionRow {
         id: RunId::new(&location.candidate.name),
         status: SessionStatus::Unreadable,
