@@ -23,10 +23,10 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::ops;
-use crate::ops::Draft;
-use crate::ops::Drafted;
+use crate::ops::ChangeDraft;
 use crate::ops::OpError;
 use crate::ops::OpenedRun;
+use crate::ops::PreparedChange;
 
 /// The first letter of a line; any other byte stands for one of them.
 const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
@@ -42,12 +42,12 @@ pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
         let guard = Guard { force, attempt_limit: 3 };
         let draft = || opened.draft(&evidence, change.clone(), guard);
         let drafted = match draft() {
-            Ok(Draft::Checkpoint(drafted)) => drafted,
-            Ok(Draft::Already(_)) => continue,
+            Ok(ChangeDraft::Checkpoint(drafted)) => drafted,
+            Ok(ChangeDraft::Already(_)) => continue,
             Err(OpError::SelfCheck { file, problem }) => panic!("{}: {file}: {problem}", change.kind.as_str()),
             Err(_) => continue,
         };
-        let Ok(Draft::Checkpoint(twice)) = draft() else { panic!("a change is refused the second time") };
+        let Ok(ChangeDraft::Checkpoint(twice)) = draft() else { panic!("a change is refused the second time") };
         assert_eq!(drafted.edits, twice.edits, "a change has two results");
         match commit(&opened, &mut bundle, &drafted) {
             Some(after) => {
@@ -60,8 +60,8 @@ pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
 }
 
 /// Writes a change and returns the run as it is then; `None` where it is put away.
-fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &Drafted) -> Option<OpenedRun> {
-    let Drafted { change, edits, .. } = drafted;
+fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &PreparedChange) -> Option<OpenedRun> {
+    let PreparedChange { change, edits, .. } = drafted;
     check_reach(before, drafted);
     for edit in edits {
         if let EditKind::Replace { before, after } = &edit.kind {
@@ -97,7 +97,7 @@ fn check_kept(mut kept: OpenedRun, bundle: &Bundle, edits: &[Edit]) {
 }
 
 /// A change stays in the folder of the state, and names no file twice.
-fn check_reach(before: &OpenedRun, drafted: &Drafted) {
+fn check_reach(before: &OpenedRun, drafted: &PreparedChange) {
     let candidate = &before.candidate;
     let run = before.loaded.run.as_ref().expect("a run was changed");
     let folder = candidate.state.parent();

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::OpError;
-use super::draft::Draft;
-use super::draft::Drafted;
+use super::draft::ChangeDraft;
+use super::draft::PreparedChange;
 use super::plan;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
@@ -258,9 +258,9 @@ impl<'a> LockedRun<'a> {
             message: String::new(),
             findings: Vec::new(),
         };
-        let Drafted { change, edits, findings } = match self.opened.draft(&evidence, change, guard)? {
-            Draft::Checkpoint(drafted) => drafted,
-            Draft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
+        let PreparedChange { change, edits, findings } = match self.opened.draft(&evidence, change, guard)? {
+            ChangeDraft::Checkpoint(drafted) => drafted,
+            ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
         super::start::hide_from_git(self.ctx, self.opened.dialect)?;

@@ -19,15 +19,15 @@ use crate::schema;
 
 /// Is what comes of a change that nobody refused.
 #[derive(Debug)]
-pub(crate) enum Draft {
-    Checkpoint(Drafted),
+pub(crate) enum ChangeDraft {
+    Checkpoint(PreparedChange),
     /// The state says so already.
     Already(String),
 }
 
 /// Is a checkpoint that may be committed.
 #[derive(Debug)]
-pub(crate) struct Drafted {
+pub(crate) struct PreparedChange {
     /// The change as it was admitted.
     pub(crate) change: Change,
     pub(crate) edits: Vec<Edit>,
@@ -37,12 +37,12 @@ pub(crate) struct Drafted {
 
 impl OpenedRun {
     /// Admits a change, computes its edits and checks them.
-    pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<Draft, OpError> {
+    pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<ChangeDraft, OpError> {
         let run = self.run()?;
         let admitted = engine::admit(run, evidence, &self.loaded.findings, change, guard);
         let (change, findings) = match admitted.map_err(OpError::Refused)? {
             Admitted::Change { change, findings } => (change, findings),
-            Admitted::Already(message) => return Ok(Draft::Already(message)),
+            Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };
         check_change(&change)?;
         let mut edits = self.loaded.edit(self.dialect, &self.files, &change)?;
@@ -51,7 +51,7 @@ impl OpenedRun {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
-        Ok(Draft::Checkpoint(Drafted { change, edits, findings }))
+        Ok(ChangeDraft::Checkpoint(PreparedChange { change, edits, findings }))
     }
 
     /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.

@@ -43,9 +43,9 @@ pub(crate) use context::context;
 pub(crate) use demo::demo;
 pub(crate) use doctor::doctor;
 #[cfg(any(test, fuzzing))]
-pub(crate) use draft::Draft;
+pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, fuzzing))]
-pub(crate) use draft::Drafted;
+pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::exit_of_error;
 pub(crate) use error::hints;

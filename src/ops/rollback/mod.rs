@@ -13,8 +13,8 @@ use camino::Utf8PathBuf;
 use super::Exit;
 use super::OpError;
 use super::change::LockedRun;
-use super::draft::Draft;
-use super::draft::Drafted;
+use super::draft::ChangeDraft;
+use super::draft::PreparedChange;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -185,8 +185,8 @@ impl<'a> RollbackContext<'a> {
         let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
         match self.locked.opened.draft(&self.evidence, change, guard)? {
-            Draft::Checkpoint(Drafted { change, edits, .. }) => Ok((change, edits)),
-            Draft::Already(message) => {
+            ChangeDraft::Checkpoint(PreparedChange { change, edits, .. }) => Ok((change, edits)),
+            ChangeDraft::Already(message) => {
                 Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))
             }
         }
