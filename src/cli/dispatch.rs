@@ -25,9 +25,9 @@ use crate::ops::ProjectContext;
 use crate::ops::RepairRequest;
 use crate::ops::Report;
 use crate::ops::Request;
+use crate::ops::ResumeOutcome;
 use crate::ops::ResumeRequest;
 use crate::ops::RunLocation;
-use crate::ops::Taken;
 
 /// Is what comes of a verb.
 enum Outcome {
@@ -263,8 +263,8 @@ fn hand_over(
     let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
     let can_ask = output::can_ask() && format == Format::Text;
     match ops::resume(ctx, location, &request, can_ask)? {
-        Taken::Report(report) => Ok(*report),
-        Taken::Ask(report, question, mode) => {
+        ResumeOutcome::Report(report) => Ok(*report),
+        ResumeOutcome::Ask(report, question, mode) => {
             let reads_answer = can_ask || mode == Mode::Preflight;
             if !reads_answer {
                 return Ok(ops::without_consent(*report));
@@ -278,8 +278,8 @@ fn hand_over(
             }
             request.yes = true;
             match ops::resume(ctx, location, &request, false)? {
-                Taken::Report(report) => Ok(*report),
-                Taken::Ask(report, ..) => Ok(ops::without_consent(*report)),
+                ResumeOutcome::Report(report) => Ok(*report),
+                ResumeOutcome::Ask(report, ..) => Ok(ops::without_consent(*report)),
             }
         }
     }

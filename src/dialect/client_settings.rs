@@ -22,7 +22,7 @@ pub(crate) enum SettingsError {
     #[error("`{pointer}` is not what it should be")]
     WrongType { pointer: &'static str },
     #[error("another status line is set: {command}")]
-    Taken { command: String },
+    ResumeOutcome { command: String },
 }
 
 /// Returns the text with the setting, which is the text itself where it says so already. An empty text is an empty file.
@@ -47,7 +47,9 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
         Setting::StatusLine(command) => {
             match value.pointer("/statusLine/command").and_then(Value::as_str) {
                 Some(known) if known == command => return Ok(bytes.to_vec()),
-                Some(known) if !is_ours(known) => return Err(SettingsError::Taken { command: known.to_owned() }),
+                Some(known) if !is_ours(known) => {
+                    return Err(SettingsError::ResumeOutcome { command: known.to_owned() });
+                }
                 Some(_) => {}
                 None if value.get("statusLine").is_some() => {
                     return Err(SettingsError::WrongType { pointer: "/statusLine" });
@@ -117,6 +119,6 @@ mod tests {
         assert!(matches!(allow("{\"permissions\": {\"allow\": \"all\"}}"), Err(SettingsError::WrongType { .. })));
         assert!(matches!(line("{\"statusLine\": 7}"), Err(SettingsError::WrongType { .. })));
         let foreign = "{\"statusLine\": {\"type\": \"command\", \"command\": \"mine.sh\"}}";
-        assert_eq!(line(foreign), Err(SettingsError::Taken { command: "mine.sh".to_owned() }));
+        assert_eq!(line(foreign), Err(SettingsError::ResumeOutcome { command: "mine.sh".to_owned() }));
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct ResumeRequest {
 
 /// Is what became of a resume.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum ResumeOutcome {
     Report(Box<Report>),
     /// A person is to be asked this, about this plan; call again with `yes` when they agree.
     Ask(Box<Report>, Question, Mode),
@@ -47,21 +47,21 @@ pub(crate) fn resume(
     location: &RunLocation,
     request: &ResumeRequest,
     can_ask: bool,
-) -> Result<Taken, OpError> {
+) -> Result<ResumeOutcome, OpError> {
     location.check_ours()?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match consent(&planned, request.yes, can_ask) {
         Consent::Given => {}
-        Consent::NothingToDo => return Ok(Taken::Report(Box::new(plan::report(opened, planned)))),
+        Consent::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
         Consent::Ask(question) => {
             let mode = planned.plan.mode;
-            return Ok(Taken::Ask(Box::new(plan::report(opened, planned)), question, mode));
+            return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
-    Ok(Taken::Report(Box::new(taken)))
+    Ok(ResumeOutcome::Report(Box::new(taken)))
 }
 
 /// Puts a failure into the words of the run's own system, where it has any.
