@@ -1,13 +1,13 @@
 //! `sessions clean`: what is over goes, after a person agreed. The records of a session are kept in the archive; its worktree and
 //! branch go only where git has everything of them in the branch they came from.
 
-use super::Looked;
+use super::InspectedSession;
 use super::SessionStatus;
 use super::look;
 use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
-use super::report::Kept;
+use super::report::KeptSession;
 use crate::dialect::script::Session;
 use crate::model::RunId;
 use crate::model::plural;
@@ -57,9 +57,9 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
 }
 
 /// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
-fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, Kept>, OpError> {
-    let Looked { opened, row, .. } = look(ctx, location)?;
-    let kept = |reason: String, fix: Option<String>| Ok(Err(Kept { id: row.id.clone(), reason, fix }));
+fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
+    let InspectedSession { opened, row, .. } = look(ctx, location)?;
+    let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::MergeOutcome => {}
         SessionStatus::Running
@@ -108,8 +108,8 @@ fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned,
 }
 
 /// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
-fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, Kept> {
-    let kept = |id: &RunId, reason: String, fix: String| Kept { id: id.clone(), reason, fix: Some(fix) };
+fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
+    let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
         && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
     {

@@ -59,7 +59,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
 /// Shows one session with its steps.
 pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
     let location = named(ctx, id)?;
-    let Looked { opened, row, .. } = look(ctx, &location)?;
+    let InspectedSession { opened, row, .. } = look(ctx, &location)?;
     let session = Session::of(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
@@ -119,16 +119,16 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
 }
 
 /// Is a session that was looked at.
-struct Looked {
+struct InspectedSession {
     opened: OpenedRun,
     row: SessionRow,
 }
 
-fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<Looked, OpError> {
+fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSession, OpError> {
     let opened = ctx.read(location)?;
     let evidence = ctx.evidence(&opened, false);
     let row = row(ctx, location, &opened, &evidence);
-    Ok(Looked { opened, row })
+    Ok(InspectedSession { opened, row })
 }
 
 fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidence: &Evidence) -> SessionRow {

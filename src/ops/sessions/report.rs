@@ -108,7 +108,7 @@ pub(crate) struct CleanReport {
     /// Nothing was done yet: this is what would be.
     pub(crate) dry_run: bool,
     pub(crate) cleaned: Vec<Cleaned>,
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<KeptSession>,
 }
 
 /// Is a session that is over, and what goes with it.
@@ -124,7 +124,7 @@ pub(crate) struct Cleaned {
 
 /// Is a session that stays, and why.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSession {
     pub(crate) id: RunId,
     pub(crate) reason: String,
     /// What to do about that.
