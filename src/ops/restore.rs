@@ -32,7 +32,7 @@ pub(super) struct Version {
 }
 
 /// Is one version that is known of.
-pub(super) struct Known {
+pub(super) struct RestorableVersion {
     pub(super) name: String,
     pub(super) at: Option<Timestamp>,
     /// What it is, for people.
@@ -42,11 +42,11 @@ pub(super) struct Known {
 }
 
 /// Lists every earlier version, newest first, and then the copy beside the state.
-pub(super) fn known(opened: &OpenedRun) -> Vec<Known> {
+pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
     let past = past(opened);
     let entries = past.entries().unwrap_or_default().into_iter();
-    let mut known: Vec<Known> = entries
-        .map(|entry| Known {
+    let mut known: Vec<RestorableVersion> = entries
+        .map(|entry| RestorableVersion {
             version: past.read(&entry.id).ok().map(|files| Version { name: entry.id.clone(), files }),
             at: Some(entry.at),
             what: format!("before {}", entry.change),
@@ -55,7 +55,12 @@ pub(super) fn known(opened: &OpenedRun) -> Vec<Known> {
         .collect();
     if let (Some(version), Some(path)) = (backup(opened), opened.dialect.backup_of(&opened.files.state)) {
         let at = opened.files.files.get(&path).and_then(|entry| entry.modified);
-        known.push(Known { name: version.name.clone(), at, what: path.to_string(), version: Some(version) });
+        known.push(RestorableVersion {
+            name: version.name.clone(),
+            at,
+            what: path.to_string(),
+            version: Some(version),
+        });
     }
     known
 }
