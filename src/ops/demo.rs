@@ -14,25 +14,25 @@ const NOW: &str = "2026-01-31T12:00:00Z";
 const COMMITTED: &str = "2026-01-31T09:00:00Z";
 
 /// Is one thing that happens: words, and a command.
-struct Beat {
+struct DemoStep {
     say: &'static str,
     command: &'static [&'static str],
     /// The file that somebody writes before it.
     writes: Option<(&'static str, &'static str)>,
 }
 
-const fn beat(say: &'static str, command: &'static [&'static str]) -> Beat {
-    Beat { say, command, writes: None }
+const fn step(say: &'static str, command: &'static [&'static str]) -> DemoStep {
+    DemoStep { say, command, writes: None }
 }
 
 /// Is a small interrupted project and its story.
-struct Story {
+struct DemoScenario {
     dialect: DialectId,
     folder: &'static str,
     /// The linked worktree that the run works in, with its branch.
     worktree: Option<(&'static str, &'static str)>,
     files: &'static [(&'static str, &'static str)],
-    beats: &'static [Beat],
+    steps: &'static [DemoStep],
 }
 
 macro_rules! example {
@@ -41,8 +41,8 @@ macro_rules! example {
     };
 }
 
-const STORIES: [Story; 5] = [
-    Story {
+const STORIES: [DemoScenario; 5] = [
+    DemoScenario {
         dialect: DialectId::NineStep,
         folder: "nine-step",
         worktree: Some((".worktree/user-auth", "feature/user-auth")),
@@ -51,24 +51,24 @@ const STORIES: [Story; 5] = [
             ".plan/user-auth_plan.md",
             ".worktree/user-auth/.workflow-state.json",
         ),
-        beats: &[
-            beat("A review sent the work back, then the session ended. What is there to resume?", &["list"]),
-            beat("Where does it go on, and why?", &["plan"]),
-            beat("Take it up: the developer gets the findings of the review.", &["resume", "--yes"]),
-            beat(
+        steps: &[
+            step("A review sent the work back, then the session ended. What is there to resume?", &["list"]),
+            step("Where does it go on, and why?", &["plan"]),
+            step("Take it up: the developer gets the findings of the review.", &["resume", "--yes"]),
+            step(
                 "Record that the step starts, before the agent does.",
                 &["begin", "3", "--agent", "backend-developer"],
             ),
-            beat("The agent is killed in the middle of it. Nothing has to be unlocked or repaired:", &["plan"]),
-            beat(
+            step("The agent is killed in the middle of it. Nothing has to be unlocked or repaired:", &["plan"]),
+            step(
                 "Take it up again: the second interruption is known, and the attempts are counted.",
                 &["resume", "--yes"],
             ),
-            beat("This time it ends well.", &["finish", "3", "--summary", "validated, constant-time"]),
-            beat("And the review comes next.", &["status"]),
+            step("This time it ends well.", &["finish", "3", "--summary", "validated, constant-time"]),
+            step("And the review comes next.", &["status"]),
         ],
     },
-    Story {
+    DemoScenario {
         dialect: DialectId::Ccw,
         folder: "ccw",
         worktree: None,
@@ -82,18 +82,18 @@ const STORIES: [Story; 5] = [
             ".workflow/active/WFS-user-auth/.task/IMPL-002.json",
             ".workflow/active/WFS-user-auth/.task/IMPL-003.json",
         ),
-        beats: &[
-            beat("A usage limit ended the session in the middle of a task.", &["list"]),
-            beat("Where does it go on, and why?", &["plan"]),
-            beat("Take it up.", &["resume", "--yes"]),
-            beat("Record that the task starts.", &["begin", "IMPL-002", "--agent", "code-developer"]),
-            beat("The agent is killed. The next call simply knows:", &["plan", "--format", "markdown"]),
-            beat("Take it up again.", &["resume", "--yes"]),
-            beat("Done: task file, check list and session agree.", &["finish", "IMPL-002", "--summary", "tokens"]),
-            beat("And the review comes next.", &["status"]),
+        steps: &[
+            step("A usage limit ended the session in the middle of a task.", &["list"]),
+            step("Where does it go on, and why?", &["plan"]),
+            step("Take it up.", &["resume", "--yes"]),
+            step("Record that the task starts.", &["begin", "IMPL-002", "--agent", "code-developer"]),
+            step("The agent is killed. The next call simply knows:", &["plan", "--format", "markdown"]),
+            step("Take it up again.", &["resume", "--yes"]),
+            step("Done: task file, check list and session agree.", &["finish", "IMPL-002", "--summary", "tokens"]),
+            step("And the review comes next.", &["status"]),
         ],
     },
-    Story {
+    DemoScenario {
         dialect: DialectId::Dotagent,
         folder: "dotagent",
         worktree: None,
@@ -106,18 +106,18 @@ const STORIES: [Story; 5] = [
             "memory/reports/designs/tokens.json",
             "memory/tasks/task-001/output.json",
         ),
-        beats: &[
-            beat("Two agents were at work when the machine went down.", &["list"]),
-            beat("One had left its result, the other had not:", &["plan"]),
-            beat("Take it up: the result is recorded, the lost attempt is counted.", &["resume", "--yes"]),
-            beat("Record that the verifier starts.", &["begin", "task-001:verify", "--agent", "verifier"]),
-            beat("It is killed as well. The next call simply knows:", &["plan"]),
-            beat("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
-            beat("And the lost task comes next.", &["status"]),
-            beat("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
+        steps: &[
+            step("Two agents were at work when the machine went down.", &["list"]),
+            step("One had left its result, the other had not:", &["plan"]),
+            step("Take it up: the result is recorded, the lost attempt is counted.", &["resume", "--yes"]),
+            step("Record that the verifier starts.", &["begin", "task-001:verify", "--agent", "verifier"]),
+            step("It is killed as well. The next call simply knows:", &["plan"]),
+            step("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
+            step("And the lost task comes next.", &["status"]),
+            step("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
         ],
     },
-    Story {
+    DemoScenario {
         dialect: DialectId::Aios,
         folder: "aios",
         worktree: None,
@@ -130,34 +130,34 @@ const STORIES: [Story; 5] = [
             "docs/stories/epics/checkout/7.10.story.md",
             "docs/qa/gates/7.1-keep-a-cart.yml",
         ),
-        beats: &[
-            beat("An epic of two waves stood still.", &["list"]),
-            beat("Which of its stories goes on, in the words of its own system?", &["plan"]),
-            beat("Take it up.", &["resume", "--yes"]),
-            beat("Record that the developer starts.", &["begin", "7.2", "--agent", "dev"]),
-            beat("The developer is killed. Take it up again.", &["resume", "--yes"]),
-            beat("This time it ends well.", &["finish", "7.2", "--summary", "quantities"]),
-            beat("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
+        steps: &[
+            step("An epic of two waves stood still.", &["list"]),
+            step("Which of its stories goes on, in the words of its own system?", &["plan"]),
+            step("Take it up.", &["resume", "--yes"]),
+            step("Record that the developer starts.", &["begin", "7.2", "--agent", "dev"]),
+            step("The developer is killed. Take it up again.", &["resume", "--yes"]),
+            step("This time it ends well.", &["finish", "7.2", "--summary", "quantities"]),
+            step("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
         ],
     },
-    Story {
+    DemoScenario {
         dialect: DialectId::Script,
         folder: "script",
         worktree: None,
         files: example!("script": "release.yaml"),
-        beats: &[
-            beat(
+        steps: &[
+            step(
                 "Not only agents: a workflow file of shell steps runs unattended.",
                 &["run", "release.yaml", "--no-worktree"],
             ),
-            beat("Its third step failed. How far did it come?", &["sessions"]),
-            beat("Where does it go on, and why?", &["plan"]),
-            Beat {
+            step("Its third step failed. How far did it come?", &["sessions"]),
+            step("Where does it go on, and why?", &["plan"]),
+            DemoStep {
                 say: "Somebody writes notes.md. It goes on at the step that failed, with its variables, and repeats nothing.",
                 command: &["resume"],
                 writes: Some(("notes.md", "Faster, and fewer surprises.\n")),
             },
-            beat("Done.", &["sessions"]),
+            step("Done.", &["sessions"]),
         ],
     },
 ];
@@ -168,17 +168,17 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     let mut scenes = Vec::new();
     for story in &STORIES {
         lay_out(story, &scratch)?;
-        for beat in story.beats {
-            if let Some((path, text)) = beat.writes {
+        for step in story.steps {
+            if let Some((path, text)) = step.writes {
                 scratch.write(&format!("{}/{path}", story.folder), text)?;
             }
-            let outcome = scratch.run_self(story.folder, NOW, beat.command)?;
+            let outcome = scratch.run_self(story.folder, NOW, step.command)?;
             scenes.push(DemoScene {
                 dialect: story.dialect,
-                say: beat.say.to_owned(),
+                say: step.say.to_owned(),
                 command: Some(format!(
                     "piton {}",
-                    beat.command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ")
+                    step.command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ")
                 )),
                 output: outcome.output,
                 exit: outcome.exit,
@@ -190,7 +190,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
 }
 
 /// Writes the project of a story as it is committed, adds the worktree, and writes what belongs into that.
-fn lay_out(story: &Story, scratch: &Scratch) -> Result<(), OpError> {
+fn lay_out(story: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
     let in_worktree = |path: &str| story.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
     let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
         for (path, text) in story.files.iter().filter(|(path, _)| is_wanted(path)) {
