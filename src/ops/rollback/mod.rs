@@ -38,7 +38,7 @@ use crate::model::RollBack;
 use crate::model::Run;
 use crate::store;
 use crate::store::AbandonedWork;
-use target::Aim;
+use target::ResolvedTarget;
 
 /// Is what somebody asked for.
 #[derive(Clone, Debug, Default)]
@@ -123,21 +123,21 @@ impl<'a> RollbackContext<'a> {
         request: &RollbackRequest,
         report: &mut RollbackReport,
     ) -> Result<Vec<Finding>, OpError> {
-        let aim = target::aim(self, to)?;
-        let exact = aim.reading.exact(self.run);
+        let target = target::resolve(self, to)?;
+        let exact = target.reading.exact(self.run);
         let again = rollback::again(self.run, to);
-        report.what = Some(aim.reading.describe(self.run));
+        report.what = Some(target.reading.describe(self.run));
         report.to = Some(exact.clone());
         let back = RollBack {
             to: exact.clone(),
             reason: request.reason.clone(),
-            reopened: aim.reopened.clone(),
+            reopened: target.reopened.clone(),
             ..RollBack::default()
         };
-        let (change, edits) = self.admitted(back, &aim, request.force)?;
+        let (change, edits) = self.admitted(back, &target, request.force)?;
         let ChangeKind::RollBack(back) = &change.kind else { return Ok(Vec::new()) };
         report.impact = rollback::impact(self.run, &self.evidence.records, &back.reopened);
-        if let Some(commit) = aim.commit {
+        if let Some(commit) = target.commit {
             report.impact.base = Some(commit);
         }
         let undoing = self.undoing(report);
@@ -167,9 +167,9 @@ impl<'a> RollbackContext<'a> {
 
     /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
     /// needs no words of the system for it.
-    fn admitted(&self, back: RollBack, aim: &Aim, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
+    fn admitted(&self, back: RollBack, target: &ResolvedTarget, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
         let at = self.locked.clock().now;
-        if let Some(edits) = &aim.edits {
+        if let Some(edits) = &target.edits {
             rollback::check_writable(self.run).map_err(OpError::Refused)?;
             if edits.is_empty() {
                 return Err(OpError::Refused(Refusal {

@@ -24,7 +24,7 @@ const OFFERED: usize = 10;
 
 /// Is what a rollback aims at.
 #[derive(Debug)]
-pub(super) struct Aim {
+pub(super) struct ResolvedTarget {
     pub(super) reading: Reading,
     pub(super) reopened: Vec<StepId>,
     /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
@@ -72,7 +72,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
 }
 
 /// Finds out what a target means. Of several possibilities nobody chooses but the caller.
-pub(super) fn aim(context: &RollbackContext<'_>, to: &str) -> Result<Aim, OpError> {
+pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
     let found = rollback::readings(run, to, &known);
@@ -87,7 +87,7 @@ pub(super) fn aim(context: &RollbackContext<'_>, to: &str) -> Result<Aim, OpErro
         });
     }
     match <[Reading; 1]>::try_from(readings) {
-        Ok([reading]) => aim_at(context, reading),
+        Ok([reading]) => resolve_reading(context, reading),
         Err(_) if is_last => Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
             message: format!("run {} has neither phases nor earlier checkpoints", run.id),
@@ -125,9 +125,9 @@ fn concrete(context: &RollbackContext<'_>, reading: Reading, known: &[String]) -
     }
 }
 
-fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpError> {
+fn resolve_reading(context: &RollbackContext<'_>, reading: Reading) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
-    let plain = |reading, reopened| Aim { reading, reopened, edits: None, commit: None };
+    let plain = |reading, reopened| ResolvedTarget { reading, reopened, edits: None, commit: None };
     match reading {
         Reading::Last | Reading::Phase(_) | Reading::Step(_) => {
             let reopened = rollback::reopens(run, &context.standings, &reading).map_err(OpError::Refused)?;
@@ -136,7 +136,7 @@ fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpErro
         Reading::Checkpoint(id) => {
             let (edits, after) = brought_back(context, &id)?;
             let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
-            Ok(Aim { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
+            Ok(ResolvedTarget { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
         }
         Reading::Commit(sha) => {
             let Some((_, history)) = store::history_of(&context.folder, &sha) else {
@@ -149,7 +149,7 @@ fn aim_at(context: &RollbackContext<'_>, reading: Reading) -> Result<Aim, OpErro
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
             let reopened = rollback::kept_at(run, &context.standings, &context.evidence.records, &history);
-            Ok(Aim { commit, ..plain(Reading::Commit(sha), reopened) })
+            Ok(ResolvedTarget { commit, ..plain(Reading::Commit(sha), reopened) })
         }
     }
 }
