@@ -96,8 +96,8 @@ impl Session {
     /// Takes down where the driven runs stand, for whoever has to tell afterwards what the conversation was about.
     pub(super) fn is_compacted(&self, input: &Input) -> Option<Answer> {
         let held = self.held(&self.log.events());
-        let seen = held.iter().filter_map(|(root, run)| ops::glance(&self.world_of(root, run)?).ok());
-        let steps = seen.flat_map(|glance| glance.in_progress).collect();
+        let seen = held.iter().filter_map(|(root, run)| ops::summary(&self.world_of(root, run)?).ok());
+        let steps = seen.flat_map(|summary| summary.in_progress).collect();
         self.note(SessionEvent::Compact { trigger: clean_line(&input.trigger, WORD_CHARS), steps });
         None
     }

@@ -20,11 +20,11 @@ pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
 fn driven(session: &Session) -> Option<String> {
     let held = session.held(&session.log.events());
     let (root, run) = held.last()?;
-    let glance = ops::glance(&session.world_of(root, run)?).ok()?;
-    let row = &glance.row;
+    let summary = ops::summary(&session.world_of(root, run)?).ok()?;
+    let row = &summary.row;
     let name = shown(&row.title);
     let progress = format!("{}/{}", row.progress.done, row.progress.total);
-    Some(match (row.verdict, glance.in_progress.first()) {
+    Some(match (row.verdict, summary.in_progress.first()) {
         (Verdict::Complete, _) => format!("piton {name} {progress} done"),
         // The session itself is at it: nothing was cut off.
         (_, Some(step)) => format!("piton {name} {progress} at {}", shown(step.as_str())),

@@ -47,21 +47,21 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
 }
 
-/// Is a run at a glance: no process is started for it.
+/// Is a run at a summary: no process is started for it.
 #[derive(Debug)]
-pub(crate) struct Glance {
+pub(crate) struct RunSummary {
     pub(crate) row: ListedRun,
     /// What the state says is being worked on.
     pub(crate) in_progress: Vec<StepId>,
 }
 
 /// Looks at the run that is meant.
-pub(crate) fn glance(ctx: &ProjectContext) -> Result<Glance, OpError> {
+pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
     let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
     let in_progress = steps.filter(|step| step.status == Status::InProgress).map(|step| step.id.clone()).collect();
-    Ok(Glance { row: entry(ctx, &location, &opened).row, in_progress })
+    Ok(RunSummary { row: entry(ctx, &location, &opened).row, in_progress })
 }
 
 /// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
