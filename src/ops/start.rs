@@ -88,7 +88,7 @@ fn starter(workflow: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
 }
 
-fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::Found, OpError> {
+fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::LoadedWorkflow, OpError> {
     let known = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str());
     let found = workflow::find(ctx, &spec.workflow)?.ok_or_else(|| workflow::unknown(ctx, &spec.workflow, known))?;
     if spec.phases.is_some() {

@@ -33,7 +33,7 @@ const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
 
 /// Is a workflow file without mistakes.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct LoadedWorkflow {
     pub(crate) definition: Value,
     /// The file, when it lies below the project's root.
     pub(crate) source: Option<RelPath>,
@@ -52,13 +52,13 @@ struct Text {
 /// # Errors
 ///
 /// When a path leads nowhere, the file cannot be read, or it has mistakes: all of them, each with line and column.
-pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<Found>, OpError> {
+pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
     let Some(text) = locate(ctx, workflow)? else { return Ok(None) };
     let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
     match definition {
         Some(definition) => {
             let source = (text.folder == ctx.project.root).then_some(text.name);
-            Ok(Some(Found { definition, source, sha256: sha256_hex(&text.bytes) }))
+            Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
         }
         None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
     }
