@@ -1,7 +1,6 @@
 //! `history`: the checkpoints that can be gone back to, who wrote over them, and what that changed.
 
 use super::OpError;
-use super::past::Past;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -10,6 +9,7 @@ use super::report::HistoryReport;
 use super::report::Report;
 use super::restore;
 use super::restore::Version;
+use super::run_history::RunHistory;
 use super::select;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::StateHome;
@@ -27,7 +27,7 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
     if let Some(checkpoints) = kept_by_itself(ctx, &location)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
-    let entries = Past::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
+    let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
     let logged = store::journal::log_entries(&location.root, &location.candidate.own);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
@@ -57,7 +57,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
 /// Compares each state with the one that came after it.
 fn tell_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
     let opened = ctx.read(location)?;
-    let past = Past::of(&location.root, &location.candidate, &ctx.project.config);
+    let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
     for checkpoint in checkpoints {
         let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::OpError;
 use super::change::LockedRun;
-use super::past::Past;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
 use super::report::RestoreReport;
+use super::run_history::RunHistory;
 use super::select;
 use crate::engine;
 use crate::engine::EffectiveStatus;
@@ -43,7 +43,7 @@ pub(super) struct RestorableVersion {
 
 /// Lists every earlier version, newest first, and then the copy beside the state.
 pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
-    let past = past(opened);
+    let past = history_of(opened);
     let entries = past.entries().unwrap_or_default().into_iter();
     let mut known: Vec<RestorableVersion> = entries
         .map(|entry| RestorableVersion {
@@ -156,7 +156,7 @@ pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
     {
         return Ok(version);
     }
-    let files = past(opened).read(id)?;
+    let files = history_of(opened).read(id)?;
     Ok(Version { name: id.to_owned(), files })
 }
 
@@ -164,7 +164,7 @@ pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
 const BACKUP: &str = "backup";
 
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
-    let past = past(opened);
+    let past = history_of(opened);
     for entry in past.entries()? {
         let Ok(files) = past.read(&entry.id) else { continue };
         let version = Version { name: entry.id, files };
@@ -187,7 +187,7 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
 /// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
 /// blocked, and a person sees what `restore` would bring back.
 pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
-    let past = past(&opened);
+    let past = history_of(&opened);
     for entry in past.entries().unwrap_or_default() {
         let Ok(files) = past.read(&entry.id) else { continue };
         let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
@@ -206,8 +206,8 @@ pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     opened
 }
 
-pub(super) fn past(opened: &OpenedRun) -> Past<'_> {
-    Past::of(&opened.files.root, &opened.candidate, &opened.files.config)
+pub(super) fn history_of(opened: &OpenedRun) -> RunHistory<'_> {
+    RunHistory::of(&opened.files.root, &opened.candidate, &opened.files.config)
 }
 
 pub(super) fn is_sound(opened: &OpenedRun) -> bool {

@@ -67,7 +67,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
     if let Some(past) = opened.dialect.journal_checkpoints(&opened.files) {
         return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
     }
-    let entries = restore::past(opened).entries().unwrap_or_default().into_iter();
+    let entries = restore::history_of(opened).entries().unwrap_or_default().into_iter();
     entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
 }
 

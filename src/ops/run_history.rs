@@ -15,13 +15,13 @@ use crate::store::history::HistoryEntry;
 const EARLY: &str = "early-";
 
 /// Is the past of one run.
-pub(super) struct Past<'a> {
+pub(super) struct RunHistory<'a> {
     root: &'a Utf8Path,
     candidate: &'a Candidate,
     former: Option<PreviousLocation>,
 }
 
-impl<'a> Past<'a> {
+impl<'a> RunHistory<'a> {
     pub(super) fn of(root: &'a Utf8Path, candidate: &'a Candidate, config: &Config) -> Self {
         Self { root, candidate, former: by_id(candidate.dialect).previous_location(candidate, config) }
     }
