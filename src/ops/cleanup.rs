@@ -29,12 +29,12 @@ const DAY: i64 = 86_400;
 const SETTLED_SECONDS: i64 = 3_600;
 
 /// Is one thing to put away.
-struct Find {
+struct CleanupCandidate {
     item: CleanupItem,
-    of: Of,
+    of: CleanupSubject,
 }
 
-enum Of {
+enum CleanupSubject {
     Run(Box<RunLocation>),
     File { root: camino::Utf8PathBuf, leftover: Leftover },
 }
@@ -75,7 +75,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
 }
 
 /// Returns the runs that are over and not put away yet.
-fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<Find>, OpError> {
+fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
     let (locations, _) = ctx.locations();
     let mut finds = Vec::new();
     for entry in list::entries(ctx, &locations)?.into_iter().filter(|entry| !entry.shown) {
@@ -89,41 +89,48 @@ fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<Find>, OpError> {
                 &entry.location.candidate.state,
                 why,
                 age,
-                Of::Run(Box::new(entry.location.clone())),
+                CleanupSubject::Run(Box::new(entry.location.clone())),
             ));
         }
     }
     Ok(finds)
 }
 
-fn ended(ctx: &ProjectContext, location: RunLocation, opened: &OpenedRun, limit: i64) -> Option<Find> {
+fn ended(ctx: &ProjectContext, location: RunLocation, opened: &OpenedRun, limit: i64) -> Option<CleanupCandidate> {
     let run = opened.loaded.run.as_ref()?;
     let stamp = run.stamp.or_else(|| opened.files.files.get(&location.candidate.state)?.modified)?;
     let age = ctx.clock.now.seconds_since(stamp);
     let why = format!("{} is over", run.id);
     let (root, state) = (location.root.clone(), location.candidate.state.clone());
-    (age >= limit).then(|| find(ctx, &root, &state, why, age, Of::Run(Box::new(location))))
+    (age >= limit).then(|| find(ctx, &root, &state, why, age, CleanupSubject::Run(Box::new(location))))
 }
 
-fn left(ctx: &ProjectContext, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<Find> {
+fn left(ctx: &ProjectContext, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<CleanupCandidate> {
     let modified = store::read_one(root, &leftover.file).modified?;
     let age = ctx.clock.now.seconds_since(modified);
     let is_free = leftover.holder.is_none_or(store::is_gone);
     let (file, why) = (leftover.file.clone(), leftover.why.to_owned());
-    let of = Of::File { root: root.to_owned(), leftover };
+    let of = CleanupSubject::File { root: root.to_owned(), leftover };
     (is_free && age >= limit.max(SETTLED_SECONDS)).then(|| find(ctx, root, &file, why, age, of))
 }
 
-fn find(ctx: &ProjectContext, root: &Utf8Path, path: &RelPath, why: String, age_seconds: i64, of: Of) -> Find {
+fn find(
+    ctx: &ProjectContext,
+    root: &Utf8Path,
+    path: &RelPath,
+    why: String,
+    age_seconds: i64,
+    of: CleanupSubject,
+) -> CleanupCandidate {
     let is_here = root == ctx.project.root;
     let path = if is_here { path.as_str().to_owned() } else { path.under(root).into_string() };
-    Find { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, of }
+    CleanupCandidate { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, of }
 }
 
-fn put_away(ctx: &ProjectContext, of: &Of) -> Result<RelPath, OpError> {
+fn put_away(ctx: &ProjectContext, of: &CleanupSubject) -> Result<RelPath, OpError> {
     match of {
-        Of::Run(location) => archive::put_away(ctx, location),
-        Of::File { root, leftover } => move_file(ctx, root, &leftover.file),
+        CleanupSubject::Run(location) => archive::put_away(ctx, location),
+        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file),
     }
 }
 
