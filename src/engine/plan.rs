@@ -7,7 +7,7 @@ use super::choose::Chooser;
 use super::graph::Graph;
 use super::next::Planner;
 use super::overrides;
-use super::question::Circumstances;
+use super::question::QuestionInput;
 use super::question::question;
 use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
@@ -99,7 +99,7 @@ impl PlanInputs<'_> {
         findings.dedup();
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
-        let circumstances = Circumstances { run, verdict, next: &next, findings: &findings, options };
+        let circumstances = QuestionInput { run, verdict, next: &next, findings: &findings, options };
         let plan = Plan {
             run: header,
             verdict,

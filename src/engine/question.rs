@@ -12,7 +12,7 @@ use crate::model::Severity;
 use crate::model::Verdict;
 
 /// Is what a question depends on.
-pub(super) struct Circumstances<'a> {
+pub(super) struct QuestionInput<'a> {
     pub(super) run: &'a Run,
     pub(super) verdict: Verdict,
     pub(super) next: &'a [Next],
@@ -21,7 +21,7 @@ pub(super) struct Circumstances<'a> {
 }
 
 /// Returns the question of a plan; `None` where no answer would let it go on.
-pub(super) fn question(asked: &Circumstances<'_>) -> Option<Question> {
+pub(super) fn question(asked: &QuestionInput<'_>) -> Option<Question> {
     let blocking = || asked.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     if blocking().next().is_some() {
         // One that no answer lifts makes every other question idle.
@@ -48,7 +48,7 @@ pub(super) fn question(asked: &Circumstances<'_>) -> Option<Question> {
     }
 }
 
-fn to_confirm(asked: &Circumstances<'_>) -> String {
+fn to_confirm(asked: &QuestionInput<'_>) -> String {
     let only_looks = asked.next.iter().all(|next| next.action == Action::Verify);
     let id = &asked.run.id;
     if only_looks && asked.next.iter().all(|next| next.rule == "3.drift") {
