@@ -29,7 +29,7 @@ pub(crate) use plan::plan;
 pub(crate) use reconcile::EffectiveStatus;
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use transition::Admitted;
-pub(crate) use transition::Guard;
+pub(crate) use transition::ChangeLimits;
 pub(crate) use transition::Refusal;
 pub(crate) use transition::RefusalKind;
 pub(crate) use transition::admit;

@@ -52,7 +52,7 @@ pub(crate) enum RefusalKind {
 
 /// Holds what bounds a caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct ChangeLimits {
     /// Lets a person go on over dependencies, attempt limits and what is done; never over a gate.
     pub(crate) force: bool,
     /// Failures of one step before a person decides.
@@ -77,16 +77,16 @@ pub(crate) fn admit(
     evidence: &Evidence,
     load_findings: &[Finding],
     change: Change,
-    guard: Guard,
+    guard: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let settled = reconcile(run, &graph, evidence, load_findings);
-    decide(&Judge { reconciled: ReconciledRun::of(run, &graph, &settled), evidence, guard }, change)
+    decide(&TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &settled), evidence, guard }, change)
 }
 
-fn decide(judge: &Judge<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
-    if !judge.reconciled.run.writable {
-        let id = &judge.reconciled.run.id;
+fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
+    if !check.reconciled.run.writable {
+        let id = &check.reconciled.run.id;
         return Err(refuse(
             RefusalKind::Newer,
             format!("run {id} was written by a newer version of its format; it is read, never written"),
@@ -95,32 +95,32 @@ fn decide(judge: &Judge<'_>, Change { at, kind }: Change) -> Result<Admitted, Re
     }
     let verdict = match kind {
         // Its dialect says what to do instead.
-        ref kind if judge.is_unrecorded(kind) => Ok(Verdict::Admit(kind.clone())),
-        ChangeKind::Begin { step, part, agent, .. } => judge.begin(&step, part, agent),
-        ChangeKind::Finish(outcome) => judge.finish(*outcome),
-        ChangeKind::Approve { step, by, note } => judge.approve(step, by, note),
-        ChangeKind::Skip { step, part, reason } => judge.skip(step, part, reason),
-        ChangeKind::Pause { .. } => judge.rest(kind, RunStatus::Paused, "is paused already"),
-        ChangeKind::Abort { .. } => judge.rest(kind, RunStatus::Aborted, "was given up already"),
-        ChangeKind::Resume { ref settled, .. } => judge.resume(settled).map(|()| Verdict::Admit(kind)),
-        ChangeKind::Complete { note } => judge.complete(note),
-        ChangeKind::Repair(_) => judge.repair().map(|()| Verdict::Admit(kind)),
+        ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
+        ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
+        ChangeKind::Finish(outcome) => check.finish(*outcome),
+        ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
+        ChangeKind::Skip { step, part, reason } => check.skip(step, part, reason),
+        ChangeKind::Pause { .. } => check.rest(kind, RunStatus::Paused, "is paused already"),
+        ChangeKind::Abort { .. } => check.rest(kind, RunStatus::Aborted, "was given up already"),
+        ChangeKind::Resume { ref settled, .. } => check.resume(settled).map(|()| Admission::Admit(kind)),
+        ChangeKind::Complete { note } => check.complete(note),
+        ChangeKind::Repair(_) => check.repair().map(|()| Admission::Admit(kind)),
         ChangeKind::RollBack(back) => {
-            let back = judge.not_given_up().and_then(|()| rollback::admitted(&judge.reconciled, *back));
-            back.map(|back| Verdict::Admit(ChangeKind::RollBack(Box::new(back))))
+            let back = check.not_given_up().and_then(|()| rollback::admitted(&check.reconciled, *back));
+            back.map(|back| Admission::Admit(ChangeKind::RollBack(Box::new(back))))
         }
-        ChangeKind::Start(_) => Ok(Verdict::Admit(kind)),
+        ChangeKind::Start(_) => Ok(Admission::Admit(kind)),
     };
     Ok(match verdict? {
-        Verdict::Admit(kind) => {
-            Admitted::Change { findings: judge.forced(&kind).into_iter().collect(), change: Change { at, kind } }
+        Admission::Admit(kind) => {
+            Admitted::Change { findings: check.forced(&kind).into_iter().collect(), change: Change { at, kind } }
         }
-        Verdict::Already(message) => Admitted::Already(message),
+        Admission::Already(message) => Admitted::Already(message),
     })
 }
 
 /// Is what comes of a change that is not refused.
-enum Verdict {
+enum Admission {
     Admit(ChangeKind),
     Already(String),
 }
@@ -143,18 +143,18 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
     Some(why.to_owned())
 }
 
-struct Judge<'a> {
+struct TransitionCheck<'a> {
     reconciled: ReconciledRun<'a>,
     evidence: &'a Evidence,
-    guard: Guard,
+    guard: ChangeLimits,
 }
 
-impl Judge<'_> {
+impl TransitionCheck<'_> {
     fn is_unrecorded(&self, kind: &ChangeKind) -> bool {
         kind.step().is_some_and(|id| self.find(id).is_ok_and(|(_, step)| !step.recorded))
     }
 
-    fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Verdict, Refusal> {
+    fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Admission, Refusal> {
         let (at, step) = self.find(id)?;
         if let Some(part) = &part {
             find_part(step, part)?;
@@ -202,7 +202,7 @@ impl Judge<'_> {
         self.limits(at)?;
         // The first part begins the step; later ones belong to the same attempt.
         let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
-        Ok(Verdict::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
+        Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
     }
 
     /// Rule 12: nothing is begun in the wrong place.
@@ -247,13 +247,13 @@ impl Judge<'_> {
         }
     }
 
-    fn finish(&self, mut outcome: Outcome) -> Result<Verdict, Refusal> {
+    fn finish(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&outcome.step)?;
         let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
         outcome.status = agreed_status(&outcome)?;
         if let Some(already) = self.may_finish(at, &outcome)? {
-            return Ok(Verdict::Already(already));
+            return Ok(Admission::Already(already));
         }
         outcome.attempt = step.attempts.max(1);
         outcome.from = Some(part.map_or(step.status, |part| part.status));
@@ -263,7 +263,7 @@ impl Judge<'_> {
             // A part ends without the step, and a question to a person is neither success nor failure.
             (Some(_), _) | (None, _) => step.failures,
         };
-        Ok(Verdict::Admit(ChangeKind::Finish(Box::new(outcome))))
+        Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
     /// Returns a message when the state says so already.
@@ -349,17 +349,17 @@ impl Judge<'_> {
         }
     }
 
-    fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Verdict, Refusal> {
+    fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
         self.not_given_up()?;
         let effective_status = self.reconciled.effective_status(at);
         match (effective_status, step.kind) {
             (EffectiveStatus::Held, _) => return Err(self.held(step)),
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
-                return Ok(Verdict::Already(format!("{id} is approved already")));
+                return Ok(Admission::Already(format!("{id} is approved already")));
             }
             (EffectiveStatus::Done, StepKind::Work | StepKind::Container) => {
-                return Ok(Verdict::Already(format!("{id} is done already")));
+                return Ok(Admission::Already(format!("{id} is done already")));
             }
             (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
             // A person accepts what a reviewer did not, or lets a review go on past its limit.
@@ -374,10 +374,10 @@ impl Judge<'_> {
                 self.dependencies(at, &self.command("approve", &id, " --force"))?;
             }
         }
-        Ok(Verdict::Admit(ChangeKind::Approve { step: id, by, note }))
+        Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
     }
 
-    fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Verdict, Refusal> {
+    fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
         if reason.trim().is_empty() {
             let message = format!("{id} is left out for a reason, and none is given");
@@ -390,15 +390,15 @@ impl Judge<'_> {
             }
             let already = find_part(step, &part)?.status == Status::Skipped;
             return Ok(match already {
-                true => Verdict::Already(format!("{part} of {id} is skipped already")),
-                false => Verdict::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
+                true => Admission::Already(format!("{part} of {id} is skipped already")),
+                false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
             });
         }
         match skip_refusal(step, effective_status) {
             None if effective_status == EffectiveStatus::Skipped => {
-                Ok(Verdict::Already(format!("{id} is skipped already")))
+                Ok(Admission::Already(format!("{id} is skipped already")))
             }
-            None => Ok(Verdict::Admit(ChangeKind::Skip { step: id, part, reason })),
+            None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, reason })),
             Some(_) if effective_status == EffectiveStatus::Held => Err(self.held(step)),
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
@@ -409,10 +409,10 @@ impl Judge<'_> {
     }
 
     /// Pauses a run or gives it up, unless it is over.
-    fn rest(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Verdict, Refusal> {
+    fn rest(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         if run.status == status {
-            return Ok(Verdict::Already(format!("run {} {already}", run.id)));
+            return Ok(Admission::Already(format!("run {} {already}", run.id)));
         }
         let says_over = match run.status {
             RunStatus::Active | RunStatus::Paused => None,
@@ -425,7 +425,7 @@ impl Judge<'_> {
             Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
                 Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot rest", run.id), [self.plan()]))
             }
-            Some(_) | None => Ok(Verdict::Admit(kind)),
+            Some(_) | None => Ok(Admission::Admit(kind)),
         }
     }
 
@@ -452,15 +452,15 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn complete(&self, note: Option<String>) -> Result<Verdict, Refusal> {
+    fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         let open = self.open();
         let shut = open.iter().copied().find(|at| self.reconciled.is_shut(*at));
         if open.is_empty() && run.status == RunStatus::Completed {
-            return Ok(Verdict::Already(format!("run {} is complete already", run.id)));
+            return Ok(Admission::Already(format!("run {} is complete already", run.id)));
         }
         if open.is_empty() || (self.guard.force && shut.is_none()) {
-            return Ok(Verdict::Admit(ChangeKind::Complete { note }));
+            return Ok(Admission::Admit(ChangeKind::Complete { note }));
         }
         if self.guard.force
             && let Some(shut) = shut

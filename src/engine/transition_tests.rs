@@ -1,12 +1,12 @@
 //! The whole table: every effective_status, every kind of step, every change.
 
 use super::Admitted;
+use super::ChangeLimits;
 use super::Graph;
-use super::Guard;
-use super::Judge;
 use super::ReconciledRun;
 use super::Refusal;
 use super::RefusalKind;
+use super::TransitionCheck;
 use super::admit;
 use super::decide;
 use crate::engine::EffectiveStatus;
@@ -26,8 +26,8 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-pub(super) const FREE: Guard = Guard { force: false, attempt_limit: 3 };
-pub(super) const FORCE: Guard = Guard { force: true, attempt_limit: 3 };
+pub(super) const FREE: ChangeLimits = ChangeLimits { force: false, attempt_limit: 3 };
+pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, attempt_limit: 3 };
 
 /// Every effective_status, with a status that a step of that effective_status may have.
 pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
@@ -71,17 +71,17 @@ pub(super) fn ask(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: Guard,
+    guard: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
     let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[] };
-    decide(&Judge { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
+    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: Guard,
+    guard: ChangeLimits,
 ) -> ChangeKind {
     match ask(run, effective_statuses, kind, guard).unwrap() {
         Admitted::Change { change, .. } => {
@@ -92,7 +92,12 @@ pub(super) fn admitted(
     }
 }
 
-pub(super) fn refused(run: &Run, effective_statuses: &[EffectiveStatus], kind: ChangeKind, guard: Guard) -> Refusal {
+pub(super) fn refused(
+    run: &Run,
+    effective_statuses: &[EffectiveStatus],
+    kind: ChangeKind,
+    guard: ChangeLimits,
+) -> Refusal {
     ask(run, effective_statuses, kind, guard).unwrap_err()
 }
 
@@ -135,7 +140,7 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
 }
 
 /// Asks for one change of one step in every effective_status and compares with a column of the table.
-fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: Guard, expected: [&str; 14]) {
+fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: ChangeLimits, expected: [&str; 14]) {
     let found = STANDINGS
         .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), guard)));
     assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), guard.force);

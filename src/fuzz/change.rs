@@ -4,7 +4,7 @@ use super::bundle::Bundle;
 use super::bundle::clock;
 use super::kept;
 use super::project;
-use crate::engine::Guard;
+use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -39,7 +39,7 @@ pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
         let planned = project::plan(&opened, run, &evidence);
         let Some((kind, force)) = read(run, &planned, &line) else { continue };
         let change = Change { at: clock().now, kind };
-        let guard = Guard { force, attempt_limit: 3 };
+        let guard = ChangeLimits { force, attempt_limit: 3 };
         let draft = || opened.draft(&evidence, change.clone(), guard);
         let drafted = match draft() {
             Ok(ChangeDraft::Checkpoint(drafted)) => drafted,

@@ -17,7 +17,7 @@ use super::select;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::engine;
-use crate::engine::Guard;
+use crate::engine::ChangeLimits;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Change;
@@ -245,7 +245,7 @@ impl<'a> LockedRun<'a> {
         if matches!(kind, ChangeKind::Begin { .. }) {
             self.ctx.look_at_workspace(&self.opened, &mut evidence);
         }
-        let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
+        let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {

@@ -8,7 +8,7 @@ use super::project_context::located;
 use crate::dialect::news;
 use crate::engine;
 use crate::engine::Admitted;
-use crate::engine::Guard;
+use crate::engine::ChangeLimits;
 use crate::model::Change;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -37,7 +37,12 @@ pub(crate) struct PreparedChange {
 
 impl OpenedRun {
     /// Admits a change, computes its edits and checks them.
-    pub(crate) fn draft(&self, evidence: &Evidence, change: Change, guard: Guard) -> Result<ChangeDraft, OpError> {
+    pub(crate) fn draft(
+        &self,
+        evidence: &Evidence,
+        change: Change,
+        guard: ChangeLimits,
+    ) -> Result<ChangeDraft, OpError> {
         let run = self.run()?;
         let admitted = engine::admit(run, evidence, &self.loaded.findings, change, guard);
         let (change, findings) = match admitted.map_err(OpError::Refused)? {

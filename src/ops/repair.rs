@@ -21,7 +21,7 @@ use super::select;
 use crate::dialect::EditError;
 use crate::engine;
 use crate::engine::Admitted;
-use crate::engine::Guard;
+use crate::engine::ChangeLimits;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Candidate;
@@ -182,7 +182,7 @@ fn from_evidence(
 
 /// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
 fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
-    let guard = Guard { force: false, attempt_limit: ctx.project.config.limits.attempts };
+    let guard = ChangeLimits { force: false, attempt_limit: ctx.project.config.limits.attempts };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
     let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,

@@ -24,7 +24,7 @@ use crate::dialect::script::state::State;
 use crate::dialect::script::state::StepState;
 use crate::engine;
 use crate::engine::Admitted;
-use crate::engine::Guard;
+use crate::engine::ChangeLimits;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -122,7 +122,7 @@ impl Ledger {
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
         let at = self.ticker.now().now;
         // How often a step may fail is for its own `retry`, and for the person who resumes.
-        let guard = Guard { force, attempt_limit: u32::MAX };
+        let guard = ChangeLimits { force, attempt_limit: u32::MAX };
         let run = self.around(&kind);
         match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),

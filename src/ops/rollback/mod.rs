@@ -22,8 +22,8 @@ use super::report::Report;
 use super::select;
 use crate::dialect;
 use crate::engine;
+use crate::engine::ChangeLimits;
 use crate::engine::EffectiveStatus;
-use crate::engine::Guard;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::engine::rollback;
@@ -182,7 +182,7 @@ impl<'a> RollbackContext<'a> {
             let kind = ChangeKind::RollBack(Box::new(back)).without_secrets();
             return Ok((Change { at, kind }, edits.clone()));
         }
-        let guard = Guard { force, attempt_limit: self.ctx.project.config.limits.attempts };
+        let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
         match self.locked.opened.draft(&self.evidence, change, guard)? {
             ChangeDraft::Checkpoint(PreparedChange { change, edits, .. }) => Ok((change, edits)),
