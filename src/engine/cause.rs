@@ -22,14 +22,14 @@ pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
         Owner::Ours => None,
         Owner::Dead { since, .. } => Some(*since),
     };
-    let mut story = Story::default();
+    let mut story = SessionActivity::default();
     evidence.session.iter().for_each(|line| story.witness_report(line));
     story.tell(gone_since)
 }
 
 /// Is a session as heard so far, from where it wrote to the run last.
 #[derive(Default)]
-struct Story<'a> {
+struct SessionActivity<'a> {
     /// Started and not yet back, oldest first: id, kind, when.
     agents: Vec<(&'a str, &'a str, Timestamp)>,
     /// The last error, and how much was done after it.
@@ -43,7 +43,7 @@ struct Story<'a> {
     left_behind: usize,
 }
 
-impl<'a> Story<'a> {
+impl<'a> SessionActivity<'a> {
     fn witness_report(&mut self, line: &'a SessionLine) {
         match &line.event {
             SessionEvent::Start { source, .. } if source == "compact" => {
