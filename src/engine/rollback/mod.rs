@@ -15,7 +15,7 @@ pub(crate) use method::again;
 pub(crate) use method::git_plan;
 pub(crate) use method::is_settled;
 pub(crate) use method::obstacles;
-pub(crate) use target::Reading;
+pub(crate) use target::TargetMeaning;
 pub(crate) use target::last;
 pub(crate) use target::phases;
 pub(crate) use target::readings;

@@ -26,7 +26,7 @@ pub(crate) struct Phase {
 
 /// Is one thing that a target can mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum TargetMeaning {
     Last,
     /// The end of the phase with this place in [`phases`], counted from 1; 0 is before the first.
     Phase(usize),
@@ -36,7 +36,7 @@ pub(crate) enum Reading {
     Commit(String),
 }
 
-impl Reading {
+impl TargetMeaning {
     /// Returns the spelling that means nothing else.
     pub(crate) fn exact(&self, run: &Run) -> String {
         match self {
@@ -100,63 +100,64 @@ fn number_of(name: &str) -> Option<u32> {
 }
 
 /// Lists everything that a target can mean. A commit is only ever one of the possibilities: whether there is one, git says.
-pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<Reading> {
+pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
     let text = text.trim();
-    let step = || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| Reading::Step(step.id.clone()));
+    let step =
+        || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| TargetMeaning::Step(step.id.clone()));
     if let Some((kind, rest)) = text.split_once(':')
         && step().is_none()
     {
-        let one = |reading: Option<Reading>| reading.into_iter().collect();
+        let one = |reading: Option<TargetMeaning>| reading.into_iter().collect();
         return match kind {
             "phase" => one(phase(run, rest)),
-            "step" => one(run.resolve(rest).map(|step| Reading::Step(step.id.clone()))),
+            "step" => one(run.resolve(rest).map(|step| TargetMeaning::Step(step.id.clone()))),
             "checkpoint" => one(checkpoint(rest, checkpoints)),
             "commit" => one(commit(rest)),
-            _ => one(run.resolve(text).map(|step| Reading::Step(step.id.clone()))),
+            _ => one(run.resolve(text).map(|step| TargetMeaning::Step(step.id.clone()))),
         };
     }
-    let last = (text == "last").then_some(Reading::Last);
+    let last = (text == "last").then_some(TargetMeaning::Last);
     let known = [last, phase(run, text), step(), checkpoint(text, checkpoints)].into_iter().flatten();
-    let mut found: Vec<Reading> = known.collect();
+    let mut found: Vec<TargetMeaning> = known.collect();
     // Digits that name a phase name nothing in git (nine-step.md A6).
-    if !matches!(found[..], [Reading::Phase(_), ..]) {
+    if !matches!(found[..], [TargetMeaning::Phase(_), ..]) {
         found.extend(commit(text));
     }
     if found.is_empty() {
         // Loosely spelled, as other verbs take it; never a short number, which a phase could be meant by.
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        found.extend(run.resolve(text).filter(|_| !is_number).map(|step| Reading::Step(step.id.clone())));
+        found.extend(run.resolve(text).filter(|_| !is_number).map(|step| TargetMeaning::Step(step.id.clone())));
     }
     found
 }
 
-fn phase(run: &Run, text: &str) -> Option<Reading> {
+fn phase(run: &Run, text: &str) -> Option<TargetMeaning> {
     if text == "0" {
-        return Some(Reading::Phase(0));
+        return Some(TargetMeaning::Phase(0));
     }
     let number = text.parse::<u32>().ok().filter(|number| number.to_string() == text);
     let is_it = |phase: &Phase| match number {
         Some(number) => phase.number == Some(number),
         None => phase.name.eq_ignore_ascii_case(text),
     };
-    phases(run).iter().position(is_it).map(|place| Reading::Phase(place + 1))
+    phases(run).iter().position(is_it).map(|place| TargetMeaning::Phase(place + 1))
 }
 
-fn checkpoint(text: &str, checkpoints: &[String]) -> Option<Reading> {
-    checkpoints.iter().any(|id| id == text).then(|| Reading::Checkpoint(text.to_owned()))
+fn checkpoint(text: &str, checkpoints: &[String]) -> Option<TargetMeaning> {
+    checkpoints.iter().any(|id| id == text).then(|| TargetMeaning::Checkpoint(text.to_owned()))
 }
 
 /// At least seven digits: what git itself prints (nine-step.md A6).
-fn commit(text: &str) -> Option<Reading> {
+fn commit(text: &str) -> Option<TargetMeaning> {
     let is_sha = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_sha.then(|| Reading::Commit(text.to_ascii_lowercase()))
+    is_sha.then(|| TargetMeaning::Commit(text.to_ascii_lowercase()))
 }
 
 /// Returns what `last` means: the phase before the newest that anything was done of. `None` for a run without phases.
-pub(crate) fn last(run: &Run, effective_statuses: &[EffectiveStatus]) -> Option<Reading> {
+pub(crate) fn last(run: &Run, effective_statuses: &[EffectiveStatus]) -> Option<TargetMeaning> {
     let phases = phases(run);
     let is_begun = |phase: &Phase| phase.steps.iter().any(|at| is_begun(run, effective_statuses, *at));
-    phases.iter().rposition(is_begun).map(Reading::Phase)
+    phases.iter().rposition(is_begun).map(TargetMeaning::Phase)
 }
 
 /// A gate that is next waits for a person without anybody having begun it.
@@ -173,14 +174,14 @@ fn is_begun(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> boo
 pub(crate) fn reopens(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
-    reading: &Reading,
+    reading: &TargetMeaning,
 ) -> Result<Vec<StepId>, Refusal> {
     let graph = Graph::of(run);
     let seeds: BTreeSet<usize> = match reading {
-        Reading::Phase(place) => after_phase(run, effective_statuses, *place)?,
-        Reading::Step(id) => from_step(run, &graph, effective_statuses, id)?,
+        TargetMeaning::Phase(place) => after_phase(run, effective_statuses, *place)?,
+        TargetMeaning::Step(id) => from_step(run, &graph, effective_statuses, id)?,
         // Those two say themselves which steps were done.
-        Reading::Last | Reading::Checkpoint(_) | Reading::Commit(_) => BTreeSet::new(),
+        TargetMeaning::Last | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => BTreeSet::new(),
     };
     let all = with_dependents(run, &graph, effective_statuses, &seeds);
     Ok(all.into_iter().map(|at| run.steps[at].id.clone()).collect())

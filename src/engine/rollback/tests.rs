@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::GitPlan;
 use super::Method;
-use super::Reading;
+use super::TargetMeaning;
 use super::git_plan;
 use super::impact;
 use super::kept_at;
@@ -39,7 +39,7 @@ fn phased() -> Run {
     run
 }
 
-fn opened(run: &Run, reading: &Reading) -> Result<Vec<StepId>, String> {
+fn opened(run: &Run, reading: &TargetMeaning) -> Result<Vec<StepId>, String> {
     let effective_statuses = effective_statuses(run, &Evidence::default(), &[]);
     reopens(run, &effective_statuses, reading).map_err(|refusal| refusal.message)
 }
@@ -68,27 +68,27 @@ fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
 fn a_target_is_everything_that_it_can_be() {
     let mut run = phased();
     run.steps[3].id = StepId::new("abcdef1");
-    let commit = |sha: &str| Reading::Commit(sha.to_owned());
-    let step = |id: &str| Reading::Step(StepId::new(id));
+    let commit = |sha: &str| TargetMeaning::Commit(sha.to_owned());
+    let step = |id: &str| TargetMeaning::Step(StepId::new(id));
     let checkpoints = ["000002".to_owned(), "0000123".to_owned()];
     for (text, expected) in [
-        ("last", vec![Reading::Last]),
-        ("2", vec![Reading::Phase(2)]),
+        ("last", vec![TargetMeaning::Last]),
+        ("2", vec![TargetMeaning::Phase(2)]),
         ("02", vec![]),
-        ("0", vec![Reading::Phase(0)]),
+        ("0", vec![TargetMeaning::Phase(0)]),
         ("3", vec![]),
-        ("phase 2", vec![Reading::Phase(2)]),
-        ("phase:2", vec![Reading::Phase(2)]),
-        ("phase:Phase 1", vec![Reading::Phase(1)]),
+        ("phase 2", vec![TargetMeaning::Phase(2)]),
+        ("phase:2", vec![TargetMeaning::Phase(2)]),
+        ("phase:Phase 1", vec![TargetMeaning::Phase(1)]),
         ("a", vec![step("a")]),
         ("A", vec![step("a")]),
         ("step:a", vec![step("a")]),
-        ("000002", vec![Reading::Checkpoint("000002".to_owned())]),
+        ("000002", vec![TargetMeaning::Checkpoint("000002".to_owned())]),
         ("000003", vec![]),
         ("abcdef1", vec![step("abcdef1"), commit("abcdef1")]),
         ("step:abcdef1", vec![step("abcdef1")]),
         ("commit:ABCDEF1", vec![commit("abcdef1")]),
-        ("0000123", vec![Reading::Checkpoint("0000123".to_owned()), commit("0000123")]),
+        ("0000123", vec![TargetMeaning::Checkpoint("0000123".to_owned()), commit("0000123")]),
         ("abcdef", vec![]),
         ("ABCDEF12", vec![commit("abcdef12")]),
         ("step:gone", vec![]),
@@ -97,7 +97,7 @@ fn a_target_is_everything_that_it_can_be() {
     ] {
         let found = readings(&run, text, &checkpoints);
         assert_eq!(found, expected, "{text}");
-        for reading in found.iter().filter(|reading| **reading != Reading::Last) {
+        for reading in found.iter().filter(|reading| **reading != TargetMeaning::Last) {
             assert_eq!(readings(&run, &reading.exact(&run), &checkpoints), std::slice::from_ref(reading), "{text}");
         }
     }
@@ -107,28 +107,34 @@ fn a_target_is_everything_that_it_can_be() {
 fn what_was_built_on_a_step_opens_again_with_it_and_nothing_else() {
     let run = run_of(&[("a", &[]), ("b", &["a"]), ("c", &["b"]), ("d", &["a"]), ("e", &["d"])]);
     let run = with_statuses(run, &[Completed, Completed, InProgress, Completed, Pending]);
-    assert_eq!(opened(&run, &Reading::Step(StepId::new("b"))), Ok(ids(&["b", "c"])));
-    assert_eq!(opened(&run, &Reading::Step(StepId::new("d"))), Ok(ids(&["d"])));
-    assert_eq!(opened(&run, &Reading::Phase(0)), Ok(ids(&["a", "b", "c", "d"])));
-    assert!(opened(&run, &Reading::Step(StepId::new("e"))).unwrap_err().contains("e was not begun"));
+    assert_eq!(opened(&run, &TargetMeaning::Step(StepId::new("b"))), Ok(ids(&["b", "c"])));
+    assert_eq!(opened(&run, &TargetMeaning::Step(StepId::new("d"))), Ok(ids(&["d"])));
+    assert_eq!(opened(&run, &TargetMeaning::Phase(0)), Ok(ids(&["a", "b", "c", "d"])));
+    assert!(opened(&run, &TargetMeaning::Step(StepId::new("e"))).unwrap_err().contains("e was not begun"));
     // Where nothing waits for anything, steps follow each other.
     let run = with_statuses(run_of(&[("a", &[]), ("b", &[]), ("c", &[])]), &[Completed, Completed, Pending]);
-    assert_eq!(opened(&run, &Reading::Step(StepId::new("a"))), Ok(ids(&["a", "b"])));
+    assert_eq!(opened(&run, &TargetMeaning::Step(StepId::new("a"))), Ok(ids(&["a", "b"])));
 }
 
 #[test]
 fn a_phase_that_was_not_reached_cannot_be_gone_back_to() {
     let run = phased();
-    assert_eq!(opened(&run, &Reading::Phase(1)), Ok(ids(&["c"])));
-    assert_eq!(opened(&run, &Reading::Phase(2)), Err("the end of Phase 2 was not reached: d is not done".to_owned()));
+    assert_eq!(opened(&run, &TargetMeaning::Phase(1)), Ok(ids(&["c"])));
+    assert_eq!(
+        opened(&run, &TargetMeaning::Phase(2)),
+        Err("the end of Phase 2 was not reached: d is not done".to_owned())
+    );
 }
 
 #[test]
 fn the_last_point_is_before_the_newest_phase_that_was_begun() {
     let of = |run: &Run| last(run, &effective_statuses(run, &Evidence::default(), &[]));
-    assert_eq!(of(&phased()), Some(Reading::Phase(1)));
-    assert_eq!(of(&with_statuses(phased(), &[Completed, Completed, Completed, Completed])), Some(Reading::Phase(1)));
-    assert_eq!(of(&with_statuses(phased(), &[Completed, InProgress, Pending, Pending])), Some(Reading::Phase(0)));
+    assert_eq!(of(&phased()), Some(TargetMeaning::Phase(1)));
+    assert_eq!(
+        of(&with_statuses(phased(), &[Completed, Completed, Completed, Completed])),
+        Some(TargetMeaning::Phase(1))
+    );
+    assert_eq!(of(&with_statuses(phased(), &[Completed, InProgress, Pending, Pending])), Some(TargetMeaning::Phase(0)));
     assert_eq!(of(&with_statuses(phased(), &[Pending, Pending, Pending, Pending])), None);
     assert_eq!(of(&line_of(&[("a", Completed)])), None);
 }

@@ -8,7 +8,7 @@ use crate::engine;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::engine::rollback;
-use crate::engine::rollback::Reading;
+use crate::engine::rollback::TargetMeaning;
 use crate::model::Edit;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -25,7 +25,7 @@ const OFFERED: usize = 10;
 /// Is what a rollback aims at.
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
-    pub(super) reading: Reading,
+    pub(super) reading: TargetMeaning,
     pub(super) reopened: Vec<StepId>,
     /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
     pub(super) edits: Option<Vec<Edit>>,
@@ -44,7 +44,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let mut targets = Vec::new();
     let phases = rollback::phases(run);
     for place in (0..=phases.len()).rev() {
-        let reading = Reading::Phase(place);
+        let reading = TargetMeaning::Phase(place);
         if rollback::reopens(run, standings, &reading).is_ok_and(|reopened| !reopened.is_empty()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
@@ -76,17 +76,19 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     let run = context.run;
     let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
     let found = rollback::readings(run, to, &known);
-    let is_last = found == [Reading::Last];
-    let mut readings: Vec<Reading> =
+    let is_last = found == [TargetMeaning::Last];
+    let mut readings: Vec<TargetMeaning> =
         found.into_iter().filter_map(|reading| concrete(context, reading, &known)).collect();
     if readings.len() > 1 {
         // A name that git does not know means something else.
         readings.retain(|reading| match reading {
-            Reading::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
-            Reading::Last | Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) => true,
+            TargetMeaning::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
+            TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) => {
+                true
+            }
         });
     }
-    match <[Reading; 1]>::try_from(readings) {
+    match <[TargetMeaning; 1]>::try_from(readings) {
         Ok([reading]) => resolve_reading(context, reading),
         Err(_) if is_last => Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
@@ -103,7 +105,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
             hints: vec![format!("piton rollback {}", engine::quoted(run.id.as_str()))],
         })),
         Err(readings) => {
-            let row = |reading: &Reading| {
+            let row = |reading: &TargetMeaning| {
                 format!("{}   # {}", rollback::again(run, &reading.exact(run)), reading.describe(run))
             };
             Err(OpError::TargetAmbiguous {
@@ -115,30 +117,32 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
 }
 
 /// Says which phase or checkpoint is the last; every other reading is what it is.
-fn concrete(context: &RollbackContext<'_>, reading: Reading, known: &[String]) -> Option<Reading> {
+fn concrete(context: &RollbackContext<'_>, reading: TargetMeaning, known: &[String]) -> Option<TargetMeaning> {
     match reading {
-        Reading::Last => {
-            let newest = || known.first().cloned().map(Reading::Checkpoint);
+        TargetMeaning::Last => {
+            let newest = || known.first().cloned().map(TargetMeaning::Checkpoint);
             rollback::last(context.run, &context.standings).or_else(newest)
         }
-        Reading::Phase(_) | Reading::Step(_) | Reading::Checkpoint(_) | Reading::Commit(_) => Some(reading),
+        TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => {
+            Some(reading)
+        }
     }
 }
 
-fn resolve_reading(context: &RollbackContext<'_>, reading: Reading) -> Result<ResolvedTarget, OpError> {
+fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let plain = |reading, reopened| ResolvedTarget { reading, reopened, edits: None, commit: None };
     match reading {
-        Reading::Last | Reading::Phase(_) | Reading::Step(_) => {
+        TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) => {
             let reopened = rollback::reopens(run, &context.standings, &reading).map_err(OpError::Refused)?;
             Ok(plain(reading, reopened))
         }
-        Reading::Checkpoint(id) => {
+        TargetMeaning::Checkpoint(id) => {
             let (edits, after) = brought_back(context, &id)?;
             let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
-            Ok(ResolvedTarget { edits: Some(edits), ..plain(Reading::Checkpoint(id), reopened) })
+            Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
-        Reading::Commit(sha) => {
+        TargetMeaning::Commit(sha) => {
             let Some((_, history)) = store::history_of(&context.folder, &sha) else {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::NotFound,
@@ -149,7 +153,7 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: Reading) -> Result<Re
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
             let reopened = rollback::kept_at(run, &context.standings, &context.evidence.records, &history);
-            Ok(ResolvedTarget { commit, ..plain(Reading::Commit(sha), reopened) })
+            Ok(ResolvedTarget { commit, ..plain(TargetMeaning::Commit(sha), reopened) })
         }
     }
 }
