@@ -298,7 +298,7 @@ pub(crate) struct LogBlock {
 #[derive(Debug)]
 pub(crate) struct PreviousLocation {
     pub(crate) state: RelPath,
-    pub(crate) own: RelPath,
+    pub(crate) data_dir: RelPath,
 }
 
 /// Says how a run is put away.
@@ -318,7 +318,7 @@ pub(crate) struct Archival {
 pub(crate) struct Register {
     pub(crate) file: RelPath,
     /// Where Piton keeps its own data for the list, the lock among them: several runs write it.
-    pub(crate) own: RelPath,
+    pub(crate) data_dir: RelPath,
     /// Whether a missing one is made.
     pub(crate) is_made: bool,
     pub(crate) entry: Value,

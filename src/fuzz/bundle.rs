@@ -108,7 +108,7 @@ impl Bundle {
             root: Utf8PathBuf::from("/project"),
             name: candidate.name.clone(),
             state: candidate.state.clone(),
-            own: candidate.own.clone(),
+            data_dir: candidate.data_dir.clone(),
             files: BTreeMap::new(),
             worktrees: Vec::new(),
             main_root: None,

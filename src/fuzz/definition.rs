@@ -158,7 +158,7 @@ fn started(spec: StartSpec) -> Vec<Edit> {
         dialect: DialectId::Dotagent,
         name: "feature".to_owned(),
         state: path("memory/state/feature/phase.json"),
-        own: path("memory/state/feature/.piton"),
+        data_dir: path("memory/state/feature/.piton"),
         reads: Vec::new(),
         gist: None,
         rank: None,

@@ -111,7 +111,7 @@ impl Session {
     /// Gives the leases of this session back, without forgetting whose they were.
     fn rest(&self) {
         for (root, run) in self.held(&self.log.events()) {
-            if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
+            if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
                 let _ = store::lease::mark_idle(&lock, &self.id);
             }
         }
@@ -125,7 +125,7 @@ impl Session {
         }
         let caller = store::session::caller(&self.ctx.project, &self.ctx.environment);
         for (root, run) in held {
-            if let Ok(lock) = RunLock::acquire(&root, &run.own, LOCK_TIMEOUT) {
+            if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
                 let _ = store::lease::refresh(&lock, self.ctx.clock, &caller);
             }
         }

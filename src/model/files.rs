@@ -233,7 +233,7 @@ pub(crate) struct Candidate {
     /// The state file, or the folder that holds the state.
     pub(crate) state: RelPath,
     /// Where Piton keeps its own data for this run.
-    pub(crate) own: RelPath,
+    pub(crate) data_dir: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
     /// Takes the gist of a file of [`ReadSpec::Contents`], for whoever reads it: what is read side by side is understood so too.
     pub(crate) gist: Option<fn(&FileEntry, Clock)>,
@@ -357,7 +357,7 @@ pub(crate) struct FileSet {
     pub(crate) root: Utf8PathBuf,
     pub(crate) name: String,
     pub(crate) state: RelPath,
-    pub(crate) own: RelPath,
+    pub(crate) data_dir: RelPath,
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
     /// Linked worktrees of the repository below the root, relative to it.
     pub(crate) worktrees: Vec<RelPath>,

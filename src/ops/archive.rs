@@ -89,7 +89,7 @@ impl Entry {
     /// Locks and reads the list, so that one which takes no entry is found out before anything is written.
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
-        let lock = RunLock::acquire(root, &register.own, ctx.project.lock_timeout)?;
+        let lock = RunLock::acquire(root, &register.data_dir, ctx.project.lock_timeout)?;
         let edit = locked.opened.dialect.add_to_register(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }

@@ -184,7 +184,7 @@ impl<'a> LockedRun<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         location.check_ours()?;
-        let lock = RunLock::acquire(&location.root, &location.candidate.own, ctx.project.lock_timeout)?;
+        let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
         // Who waited for the lock writes after those who held it, and says so.
         let clock = ctx.later();
         let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
@@ -307,7 +307,7 @@ impl<'a> LockedRun<'a> {
 
     /// Moves every file of the state below Piton's own folder and returns that folder.
     pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
-        let folder = self.opened.files.own.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
+        let folder = self.opened.files.data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],

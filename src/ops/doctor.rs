@@ -63,7 +63,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     }
     for location in locations {
         let name = format!("run {}", location.candidate.name);
-        if let Err(error) = store::try_lock(&location.root, &location.candidate.own) {
+        if let Err(error) = store::try_lock(&location.root, &location.candidate.data_dir) {
             checks.push(problem(
                 &name,
                 error.to_string(),
@@ -77,12 +77,12 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                 let unreadable =
                     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
                 let environment = &ctx.environment;
-                let owner = store::lease::inspect(&location.root, &location.candidate.own, ctx.clock, environment);
+                let owner = store::lease::inspect(&location.root, &location.candidate.data_dir, ctx.clock, environment);
                 let live = match store::lease::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
-                let denied = store::denied(&location.candidate.own.under(&location.root));
+                let denied = store::denied(&location.candidate.data_dir.under(&location.root));
                 checks.push(match (unreadable, denied) {
                     (Some(finding), _) => {
                         problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))

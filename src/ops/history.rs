@@ -28,7 +28,7 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
     let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
-    let logged = store::journal::log_entries(&location.root, &location.candidate.own);
+    let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
         tell_changes(ctx, &location, &mut checkpoints)?;

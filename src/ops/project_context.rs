@@ -205,7 +205,7 @@ impl ProjectContext {
     /// Does the same as [`ProjectContext::locations`] in a part of the project.
     pub(crate) fn locations_in(&self, scope: Scope<'_>) -> (Vec<RunLocation>, Vec<Finding>) {
         let Walked { locations, findings, pending } = self.walk(scope);
-        let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.own));
+        let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.data_dir));
         let places: BTreeSet<_> = of_locations.chain(pending.iter().map(|(root, own)| (root, own))).collect();
         let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
         if finished.count() == 0 {
@@ -355,7 +355,7 @@ fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Li
 
 /// Returns the folder that a session was started in, when it says so and is still there.
 fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
-    let header = candidate(id, None)?.own.join(HEADER).ok()?;
+    let header = candidate(id, None)?.data_dir.join(HEADER).ok()?;
     let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
     let header: Header = serde_json::from_slice(&bytes).ok()?;
     store::existing_path(&header.root, ".")

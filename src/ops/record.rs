@@ -41,14 +41,14 @@ pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunL
 }
 
 fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Result<(), StoreError> {
-    if from.candidate.own == to.candidate.own {
+    if from.candidate.data_dir == to.candidate.data_dir {
         return Ok(());
     }
-    let lock = RunLock::acquire(&to.root, &to.candidate.own, ctx.project.lock_timeout)?;
-    for record in store::records(&from.root, &from.candidate.own) {
+    let lock = RunLock::acquire(&to.root, &to.candidate.data_dir, ctx.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.data_dir) {
         store::record(&lock, &record, ctx.project.config.limits.log_bytes)?;
     }
-    for rollback in store::rollbacks(&from.root, &from.candidate.own) {
+    for rollback in store::rollbacks(&from.root, &from.candidate.data_dir) {
         store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
     }
     Ok(())
@@ -93,7 +93,7 @@ impl LockedRun<'_> {
         let project = &self.ctx().project;
         let files = &self.opened.files;
         let log = SessionLog::of(project, session);
-        let run = store::session::driven(project, &files.root, &files.own, &files.state);
+        let run = store::session::driven(project, &files.root, &files.data_dir, &files.state);
         let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
     }
 

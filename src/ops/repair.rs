@@ -213,7 +213,7 @@ fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
 /// Gathers what speaks for the steps outside of the files of the run.
 fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let files = &opened.files;
-    let records = store::records(&files.root, &files.own);
+    let records = store::records(&files.root, &files.data_dir);
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
     let has_git = ctx.project.git.is_some();

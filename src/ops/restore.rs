@@ -241,7 +241,7 @@ pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRu
     };
     let before = match &now.loaded.run {
         Some(run) => done(now, run),
-        None => store::records(&now.files.root, &now.files.own).into_iter().map(|record| record.step).collect(),
+        None => store::records(&now.files.root, &now.files.data_dir).into_iter().map(|record| record.step).collect(),
     };
     let after = restored.loaded.run.as_ref().map(|run| done(restored, run)).unwrap_or_default();
     before.into_iter().filter(|step| !after.contains(step)).collect()

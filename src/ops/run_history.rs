@@ -28,9 +28,9 @@ impl<'a> RunHistory<'a> {
 
     /// Lists the checkpoints, newest first.
     pub(super) fn entries(&self) -> Result<Vec<HistoryEntry>, OpError> {
-        let mut entries = history::list(self.root, &self.candidate.own)?;
+        let mut entries = history::list(self.root, &self.candidate.data_dir)?;
         if let Some(former) = &self.former {
-            let early = history::list(self.root, &former.own)?.into_iter();
+            let early = history::list(self.root, &former.data_dir)?.into_iter();
             entries.extend(early.filter_map(|entry| self.moved_entry(former, entry)));
         }
         Ok(entries)
@@ -39,9 +39,9 @@ impl<'a> RunHistory<'a> {
     /// Reads the files of a checkpoint, each under the path that it has now.
     pub(super) fn read(&self, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, OpError> {
         let (Some(former), Some(early)) = (&self.former, id.strip_prefix(EARLY)) else {
-            return Ok(history::read(self.root, &self.candidate.own, id)?);
+            return Ok(history::read(self.root, &self.candidate.data_dir, id)?);
         };
-        let mut files = history::read(self.root, &former.own, early)?;
+        let mut files = history::read(self.root, &former.data_dir, early)?;
         files.retain(|(path, _)| *path == former.state);
         for (path, _) in &mut files {
             path.clone_from(&self.candidate.state);

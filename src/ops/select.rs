@@ -123,7 +123,7 @@ fn is_session(location: &RunLocation) -> bool {
 
 /// Tells whether the state is a folder of its own: then its own data lies inside.
 fn owns_its_folder(location: &RunLocation) -> bool {
-    location.candidate.own.starts_with(&location.candidate.state)
+    location.candidate.data_dir.starts_with(&location.candidate.state)
 }
 
 fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Result<RunLocation, OpError> {

@@ -52,7 +52,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
     let location = location_of(ctx, dialect, &edits)?;
     clear_the_way(ctx, &location, &spec, put_away)?;
-    let lock = RunLock::acquire(&location.root, &location.candidate.own, ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock: the run has begun, and no other one may be in the way of saying so.
@@ -181,7 +181,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
         root: ctx.project.root.clone(),
         name: feature.to_owned(),
         state: nowhere.clone(),
-        own: nowhere,
+        data_dir: nowhere,
         files: std::collections::BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,

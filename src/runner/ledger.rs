@@ -58,7 +58,7 @@ pub(super) struct Place {
     /// The folder of all sessions of the repository.
     pub(super) home: Utf8PathBuf,
     /// The folder of the session, below it.
-    pub(super) own: RelPath,
+    pub(super) data_dir: RelPath,
     pub(super) lock_timeout: Duration,
 }
 
@@ -81,16 +81,16 @@ pub(super) struct Ledger {
 
 impl Place {
     pub(super) fn lock(&self) -> Result<RunLock, RunError> {
-        Ok(RunLock::acquire(&self.home, &self.own, self.lock_timeout)?)
+        Ok(RunLock::acquire(&self.home, &self.data_dir, self.lock_timeout)?)
     }
 
     /// Returns the absolute folder of the session.
     pub(super) fn folder(&self) -> Utf8PathBuf {
-        self.own.under(&self.home)
+        self.data_dir.under(&self.home)
     }
 
     fn file(&self, name: &str) -> RelPath {
-        self.own.join(name).expect("a constant name")
+        self.data_dir.join(name).expect("a constant name")
     }
 }
 

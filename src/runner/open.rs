@@ -187,8 +187,8 @@ fn begin(
 }
 
 fn place(home: &Utf8Path, id: &str, project: &Project) -> Result<Place, RunError> {
-    let own = candidate(id, None)?.own;
-    Ok(Place { home: home.to_owned(), own, lock_timeout: project.lock_timeout })
+    let data_dir = candidate(id, None)?.data_dir;
+    Ok(Place { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
 }
 
 fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
@@ -349,7 +349,7 @@ fn claim(place: &Place, run_environment: &RunEnvironment, asked: &ResumeOptions)
     match store::lease::inspect_by(&lock, now, &caller) {
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {
-            let id = place.own.name();
+            let id = place.data_dir.name();
             let message = format!("session {id} is at work already: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
             Err(RunError::new(ProblemKind::Conflict, message, hints))
@@ -359,7 +359,7 @@ fn claim(place: &Place, run_environment: &RunEnvironment, asked: &ResumeOptions)
 
 /// Reads what a session was begun as.
 fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
-    let file = candidate(id, None)?.own.join(HEADER).expect("a constant name");
+    let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {

@@ -156,7 +156,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
         if let Some(what) = conflict {
             return Err(StoreError::Conflict { path: real, what });
         }
-        let is_own = edit.path.starts_with(lock.own());
+        let is_own = edit.path.starts_with(lock.data_dir());
         targets.push(Target {
             path: &edit.path,
             real,

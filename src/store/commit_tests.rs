@@ -22,8 +22,8 @@ use crate::store::testing::append;
 use crate::store::testing::candidate;
 use crate::store::testing::clock;
 use crate::store::testing::create;
+use crate::store::testing::data_dir;
 use crate::store::testing::meta;
-use crate::store::testing::own;
 use crate::store::testing::rel;
 use crate::store::testing::remove;
 use crate::store::testing::replace;
@@ -41,7 +41,7 @@ fn one_file_is_replaced_and_the_old_version_is_kept() {
     assert_eq!(scratch.text("run/state.json").as_deref(), Some("new"));
     assert_eq!(done.replaced.as_deref(), Some("000001"));
     assert_eq!(done.files, [rel("run/state.json")]);
-    let kept = history::read(&scratch.root, &own(), "000001").unwrap();
+    let kept = history::read(&scratch.root, &data_dir(), "000001").unwrap();
     assert_eq!(kept, [(rel("run/state.json"), b"old".to_vec())]);
     assert_eq!(scratch.text("run/.piton/.gitignore").as_deref(), Some("*\n"));
 }
@@ -139,8 +139,8 @@ fn the_old_version_becomes_the_backup_beside_it() {
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("1"));
     commit(&lock, &[replace("run/state.json", "2", "3")], &with_backup).unwrap();
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("2"));
-    assert_eq!(history::read(&scratch.root, &own(), "000001").unwrap()[0].1, b"1");
-    assert_eq!(history::read(&scratch.root, &own(), "000002").unwrap()[0].1, b"2");
+    assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"1");
+    assert_eq!(history::read(&scratch.root, &data_dir(), "000002").unwrap()[0].1, b"2");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_file_with_other_names_is_copied_into_the_history() {
     fs::hard_link(scratch.root.join("run/state.json"), scratch.root.join("run/other")).unwrap();
     commit(&scratch.lock(), &[replace("run/state.json", "old", "new")], &meta()).unwrap();
     fs::write(scratch.root.join("run/other"), "scribbled").unwrap();
-    assert_eq!(history::read(&scratch.root, &own(), "000001").unwrap()[0].1, b"old");
+    assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"old");
 }
 
 const PATHS: [&str; 3] = ["run/a", "run/sub/b", "run/c"];
@@ -191,8 +191,9 @@ fn check_whole(scratch: &Scratch, new: [Option<&str>; 3], what: &str) -> bool {
     next.extend((!is_new).then(|| replace("run/c", "old c", "next")));
     commit(&scratch.lock(), &next, &meta()).unwrap();
     assert_eq!(leftovers(scratch), [] as [String; 0], "{what}");
-    let versions = history::list(&scratch.root, &own()).unwrap();
-    let version = |entry: &history::HistoryEntry| history::read(&scratch.root, &own(), &entry.id).unwrap().remove(0).1;
+    let versions = history::list(&scratch.root, &data_dir()).unwrap();
+    let version =
+        |entry: &history::HistoryEntry| history::read(&scratch.root, &data_dir(), &entry.id).unwrap().remove(0).1;
     let versions: Vec<Vec<u8>> = versions.iter().map(version).collect();
     let expected: &[&[u8]] = if is_new { &[b"new a", b"old a"] } else { &[b"old a"] };
     assert_eq!(versions, expected, "{what}");
@@ -231,7 +232,7 @@ fn a_kill_at_any_call_of_a_recovery_is_recovered() {
             let scratch = before();
             is_over = faulty(&scratch, &edits, first, Fault::Kill).is_none();
             let has_happened = scratch.root.join("run/.piton/txn/pending").exists();
-            let recover = || RunLock::acquire(&scratch.root, &own(), Duration::from_secs(5)).map(drop);
+            let recover = || RunLock::acquire(&scratch.root, &data_dir(), Duration::from_secs(5)).map(drop);
             if is_over || with_fault(second, Fault::Kill, recover).is_none() {
                 break;
             }
@@ -311,7 +312,7 @@ fn no_checkpoint_of_many_writers_is_lost() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..EACH {
-                    let lock = RunLock::acquire(&scratch.root, &own(), Duration::from_secs(120)).unwrap();
+                    let lock = RunLock::acquire(&scratch.root, &data_dir(), Duration::from_secs(120)).unwrap();
                     let before = fs::read(scratch.root.join("run/count")).unwrap();
                     let count: usize = std::str::from_utf8(&before).unwrap().parse().unwrap();
                     let kind = EditKind::Replace { before: before.into(), after: (count + 1).to_string().into() };
@@ -321,7 +322,7 @@ fn no_checkpoint_of_many_writers_is_lost() {
         }
     });
     assert_eq!(scratch.text("run/count").as_deref(), Some("400"));
-    assert_eq!(history::list(&scratch.root, &own()).unwrap().len(), 20);
+    assert_eq!(history::list(&scratch.root, &data_dir()).unwrap().len(), 20);
 }
 
 #[test]

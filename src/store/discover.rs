@@ -217,7 +217,8 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             continue;
         }
         if is_dir && name == Some(OWN) {
-            pending.extend(unfinished(found.path()).iter().filter_map(|own| relative(own.as_std_path(), root)));
+            pending
+                .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
         }
         let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
@@ -245,11 +246,12 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
 
 /// Returns those of Piton's own folders, this one or directly in it, in which a change has not come to its end: the state of its run
 /// may not be there yet, or not any more.
-fn unfinished(own: &Path) -> Vec<Utf8PathBuf> {
-    let Some(own) = Utf8Path::from_path(own) else { return Vec::new() };
-    let Ok(names) = platform::names(own) else { return Vec::new() };
+fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
+    let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
+    let Ok(names) = platform::names(data_dir) else { return Vec::new() };
     let folders = names.into_iter().filter(|named| named.is_dir);
-    let folders = folders.map(|named| if named.name == txn::FOLDER { own.to_owned() } else { own.join(named.name) });
+    let folders =
+        folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
     folders.filter(|folder| txn::is_pending(folder)).collect()
 }
 

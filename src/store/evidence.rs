@@ -43,13 +43,13 @@ const TIME_STEP: i64 = 2;
 /// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
     let root = Root::open(&files.root).ok();
-    let own_dir = root.as_ref().and_then(|root| root.locate(&files.own).ok());
+    let own_dir = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
     let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            let run = session::driven(project, &files.root, &files.own, &files.state);
+            let run = session::driven(project, &files.root, &files.data_dir, &files.state);
             own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, &run))
         }
         Owner::None | Owner::Live { .. } => None,
@@ -224,8 +224,8 @@ pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Res
 }
 
 /// Reads the evidence log, oldest first. Torn and foreign lines are left out.
-pub(crate) fn records(root: &Utf8Path, own: &RelPath) -> Vec<EvidenceRecord> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     own_dir.as_deref().map(records_in).unwrap_or_default()
 }
 

@@ -19,7 +19,7 @@ use crate::store::file_set;
 use crate::store::testing::Scratch;
 use crate::store::testing::candidate;
 use crate::store::testing::clock;
-use crate::store::testing::own;
+use crate::store::testing::data_dir;
 use crate::store::testing::rel;
 use crate::store::testing::time;
 
@@ -36,7 +36,7 @@ fn line(summary: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
 }
 
 fn summaries(scratch: &Scratch) -> Vec<String> {
-    records(&scratch.root, &own()).into_iter().filter_map(|record| record.summary).collect()
+    records(&scratch.root, &data_dir()).into_iter().filter_map(|record| record.summary).collect()
 }
 
 fn output(path: &str, text: &str) -> OutputRecord {

@@ -70,8 +70,8 @@ struct HistoryLink {
 /// # Errors
 ///
 /// When the folder is there and cannot be read.
-pub(crate) fn list(root: &Utf8Path, own: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
-    let Some(folder) = existing_folder(root, own)? else { return Ok(Vec::new()) };
+pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
+    let Some(folder) = existing_folder(root, data_dir)? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
     for (_, kept) in complete(names(&folder)?).into_iter().rev() {
         let Some(first) = kept.first() else { continue };
@@ -93,10 +93,10 @@ fn described(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
 /// # Errors
 ///
 /// When there is no such checkpoint, or a kept version is not what it was.
-pub(crate) fn read(root: &Utf8Path, own: &RelPath, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
+pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
     let missing =
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
-    let Some(folder) = existing_folder(root, own)? else { return Err(missing(&own.under(root))) };
+    let Some(folder) = existing_folder(root, data_dir)? else { return Err(missing(&data_dir.under(root))) };
     let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
     let mut since = complete(names(&folder)?).split_off(&wanted);
     if !since.contains_key(&wanted) {
@@ -263,8 +263,8 @@ fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-fn existing_folder(root: &Utf8Path, own: &RelPath) -> Result<Option<Utf8PathBuf>, StoreError> {
-    let folder = Root::open(root)?.target(own)?.join(FOLDER);
+fn existing_folder(root: &Utf8Path, data_dir: &RelPath) -> Result<Option<Utf8PathBuf>, StoreError> {
+    let folder = Root::open(root)?.target(data_dir)?.join(FOLDER);
     match fs::symlink_metadata(&folder) {
         Ok(metadata) if metadata.is_dir() => Ok(Some(folder)),
         Ok(_) => {

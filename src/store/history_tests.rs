@@ -11,8 +11,8 @@ use crate::store::commit;
 use crate::store::testing::Scratch;
 use crate::store::testing::clock;
 use crate::store::testing::create;
+use crate::store::testing::data_dir;
 use crate::store::testing::meta;
-use crate::store::testing::own;
 use crate::store::testing::rel;
 use crate::store::testing::replace;
 
@@ -25,7 +25,7 @@ fn an_entry_says_what_when_and_which_files() {
     meta.step = Some(StepId::new("IMPL-1.1/ä%"));
     let edits = [replace("run/a-b.json", "1", "x"), replace("run/ü 50%.json", "22", "x"), create("run/new", "x")];
     commit(&scratch.lock(), &edits, &meta).unwrap();
-    let listed = list(&scratch.root, &own()).unwrap();
+    let listed = list(&scratch.root, &data_dir()).unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].id, "000001");
     assert_eq!(listed[0].at, clock().now);
@@ -47,8 +47,8 @@ fn long_paths_and_long_step_ids_are_kept() {
     let mut meta = meta();
     meta.step = Some(StepId::new("-".repeat(300)));
     commit(&scratch.lock(), &[replace(&path, "old", "new")], &meta).unwrap();
-    assert_eq!(read(&scratch.root, &own(), "000001").unwrap(), [(rel(&path), b"old".to_vec())]);
-    assert_eq!(list(&scratch.root, &own()).unwrap()[0].step, Some(StepId::new("-".repeat(20))));
+    assert_eq!(read(&scratch.root, &data_dir(), "000001").unwrap(), [(rel(&path), b"old".to_vec())]);
+    assert_eq!(list(&scratch.root, &data_dir()).unwrap()[0].step, Some(StepId::new("-".repeat(20))));
 }
 
 /// A backup has the bytes of the version before its state: when both go at once, the entry of that version stays.
@@ -60,9 +60,9 @@ fn the_same_bytes_in_another_file_are_another_version() {
     commit(&lock, &[replace("run/state", "old", "new")], &meta()).unwrap();
     scratch.write("run/state.backup", "old");
     commit(&lock, &[replace("run/state", "new", "newer"), replace("run/state.backup", "old", "new")], &meta()).unwrap();
-    let first = read(&scratch.root, &own(), "000001").unwrap();
+    let first = read(&scratch.root, &data_dir(), "000001").unwrap();
     assert_eq!(first, ["run/state", "run/state.backup"].map(|path| (rel(path), b"old".to_vec())));
-    assert_eq!(list(&scratch.root, &own()).unwrap().len(), 2);
+    assert_eq!(list(&scratch.root, &data_dir()).unwrap().len(), 2);
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn only_the_newest_are_kept() {
     for count in 0..6 {
         commit(&lock, &[replace("run/state", &count.to_string(), &(count + 1).to_string())], &meta).unwrap();
     }
-    let ids: Vec<String> = list(&scratch.root, &own()).unwrap().into_iter().map(|entry| entry.id).collect();
+    let ids: Vec<String> = list(&scratch.root, &data_dir()).unwrap().into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, ["000006", "000005", "000004"]);
-    assert_eq!(read(&scratch.root, &own(), "000004").unwrap()[0].1, b"3");
-    assert!(matches!(read(&scratch.root, &own(), "000003"), Err(StoreError::HistoryMissing { .. })));
-    assert!(matches!(read(&scratch.root, &own(), "../x"), Err(StoreError::HistoryMissing { .. })));
+    assert_eq!(read(&scratch.root, &data_dir(), "000004").unwrap()[0].1, b"3");
+    assert!(matches!(read(&scratch.root, &data_dir(), "000003"), Err(StoreError::HistoryMissing { .. })));
+    assert!(matches!(read(&scratch.root, &data_dir(), "../x"), Err(StoreError::HistoryMissing { .. })));
     meta.history_limit = 0;
     commit(&lock, &[replace("run/state", "6", "7")], &meta).unwrap();
-    assert!(list(&scratch.root, &own()).unwrap().is_empty());
+    assert!(list(&scratch.root, &data_dir()).unwrap().is_empty());
     assert_eq!(scratch.text(&foreign).as_deref(), Some("of somebody else"), "only what was written here is removed");
 }
 
@@ -101,10 +101,10 @@ fn incomplete_foreign_and_changed_entries_count_for_nothing() {
     let of = |id: &str| scratch.files("run/.piton/history").into_iter().find(|name| name.starts_with(id)).unwrap();
     fs::write(folder.join(of("000002")), "scribbled").unwrap();
     fs::remove_file(folder.join(of("000001"))).unwrap();
-    let ids: Vec<String> = list(&scratch.root, &own()).unwrap().into_iter().map(|entry| entry.id).collect();
+    let ids: Vec<String> = list(&scratch.root, &data_dir()).unwrap().into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, ["000002"]);
-    assert!(matches!(read(&scratch.root, &own(), "000002"), Err(StoreError::HistoryCorrupt { .. })));
-    assert!(matches!(read(&scratch.root, &own(), "000001"), Err(StoreError::HistoryMissing { .. })));
+    assert!(matches!(read(&scratch.root, &data_dir(), "000002"), Err(StoreError::HistoryCorrupt { .. })));
+    assert!(matches!(read(&scratch.root, &data_dir(), "000001"), Err(StoreError::HistoryMissing { .. })));
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_broken_file_is_set_aside_once() {
 #[test]
 fn no_history_is_an_empty_one() {
     let scratch = Scratch::new();
-    assert!(list(&scratch.root, &own()).unwrap().is_empty());
-    assert!(matches!(read(&scratch.root, &own(), "000001"), Err(StoreError::HistoryMissing { .. })));
+    assert!(list(&scratch.root, &data_dir()).unwrap().is_empty());
+    assert!(matches!(read(&scratch.root, &data_dir(), "000001"), Err(StoreError::HistoryMissing { .. })));
 }
 
 #[test]
@@ -135,12 +135,12 @@ fn a_checkpoint_is_the_whole_state_as_it_was_then() {
     commit(&lock, &[replace("run/a", "a2", "a3"), replace("run/b", "b1", "b2")], &meta()).unwrap();
     commit(&lock, &[replace("run/b", "b2", "b3")], &meta()).unwrap();
     let as_of = |id: &str| -> Vec<String> {
-        let mut files = read(&scratch.root, &own(), id).unwrap();
+        let mut files = read(&scratch.root, &data_dir(), id).unwrap();
         files.sort();
         files.into_iter().map(|(path, bytes)| format!("{path} {}", String::from_utf8(bytes).unwrap())).collect()
     };
     assert_eq!(as_of("000001"), ["run/a a1", "run/b b1"]);
     assert_eq!(as_of("000002"), ["run/a a2", "run/b b1"]);
     assert_eq!(as_of("000003"), ["run/b b2"]);
-    assert!(read(&scratch.root, &own(), "000004").is_err());
+    assert!(read(&scratch.root, &data_dir(), "000004").is_err());
 }

@@ -48,8 +48,8 @@ pub(crate) struct LogEntry {
 }
 
 /// Reads the log of a run, oldest first. Torn and foreign lines are left out.
-pub(crate) fn log_entries(root: &Utf8Path, own: &RelPath) -> Vec<LogEntry> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     own_dir.map_or_else(Vec::new, |own_dir| read(&own_dir, LOG))
 }
 

@@ -66,8 +66,8 @@ pub(crate) struct Holder {
 }
 
 /// Says who drives the run, as seen by this process.
-pub(crate) fn inspect(root: &Utf8Path, own: &RelPath, clock: Clock, environment: &Environment) -> Owner {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
 }
 

@@ -16,7 +16,7 @@ use crate::store::process::Caller;
 use crate::store::process::Process;
 use crate::store::testing::Scratch;
 use crate::store::testing::clock;
-use crate::store::testing::own;
+use crate::store::testing::data_dir;
 use crate::store::testing::time;
 
 fn caller() -> Caller {
@@ -115,7 +115,7 @@ fn a_strict_lease_is_that_of_one_process_only() {
     let scratch = Scratch::new();
     let lock = scratch.lock();
     take(&lock, clock(), &me, "run").unwrap();
-    let look = || inspect(&scratch.root, &own(), clock(), &environment);
+    let look = || inspect(&scratch.root, &data_dir(), clock(), &environment);
     let Owner::Live { description } = look() else { panic!("{:?}", look()) };
     assert!(description.starts_with(&format!("process {} on host {}", std::process::id(), me.host)), "{description}");
     assert_eq!(inspect_by(&lock, clock(), &me), Owner::Ours);
@@ -133,7 +133,7 @@ fn a_strict_lease_is_that_of_one_process_only() {
 fn a_torn_lease_blocks_nobody() {
     let scratch = Scratch::new();
     let environment = Environment::default();
-    let look = || inspect(&scratch.root, &own(), clock(), &environment);
+    let look = || inspect(&scratch.root, &data_dir(), clock(), &environment);
     assert_eq!(look(), Owner::None);
     let lock = scratch.lock();
     assert_eq!(look(), Owner::None);
@@ -155,7 +155,7 @@ fn a_lease_is_taken_renewed_and_released() {
     let lock = scratch.lock();
     assert!(!refresh(&lock, clock(), &me).unwrap(), "there is none");
     take(&lock, clock(), &me, &"long \u{1b}[31m command ".repeat(100)).unwrap();
-    assert_eq!(inspect(&scratch.root, &own(), clock(), &environment), Owner::Ours);
+    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::Ours);
 
     let text = || scratch.text("run/.piton/lease.json").unwrap();
     let first = text();
@@ -170,9 +170,9 @@ fn a_lease_is_taken_renewed_and_released() {
     other.ancestors.clear();
     assert!(!refresh(&lock, later(999), &other).unwrap());
     release(&lock, later(999), &other).unwrap();
-    assert_eq!(inspect(&scratch.root, &own(), clock(), &environment), Owner::Ours);
+    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::Ours);
     release(&lock, clock(), &me).unwrap();
-    assert_eq!(inspect(&scratch.root, &own(), clock(), &environment), Owner::None);
+    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::None);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) struct RunLock {
     /// The operating system unlocks it when it is closed.
     _file: File,
     root: Root,
-    own: RelPath,
+    data_dir: RelPath,
     own_dir: Utf8PathBuf,
 }
 
@@ -50,9 +50,9 @@ impl RunLock {
     /// # Errors
     ///
     /// When somebody else holds it for longer than `timeout`, or the folder cannot be written.
-    pub(crate) fn acquire(root: &Utf8Path, own: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn acquire(root: &Utf8Path, data_dir: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
         let root = Root::open(root)?;
-        let own_dir = root.target(own)?;
+        let own_dir = root.target(data_dir)?;
         let path = own_dir.join(LOCK_FILE);
         let started = Instant::now();
         let file = loop {
@@ -63,7 +63,7 @@ impl RunLock {
                 break file;
             }
         };
-        let lock = Self { _file: file, root, own: own.clone(), own_dir };
+        let lock = Self { _file: file, root, data_dir: data_dir.clone(), own_dir };
         stage::remove_own_leftovers(&lock.own_dir);
         txn::recover(&lock.root, &lock.own_dir)?;
         backup::drop_partial(&lock.own_dir)?;
@@ -74,8 +74,8 @@ impl RunLock {
         &self.root
     }
 
-    pub(super) fn own(&self) -> &RelPath {
-        &self.own
+    pub(super) fn data_dir(&self) -> &RelPath {
+        &self.data_dir
     }
 
     pub(super) fn own_dir(&self) -> &Utf8Path {
@@ -144,8 +144,8 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
 /// # Errors
 ///
 /// When somebody holds it, or the file system does not support locks.
-pub(crate) fn try_lock(root: &Utf8Path, own: &RelPath) -> Result<(), StoreError> {
-    let own_dir = own.under(root);
+pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
+    let own_dir = data_dir.under(root);
     share(&own_dir, Duration::from_millis(200)).map(drop)
 }
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::RunLock;
 use crate::store::StoreError;
 use crate::store::testing::Scratch;
-use crate::store::testing::own;
+use crate::store::testing::data_dir;
 
 #[test]
 fn a_second_writer_waits_and_is_told_what_to_do() {
     let scratch = Scratch::new();
     let held = scratch.lock();
-    let error = RunLock::acquire(&scratch.root, &own(), Duration::from_millis(20)).unwrap_err();
+    let error = RunLock::acquire(&scratch.root, &data_dir(), Duration::from_millis(20)).unwrap_err();
     assert!(matches!(error, StoreError::LockTimeout { .. }));
     let text = error.to_string();
     for part in
@@ -20,7 +20,7 @@ fn a_second_writer_waits_and_is_told_what_to_do() {
         assert!(text.contains(part), "{text}");
     }
     drop(held);
-    RunLock::acquire(&scratch.root, &own(), Duration::ZERO).unwrap();
+    RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO).unwrap();
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn whoever_waits_gets_the_lock_as_soon_as_it_is_free() {
     let scratch = Scratch::new();
     let held = scratch.lock();
     std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| RunLock::acquire(&scratch.root, &own(), Duration::from_secs(60)).map(drop));
+        let waiter = scope.spawn(|| RunLock::acquire(&scratch.root, &data_dir(), Duration::from_secs(60)).map(drop));
         drop(held);
         assert!(waiter.join().unwrap().is_ok());
     });
@@ -64,13 +64,13 @@ fn planted_links_are_not_followed() {
     let outside = Scratch::new();
     fs::create_dir_all(scratch.root.join("run/.piton")).unwrap();
     symlink(outside.root.join("victim"), scratch.root.join("run/.piton/lock")).unwrap();
-    assert!(RunLock::acquire(&scratch.root, &own(), Duration::ZERO).is_err());
+    assert!(RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO).is_err());
     fs::remove_file(scratch.root.join("run/.piton/lock")).unwrap();
     symlink(&outside.root, scratch.root.join("run/.piton/history")).unwrap();
     assert!(matches!(scratch.lock().folder("history"), Err(StoreError::UnsafePath { .. })));
     fs::remove_dir_all(scratch.root.join("run/.piton")).unwrap();
     symlink(&outside.root, scratch.root.join("run/.piton")).unwrap();
-    let refused = RunLock::acquire(&scratch.root, &own(), Duration::ZERO);
+    let refused = RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO);
     assert!(matches!(refused, Err(StoreError::UnsafePath { .. })));
     assert!(outside.files("").is_empty());
 }

@@ -9,7 +9,7 @@ use crate::model::RelPath;
 fn a_folder_that_somebody_makes_or_removes_meanwhile_is_no_link() {
     let top = tempfile::tempdir().unwrap();
     let root = Root::open(top.path().canonicalize().unwrap().as_path().try_into().unwrap()).unwrap();
-    let own = RelPath::parse("own").unwrap();
+    let data_dir = RelPath::parse("own").unwrap();
     let folder = root.path().join("own");
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -19,7 +19,7 @@ fn a_folder_that_somebody_makes_or_removes_meanwhile_is_no_link() {
                 std::fs::remove_dir(&folder).unwrap();
             }
         });
-        let targets: Vec<_> = (0..20_000).map(|_| root.target(&own)).collect();
+        let targets: Vec<_> = (0..20_000).map(|_| root.target(&data_dir)).collect();
         is_over.store(true, Ordering::Relaxed);
         for target in targets {
             assert_eq!(target.unwrap(), folder);

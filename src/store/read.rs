@@ -62,8 +62,8 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let is_there = || lock::exists(&candidate.own.under(checked.path()));
-    let has_writers = || is_there() && checked.locate(&candidate.own).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let is_there = || lock::exists(&candidate.data_dir.under(checked.path()));
+    let has_writers = || is_there() && checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
         read_locked(project, &checked, candidate, clock)?
     } else {
@@ -76,13 +76,13 @@ pub(crate) fn file_set(
 
 /// Finishes what a killed writer left of a change to a run, and tells whether there was anything: files may have appeared, moved
 /// or gone since they were listed. Where this user may not write, or somebody is at work, nothing happens.
-pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RelPath) -> bool {
-    if !txn::is_pending(&own.under(root)) {
+pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelPath) -> bool {
+    if !txn::is_pending(&data_dir.under(root)) {
         return false;
     }
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
-        && RunLock::acquire(root, own, project.lock_timeout).is_ok()
+        && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
 }
 
 /// Reads the files of a run whose lock the caller holds.
@@ -108,7 +108,7 @@ fn set_of(
         root: root.to_owned(),
         name: candidate.name.clone(),
         state: candidate.state.clone(),
-        own: candidate.own.clone(),
+        data_dir: candidate.data_dir.clone(),
         files,
         worktrees: project
             .worktrees()
@@ -161,13 +161,13 @@ fn read_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
-    let own_dir = match root.locate(&candidate.own) {
+    let own_dir = match root.locate(&candidate.data_dir) {
         Ok(own_dir) => own_dir,
         Err(_) => return Ok(read_all(root, &candidate.reads, None, &taking(candidate, clock))),
     };
     if txn::is_pending(&own_dir) {
         // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
-        match RunLock::acquire(root.path(), &candidate.own, project.lock_timeout) {
+        match RunLock::acquire(root.path(), &candidate.data_dir, project.lock_timeout) {
             Ok(_) => {}
             Err(error) if error.is_write_refused() => {}
             Err(error) => return Err(error),
@@ -441,11 +441,11 @@ fn on_threads(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)
     };
     let mut chunks = paths.chunks(paths.len().div_ceil(threads));
     // This thread would only wait for the others.
-    let own = chunks.next().unwrap_or_default();
+    let data_dir = chunks.next().unwrap_or_default();
     thread::scope(|scope| {
         let start = |chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || read(chunk)));
         let others: Vec<(&[RelPath], _)> = chunks.map(start).collect();
-        let mut entries = read(own);
+        let mut entries = read(data_dir);
         for (chunk, thread) in others {
             let found = thread.ok().and_then(|thread| thread.join().ok());
             entries.extend(found.unwrap_or_else(|| vec![None; chunk.len()]));

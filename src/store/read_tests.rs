@@ -20,7 +20,7 @@ use crate::store::path::Root;
 use crate::store::testing::Scratch;
 use crate::store::testing::candidate;
 use crate::store::testing::clock;
-use crate::store::testing::own;
+use crate::store::testing::data_dir;
 use crate::store::testing::rel;
 use crate::store::txn::Record;
 use crate::store::txn::RecordedFile;
@@ -183,7 +183,7 @@ fn a_reader_waits_for_a_writer_but_not_for_ever() {
     assert!(matches!(refused, Err(StoreError::LockTimeout { .. })));
     drop(held);
     assert_eq!(read(&scratch, reads).bytes(&rel("run/state.json")), Some(&b"s"[..]));
-    RunLock::acquire(&scratch.root, &own(), Duration::ZERO).unwrap();
+    RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO).unwrap();
 }
 
 #[test]
@@ -242,14 +242,18 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
         files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
     };
     let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));
-    let own = |path: &str, content| (path.to_owned(), content);
+    let data_dir = |path: &str, content| (path.to_owned(), content);
     assert_eq!(
         seen(ReadSpec::Contents { dir: rel("run"), suffix: ".json" }),
-        [own("run/a.json", bytes("new")), own("run/born.json", bytes("new")), own("run/other.json", bytes("same"))]
+        [
+            data_dir("run/a.json", bytes("new")),
+            data_dir("run/born.json", bytes("new")),
+            data_dir("run/other.json", bytes("same"))
+        ]
     );
     assert_eq!(
         seen(ReadSpec::Names { dir: rel("run") }),
-        ["run/a.json", "run/born.json", "run/other.json"].map(|path| own(path, Content::NameOnly))
+        ["run/a.json", "run/born.json", "run/other.json"].map(|path| data_dir(path, Content::NameOnly))
     );
     assert_eq!(seen(ReadSpec::File(rel("run/gone.json"))), []);
 }

@@ -21,8 +21,8 @@ pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u6
 }
 
 /// Reads the rollbacks, oldest first.
-pub(crate) fn rollbacks(root: &Utf8Path, own: &RelPath) -> Vec<RollBackRecord> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(own).ok());
+pub(crate) fn rollbacks(root: &Utf8Path, data_dir: &RelPath) -> Vec<RollBackRecord> {
+    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     own_dir.as_deref().map(rollbacks_in).unwrap_or_default()
 }
 

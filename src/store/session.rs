@@ -74,8 +74,8 @@ impl SessionLog {
     /// When it cannot be written.
     pub(crate) fn begin(&self, project: &Project, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
         if !self.exists() {
-            let own = RelPath::parse(OWN).expect("a constant");
-            let own_dir = Root::open(&project.root)?.target(&own)?;
+            let data_dir = RelPath::parse(OWN).expect("a constant");
+            let own_dir = Root::open(&project.root)?.target(&data_dir)?;
             lock::prepare(&own_dir)?;
             lock::folder(&own_dir, FOLDER)?;
             forget_old(&self.folder);
@@ -155,9 +155,9 @@ pub(crate) fn start(caller: &Caller, source: &str) -> SessionEvent {
 }
 
 /// Says where a run lies, for [`SessionEvent::Drives`].
-pub(crate) fn driven(project: &Project, root: &Utf8Path, own: &RelPath, state: &RelPath) -> DrivenRun {
+pub(crate) fn driven(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
     let worktree = (root != project.root).then(|| root.file_name().unwrap_or_default().to_owned());
-    DrivenRun { worktree, own: own.clone(), state: state.clone() }
+    DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
 }
 
 /// Returns the runs of the events whose lease the session still holds, each with its root, without a walk through the project.
@@ -174,7 +174,7 @@ pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> 
             Some(name) => project.worktrees().iter().filter(|path| path.file_name() == Some(name)).collect(),
         };
         let holds = |root: &&&Utf8PathBuf| {
-            let own_dir = Root::open(root).ok().and_then(|root| root.locate(&run.own).ok());
+            let own_dir = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
             own_dir.and_then(|own_dir| lease::holder_in(&own_dir)).is_some_and(|holder| holder.session == session)
         };
         held.extend(roots.iter().find(holds).map(|root| ((*root).clone(), run.clone())));

@@ -16,7 +16,7 @@ use crate::store::Project;
 use crate::store::lease;
 use crate::store::testing::Scratch;
 use crate::store::testing::clock;
-use crate::store::testing::own;
+use crate::store::testing::data_dir;
 use crate::store::testing::rel;
 
 fn environment(session: &str) -> Environment {
@@ -28,7 +28,7 @@ fn prompt() -> SessionEvent {
 }
 
 fn drives(project: &Project, root: &Utf8Path) -> SessionEvent {
-    SessionEvent::Drives(driven(project, root, &own(), &rel("run/state.json")))
+    SessionEvent::Drives(driven(project, root, &data_dir(), &rel("run/state.json")))
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_session_holds_what_its_leases_say() {
     lease::take(&lock, clock(), &me, "begin").unwrap();
     log.begin(&project, clock().now, drives(&project, &scratch.root)).unwrap();
     log.note(clock().now, drives(&project, &scratch.root)).unwrap();
-    let mut elsewhere = driven(&project, Utf8Path::new("/elsewhere/wt"), &own(), &rel("run/state.json"));
+    let mut elsewhere = driven(&project, Utf8Path::new("/elsewhere/wt"), &data_dir(), &rel("run/state.json"));
     assert_eq!(elsewhere.worktree.as_deref(), Some("wt"));
     log.note(clock().now, SessionEvent::Drives(elsewhere.clone())).unwrap();
-    elsewhere.own = rel("other/.piton");
+    elsewhere.data_dir = rel("other/.piton");
     log.note(clock().now, SessionEvent::Drives(elsewhere)).unwrap();
 
     let runs = held(&project, "s", &log.events());
@@ -122,8 +122,8 @@ fn what_was_told_before_the_last_write_is_settled() {
     let log = SessionLog::of(&project, "s");
     let lock = scratch.lock();
     lease::take(&lock, clock(), &caller(&project, &environment("s")), "begin").unwrap();
-    let run = driven(&project, &scratch.root, &own(), &rel("run/state.json"));
-    let own_dir = scratch.root.join(own().as_str());
+    let run = driven(&project, &scratch.root, &data_dir(), &rel("run/state.json"));
+    let own_dir = scratch.root.join(data_dir().as_str());
     let told = || behind(&project, &own_dir, &run).unwrap().len();
     log.begin(&project, clock().now, prompt()).unwrap();
     assert_eq!(told(), 1, "by the time of the lease, where no write is noted");

@@ -64,7 +64,7 @@ impl Scratch {
     }
 
     pub(super) fn lock(&self) -> RunLock {
-        RunLock::acquire(&self.root, &own(), Duration::from_secs(5)).unwrap()
+        RunLock::acquire(&self.root, &data_dir(), Duration::from_secs(5)).unwrap()
     }
 
     pub(super) fn project(&self) -> Project {
@@ -96,7 +96,7 @@ pub(super) fn rel(path: &str) -> RelPath {
     RelPath::parse(path).unwrap()
 }
 
-pub(super) fn own() -> RelPath {
+pub(super) fn data_dir() -> RelPath {
     rel("run/.piton")
 }
 
@@ -134,7 +134,7 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         dialect: DialectId::Ccw,
         name: "run".to_owned(),
         state: rel("run/state.json"),
-        own: own(),
+        data_dir: data_dir(),
         reads,
         gist: None,
         rank: None,

@@ -21,7 +21,7 @@ pub(super) fn files(state: &str, text: &str) -> FileSet {
     FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "state".to_owned(),
-        own: path(".piton"),
+        data_dir: path(".piton"),
         files: BTreeMap::from([(path(state), FileEntry::new(content, None))]),
         state: path(state),
         worktrees: Vec::new(),

@@ -98,14 +98,14 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
     }
     let gates = gates(listing);
     let candidate = |(path, story, priority): &(&RelPath, &Story<'_>, u8)| {
-        let own = path.parent()?.join(&format!(".piton/{}", path.name())).ok()?;
+        let data_dir = path.parent()?.join(&format!(".piton/{}", path.name())).ok()?;
         let about = gates.get(&story.id.to_lowercase()).into_iter().flatten();
         let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File);
         Some(Candidate {
             dialect: DialectId::Aios,
             name: Kind::StoryCycle.run_id(&story.id),
             state: (*path).clone(),
-            own,
+            data_dir,
             reads: reads.collect(),
             gist: None,
             rank: None,
@@ -141,7 +141,7 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     Some(Candidate {
         dialect: DialectId::Aios,
         name: Kind::Spec.run_id(&pipeline.id),
-        own: pipeline.folder.join(".piton").ok()?,
+        data_dir: pipeline.folder.join(".piton").ok()?,
         state: pipeline.folder.clone(),
         reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),
         gist: None,

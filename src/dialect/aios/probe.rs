@@ -373,7 +373,7 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
     let own = state.parent().and_then(|folder| folder.join(&format!(".piton/{}", state.name())).ok());
     Candidate {
         dialect: DialectId::Aios,
-        own: own.unwrap_or_else(|| state.clone()),
+        data_dir: own.unwrap_or_else(|| state.clone()),
         reads,
         claim: Claim::StatedAmong { priority: kind.priority() },
         gist: None,

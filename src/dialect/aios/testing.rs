@@ -26,7 +26,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "run".to_owned(),
         state: path(files[0].0),
-        own: path(".piton"),
+        data_dir: path(".piton"),
         files: files.iter().map(entry).collect(),
         worktrees: Vec::new(),
         main_root: None,

@@ -246,7 +246,7 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
     Candidate {
         dialect: DialectId::Ccw,
         name,
-        own: below(&dir, OWN_DIR),
+        data_dir: below(&dir, OWN_DIR),
         state: dir,
         reads,
         gist: Some(Gist::take),

@@ -48,7 +48,7 @@ pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "WFS-x".to_owned(),
         state: path(dir),
-        own: path(&format!("{dir}/.piton")),
+        data_dir: path(&format!("{dir}/.piton")),
         files: entries,
         worktrees: Vec::new(),
         main_root: None,

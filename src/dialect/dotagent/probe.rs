@@ -79,7 +79,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
         claim: Claim::Stated,
         may_be_replaced: false,
         findings: Vec::new(),
-        own: layout.own(),
+        data_dir: layout.own(),
         state: layout.phase,
         reads,
     }

@@ -45,7 +45,7 @@ pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) 
     }
     let plans = RelPath::parse(&config.plan_dir).ok()?;
     let state = plans.join(&format!("{}{EARLY_SUFFIX}", candidate.name)).ok()?;
-    Some(PreviousLocation { state, own: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
+    Some(PreviousLocation { state, data_dir: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Prober<'_> {
             Where::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
             Where::Root => "nine-step".to_owned(),
         };
-        let own = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
+        let data_dir = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
         let backup = super::read::backup_of(&state);
         let is_torn = name.is_none();
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
@@ -165,7 +165,7 @@ impl Prober<'_> {
             name,
             reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
             state,
-            own,
+            data_dir,
             gist: None,
             rank: None,
             claim: Claim::Stated,

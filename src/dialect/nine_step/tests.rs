@@ -55,7 +55,7 @@ fn files_at(at: &str, state: &[u8]) -> FileSet {
     FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "feat-quotes".to_owned(),
-        own: path(".piton"),
+        data_dir: path(".piton"),
         files: BTreeMap::from([(state_path.clone(), FileEntry::new(content, None))]),
         state: state_path,
         worktrees: Vec::new(),

@@ -110,7 +110,7 @@ impl Dialect for Script {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
         let to =
             RelPath::parse(&format!("archive/{name}")).map_err(|error| EditError::Unsupported(error.to_string()))?;
-        Ok(Some(Archival { moved: Moved::Folder(files.own.clone()), to, edits: Vec::new(), register: None }))
+        Ok(Some(Archival { moved: Moved::Folder(files.data_dir.clone()), to, edits: Vec::new(), register: None }))
     }
 
     fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {

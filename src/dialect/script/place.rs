@@ -49,20 +49,20 @@ pub(super) fn workflow(folder: &RelPath) -> Option<RelPath> {
 
 /// Returns the run that a session is. What its header says adds the workflow file to what is read.
 pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
-    let own = folder(id)?;
-    let workflow = header.zip(workflow(&own)).map(|(header, shown)| ReadSpec::Elsewhere {
+    let data_dir = folder(id)?;
+    let workflow = header.zip(workflow(&data_dir)).map(|(header, shown)| ReadSpec::Elsewhere {
         root: header.workflow.root.clone(),
         file: header.workflow.file.clone(),
         shown,
     });
-    let state = journal(&own)?;
-    let files = [self::header(&own)?, state.clone(), snapshot(&own)?];
+    let state = journal(&data_dir)?;
+    let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?];
     Some(Candidate {
         dialect: DialectId::Script,
         name: id.to_owned(),
         reads: files.into_iter().map(ReadSpec::File).chain(workflow).collect(),
         state,
-        own,
+        data_dir,
         gist: None,
         rank: None,
         claim: Claim::Stated,

@@ -84,7 +84,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         root: Utf8PathBuf::from("/home"),
         name: ID.to_owned(),
         state: path("sessions/session-1/journal.jsonl"),
-        own: path("sessions/session-1"),
+        data_dir: path("sessions/session-1"),
         files: std::collections::BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,

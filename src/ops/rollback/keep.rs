@@ -29,7 +29,7 @@ const LOG: &str = "ROLLBACK_LOG.md";
 fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
     let opened = &context.locked.opened;
     let at = context.locked.clock().now;
-    let own = |name: &str| opened.files.own.join(&format!("rollback/{name}"));
+    let own = |name: &str| opened.files.data_dir.join(&format!("rollback/{name}"));
     opened.dialect.rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
         folder: own(&at.compact()).expect("a stamp is a name"),
         log: own(LOG).expect("a plain name"),

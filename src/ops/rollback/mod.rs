@@ -222,7 +222,7 @@ impl<'a> RollbackContext<'a> {
         let state = self.run.state_files.iter();
         let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
         let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
-        ours.push(files.own.under(&files.root));
+        ours.push(files.data_dir.under(&files.root));
         if let Some(place) = keep::place(self, &RollBack::default()).parent() {
             ours.push(place.under(&files.root));
         }

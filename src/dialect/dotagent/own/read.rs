@@ -59,7 +59,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
         findings: Vec::new(),
         dialect: DialectId::Dotagent,
         name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "workflow".to_owned()),
-        own: beside(&state, ".piton")?,
+        data_dir: beside(&state, ".piton")?,
         reads: [state.clone(), execution].into_iter().chain(source).map(ReadSpec::File).collect(),
         state,
     })

@@ -148,7 +148,7 @@ fn files_of(phase: &Value, execution: &Value) -> FileSet {
         root: "/p".into(),
         name: "x".to_owned(),
         state: rel("memory/state/phase.json"),
-        own: rel("memory/state/.piton"),
+        data_dir: rel("memory/state/.piton"),
         files: files.into_iter().map(|(path, value)| (rel(path), entry(value))).collect::<BTreeMap<_, _>>(),
         worktrees: Vec::new(),
         main_root: None,

@@ -33,7 +33,7 @@ fn probe_with(config: Config, entries: &[(&str, Option<&str>)]) -> Probed {
 }
 
 fn found(probed: &Probed) -> Vec<(&str, &str, &str)> {
-    probed.candidates.iter().map(|c| (c.name.as_str(), c.state.as_str(), c.own.as_str())).collect()
+    probed.candidates.iter().map(|c| (c.name.as_str(), c.state.as_str(), c.data_dir.as_str())).collect()
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         .map(|entry| &entry.path)
         .find(|path| is_metadata(path) && path.name().strip_suffix(".json") == Some(session));
     let folder = newest.path.parent()?;
-    let own = folder.parent()?.join(".piton").ok()?;
+    let data_dir = folder.parent()?.join(".piton").ok()?;
     let checkpoints = ReadSpec::Contents { dir: folder, suffix: SUFFIX };
     let reads = std::iter::once(checkpoints)
         .chain(session_file(session).map(ReadSpec::File))
@@ -112,7 +112,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         dialect: DialectId::Script,
         name: session.to_owned(),
         state: newest.path.clone(),
-        own,
+        data_dir,
         reads: reads.collect(),
         gist: None,
         rank: None,

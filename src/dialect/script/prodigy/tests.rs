@@ -57,7 +57,7 @@ fn files(checkpoint: &Value, workflow: Option<&str>) -> FileSet {
         root: Utf8PathBuf::from("/home/.prodigy"),
         name: "workflow-1".to_owned(),
         state: path(STATE),
-        own: path("state/workflow-1/.piton"),
+        data_dir: path("state/workflow-1/.piton"),
         files: BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,
