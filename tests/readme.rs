@@ -1,4 +1,6 @@
-//! The README is true: its examples are run and compared, its tables are those of the program.
+//! The README and the pages it leads to are true: their examples are run and compared, their tables are those of the program.
+
+use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -10,8 +12,20 @@ use crate::support::Tree;
 /// Stands for anything.
 const ANYTHING: &str = "…";
 
-fn readme() -> String {
-    support::read(&support::repository().join("README.md"))
+/// The pages for users, README first.
+fn pages() -> Vec<(String, String)> {
+    let repository = support::repository();
+    let mut pages = vec![repository.join("README.md")];
+    pages.extend(support::files_below(&repository.join("docs"), "md"));
+    pages.iter().map(|path| (relative(path), support::read(path))).collect()
+}
+
+fn relative(path: &Utf8Path) -> String {
+    path.strip_prefix(support::repository()).expect("a page of the repository").to_string()
+}
+
+fn commands_page() -> String {
+    support::read(&support::repository().join("docs/commands.md"))
 }
 
 /// Returns the content of every block of a language.
@@ -37,6 +51,40 @@ fn commands(block: &str) -> Vec<(&str, String)> {
 fn words(command: &str) -> Vec<&str> {
     let unquoted = |(at, part)| if at % 2 == 1 { vec![part] } else { str::split_whitespace(part).collect() };
     command.split('"').enumerate().flat_map(unquoted).collect()
+}
+
+/// Tells whether a printed line is the one shown, in which [`ANYTHING`] stands for any text.
+fn is_line(shown: &str, real: &str) -> bool {
+    let mut parts = shown.split(ANYTHING);
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = real.strip_prefix(first) else { return false };
+    let mut is_open = false;
+    for part in parts {
+        is_open = part.is_empty();
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    is_open || rest.is_empty()
+}
+
+fn is_text(shown: &str, real: &str) -> bool {
+    let (shown, real): (Vec<&str>, Vec<&str>) = (shown.trim_end().lines().collect(), real.trim_end().lines().collect());
+    shown.len() == real.len() && shown.iter().zip(&real).all(|(shown, real)| is_line(shown, real))
+}
+
+#[test]
+fn only_what_is_left_open_may_differ() {
+    for (shown, real, expected) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("a … c", "a b c", true),
+        ("a … c", "a b d", false),
+        ("a …", "a anything", true),
+        ("… c", "b c", true),
+        ("… c", "b c d", false),
+    ] {
+        assert_eq!(is_line(shown, real), expected, "{shown} and {real}");
+    }
 }
 
 /// Returns where a shown document differs from the real one. Keys that are not shown may be there.
@@ -65,28 +113,45 @@ fn differences(place: &str, shown: &Value, real: &Value, wrong: &mut Vec<String>
 
 #[test]
 fn the_examples_print_what_is_shown() {
-    let text = readme();
     let mut wrong = Vec::new();
-    for block in blocks(&text, "console") {
-        let sandbox = Sandbox::new();
-        for (command, shown) in commands(block) {
-            if let Some(folder) = command.strip_prefix("cd ") {
-                Tree::of(&support::repository().join(folder)).write_to(&sandbox.root());
+    let mut examples = 0;
+    for (page, text) in pages() {
+        // A console block that follows a file in the page finds it in its folder.
+        let file = blocks(&text, "yaml").first().copied().unwrap_or_default();
+        for block in blocks(&text, "console") {
+            if !block.contains("\n✅") && !block.contains("\n{") && !block.contains("\n#") {
                 continue;
             }
-            let arguments = words(command).into_iter().skip(1);
-            let is_json = shown.starts_with('{');
-            let format = if is_json { "json" } else { "text" };
-            let output = sandbox.piton(arguments).env("PITON_FORMAT", format).run().expect_code(0);
-            if is_json {
-                let shown = serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{command}: {error}\n{shown}"));
-                differences(command, &shown, &output.json(), &mut wrong);
-            } else if output.stdout.trim_end() != shown.trim_end() {
-                wrong.push(format!("{command}:\n{}", output.stdout));
-            }
+            examples += 1;
+            check_example(&page, file, block, &mut wrong);
         }
     }
-    assert!(wrong.is_empty(), "README.md shows something else than\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "other than shown:\n{}", wrong.join("\n"));
+    assert_eq!(examples, 3);
+}
+
+/// Types the commands of a block and compares what they print.
+fn check_example(page: &str, file: &str, block: &str, wrong: &mut Vec<String>) {
+    let sandbox = Sandbox::new();
+    for (command, shown) in commands(block) {
+        if let Some(folder) = command.strip_prefix("cd ") {
+            Tree::of(&support::repository().join(folder)).write_to(&sandbox.root());
+            continue;
+        }
+        if command.contains("release.yaml") {
+            sandbox.file("release.yaml", file);
+        }
+        let arguments = words(command).into_iter().skip(1);
+        let is_json = shown.starts_with('{');
+        let format = if is_json { "json" } else { "text" };
+        let output = sandbox.piton(arguments).env("PITON_FORMAT", format).run().expect_code(0);
+        if is_json {
+            let shown = serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{command}: {error}\n{shown}"));
+            differences(command, &shown, &output.json(), wrong);
+        } else if !is_text(&shown, &output.stdout) {
+            wrong.push(format!("{page}, {command}:\n{}", output.stdout));
+        }
+    }
 }
 
 /// Returns the cells of the table under a heading.
@@ -104,11 +169,21 @@ fn every_verb_is_in_the_table() {
     let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of verbs");
     let verbs: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let verbs: Vec<&str> = verbs.into_iter().filter(|verb| *verb != "help").collect();
-    let text = readme();
+    let text = commands_page();
     let rows = table(&text, "Verbs");
     let shown: Vec<&str> =
         rows.iter().filter_map(|row| row[0].trim_start_matches('`').split([' ', '`']).next()).collect();
     assert_eq!(shown, verbs);
+    let readme = support::read(&support::repository().join("README.md"));
+    let rows = table(&readme, "Commands");
+    let named: BTreeSet<&str> = rows.iter().flat_map(|row| row[1].split('`').skip(1).step_by(2)).collect();
+    assert_eq!(named, verbs.into_iter().collect());
+}
+
+#[test]
+fn the_readme_fits_a_first_read() {
+    let lines = support::read(&support::repository().join("README.md")).lines().count();
+    assert!(lines <= 200, "README.md has {lines} lines");
 }
 
 /// The names stand in no output of their own, so they are read where they are written.
@@ -126,15 +201,21 @@ fn the_table_of_exit_codes_is_that_of_the_program() {
         .map(|((code, meaning), name)| vec![code.to_owned(), name.clone(), meaning.trim().to_owned()])
         .collect();
     assert!(expected.len() >= 10 && expected.len() == names.len(), "{help}");
-    assert_eq!(table(&readme(), "Exit codes"), expected);
+    assert_eq!(table(&commands_page(), "Exit codes"), expected);
 }
 
 #[test]
 fn every_file_that_is_named_is_there() {
-    let text = readme();
-    let linked = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    let quoted = text.split('`').filter(|text| text.starts_with("src/") || text.starts_with("tests/"));
-    for path in linked.chain(quoted).filter(|path| !path.contains("://")) {
-        assert!(support::repository().join(Utf8Path::new(path)).exists(), "README.md names {path}");
+    for (page, text) in pages() {
+        let folder = support::repository().join(&page);
+        let folder = folder.parent().expect("a page lies in a folder");
+        let linked = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for path in linked.filter(|path| !path.is_empty() && !path.contains("://")) {
+            assert!(folder.join(path).exists(), "{page} links to {path}");
+        }
+        let quoted = text.split('`').filter(|text| text.starts_with("src/") || text.starts_with("tests/"));
+        for path in quoted.filter(|path| !path.contains(['*', ' '])) {
+            assert!(support::repository().join(path).exists(), "{page} names {path}");
+        }
     }
 }

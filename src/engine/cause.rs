@@ -103,7 +103,7 @@ impl<'a> SessionActivity<'a> {
             let agent = clean_line(agent, WORD_CHARS);
             let detail = match is_over {
                 true => format!("the session ended while the agent {agent} was at work"),
-                false => format!("the agent {agent} was started, and nothing says that it ended"),
+                false => format!("the agent {agent} was started and never came back"),
             };
             return cause(CauseKind::AgentLost, Some(*at), detail);
         }

@@ -181,8 +181,7 @@ impl Chooser<'_> {
             }
             EffectiveStatus::Failed => Some(self.again(at, findings)),
             EffectiveStatus::Interrupted => {
-                let reason =
-                    format!("{id} was started and nothing says that it ended{}", self.still_to_address(at, findings));
+                let reason = format!("{id} was started but never finished{}", self.still_to_address(at, findings));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {

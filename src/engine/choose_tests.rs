@@ -356,7 +356,7 @@ fn rework_that_was_cut_off_is_still_told_who_sent_it_back() {
     for (status, reason) in [
         (
             Status::InProgress,
-            "A was started and nothing says that it ended; it was sent back by B (Title of B), whose findings stand",
+            "A was started but never finished; it was sent back by B (Title of B), whose findings stand",
         ),
         (
             Status::Failed,

@@ -451,7 +451,7 @@ fn an_interruption_is_told_by_the_best_word_there_is() {
         (recorded(Some("B")), Some("boom"), dead(), "usage limit", at(-5)),
         (recorded(Some("C")), Some("boom"), dead(), "boom", at(-9)),
         (None, None, dead(), "the process that drove it is gone", at(-9)),
-        (None, None, Evidence::default(), "B was started and nothing says that it ended", at(-9)),
+        (None, None, Evidence::default(), "B was started but never finished", at(-9)),
     ] {
         let mut run = line_of(&[("A", Status::Completed), ("B", Status::InProgress), ("C", Status::Pending)]);
         run.interruption = interruption;

@@ -36,7 +36,7 @@ pub(crate) enum EffectiveStatus {
     Cancelled,
     /// Not started.
     Open,
-    /// Started, and nothing says that it ended.
+    /// Started but never finished.
     Interrupted,
     Failed,
     /// A person has to approve.

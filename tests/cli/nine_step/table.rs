@@ -267,7 +267,7 @@ fn what_was_in_progress_is_retried_and_a_gate_is_put_again() {
     ] {
         let last = format!(r#""phase": 2, "step": {step}, "agent": "{agent}", "status": "in_progress""#).leak();
         let next = format!("2:{step} retry").leak();
-        let reason = format!("2:{step} was started and nothing says that it ended").leak();
+        let reason = format!("2:{step} was started but never finished").leak();
         check(&sandbox, &state(last), &row(last, "resume", next, agent, reason));
     }
     let last = r#""phase": 2, "step": 2.5, "status": "in_progress""#;
