@@ -153,11 +153,14 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
 fn manifests_have_the_types_that_the_client_wants() {
     let plugin = json(".claude-plugin/plugin.json");
     assert_eq!(plugin["name"], "piton");
-    assert!(plugin["author"]["name"].is_string(), "claude-code.md 1.1: a string for author is an error");
+    assert!(plugin["author"]["name"].is_string(), "docs/claude-code.md#the-manifest: a string for author is an error");
     assert!(plugin["repository"].is_string());
     assert!(plugin["keywords"].as_array().is_some_and(|words| words.iter().all(Value::is_string)));
     assert!(json(".claude-plugin/marketplace.json")["owner"]["name"].is_string());
-    assert!(!support::repository().join("CLAUDE.md").exists(), "claude-code.md 1.1: it would fail validation");
+    assert!(
+        !support::repository().join("CLAUDE.md").exists(),
+        "docs/claude-code.md#the-manifest: it would fail validation"
+    );
 }
 
 #[test]
@@ -185,7 +188,7 @@ fn skills_answer_to_the_name_of_their_folder() {
 }
 
 /// Events that the oldest client knows which the plugin is made for: one that is unknown would silence all of them
-/// (claude-code.md 4.1).
+/// (docs/claude-code.md#hook-events).
 const EVENTS: &[&str] =
     &["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "StopFailure", "PreCompact", "SessionEnd"];
 
@@ -204,7 +207,10 @@ fn hooks_are_the_programs_and_end_soon() {
             assert!(verb.is_some_and(|verb| known.contains(&format!("\"{verb}\" => "))), "{event}: {command}");
         }
     }
-    assert!(json(".claude-plugin/plugin.json")["hooks"].is_null(), "claude-code.md 1.1: it would be loaded twice");
+    assert!(
+        json(".claude-plugin/plugin.json")["hooks"].is_null(),
+        "docs/claude-code.md#the-manifest: it would be loaded twice"
+    );
 }
 
 #[test]

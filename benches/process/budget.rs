@@ -1,8 +1,8 @@
-//! The lines of design.md 7, and what each allows beside what was measured in the same turns.
+//! The lines of docs/performance.md#the-budgets, and what each allows beside what was measured in the same turns.
 
 use super::contest::Taken;
 
-/// Is a line of design.md 7.
+/// Is a line of docs/performance.md#the-budgets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     Writes,

@@ -6,7 +6,7 @@ use super::contest::Taken;
 /// How much more a further step or byte may keep than those before it.
 const LINEAR: f64 = 1.1;
 
-/// Is what was measured for a line of design.md 7.
+/// Is what was measured for a line of docs/performance.md#the-budgets.
 struct Finding {
     line: Line,
     what: String,
@@ -95,15 +95,13 @@ impl Report {
         }
     }
 
-    /// Prints every line of design.md 7 with what was measured for it.
+    /// Prints every line of docs/performance.md#the-budgets with what was measured for it.
     pub(crate) fn summary(mut self) {
         if let Some((peak, what)) = self.peak.take() {
             let figure = format!("{} MiB", mebibytes(peak));
             self.note(Line::Memory, format!("most: {what}"), figure, "64 MiB", peak <= 64 << 10);
         }
-        println!(
-            "\n### The lines of design.md 7\n\n| line | measured | figure | at most | met |\n| --- | --- | ---: | --- | --- |"
-        );
+        println!("\n### The budgets\n\n| line | measured | figure | at most | met |\n| --- | --- | ---: | --- | --- |");
         for line in Line::ALL {
             let mut findings = self.findings.iter().filter(|finding| finding.line == line).peekable();
             if findings.peek().is_none() {

@@ -32,7 +32,7 @@ impl Mode {
     }
 
     /// Reads the word by which a state says in which mode its run was started; AIOS calls autopilot `yolo`
-    /// (dotagent-and-aios.md 2.2, 2.10).
+    /// (docs/formats/aios.md#modes).
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
         match letters.to_ascii_lowercase().as_str() {

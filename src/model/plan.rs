@@ -104,7 +104,7 @@ pub(crate) struct Next {
     pub(crate) attempt: u32,
     /// Why, in one sentence.
     pub(crate) reason: String,
-    /// Stable id of the rule that decided (design: section 5).
+    /// Stable id of the rule that decided.
     pub(crate) rule: String,
     /// What the rule went by.
     pub(crate) evidence: Vec<String>,

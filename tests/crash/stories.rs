@@ -206,7 +206,7 @@ pub(super) fn own_workflow() -> Story {
     }
 }
 
-/// The last task is verified and the phase ends: both files change (dotagent-and-aios.md C-2).
+/// The last task is verified and the phase ends: both files change (docs/formats/dotagent.md#two-files-one-checkpoint).
 pub(super) fn dotagent() -> Story {
     Story::of(
         "finish, dotagent, two files",

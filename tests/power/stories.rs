@@ -64,7 +64,7 @@ fn a_finish_in_three_files() {
     survives(&FINISH);
 }
 
-/// The last task is verified and the phase ends (dotagent-and-aios.md C-2).
+/// The last task is verified and the phase ends (docs/formats/dotagent.md#two-files-one-checkpoint).
 fn last_task() -> Sandbox {
     let sandbox = example("dotagent");
     let execution = r#"{"workflow_id":"user-auth","tasks":[{"id":"task-001","title":"Hash passwords","status":"running","attempts":0,

@@ -1,7 +1,7 @@
-//! The state of a master orchestration (W5, dotagent-and-aios.md 2.6): one story through specification, execution and review,
+//! The state of a master orchestration (docs/formats/aios-states.md#master-orchestration): one story through specification, execution and review,
 //! which its engine calls epics 3, 4 and 6.
 //!
-//! Its own resume sets everything from an epic on back, completed results with it (C-18). Here nothing is set back: the epic
+//! Its own resume sets everything from an epic on back, completed results with it. Here nothing is set back: the epic
 //! that the state names goes on, and after it the first of 3, 4 and 6 that is not completed.
 
 use super::fields::Field;
@@ -30,7 +30,7 @@ const EPICS: [(&str, &str, &str); 4] = [
 ];
 const ON_DEMAND: &str = "5";
 
-/// Its own resume takes up no state that is older (dotagent-and-aios.md 2.5).
+/// Its own resume takes up no state that is older (docs/formats/aios.md#liveness).
 const RESUMABLE_SECONDS: i64 = 24 * 3_600;
 
 /// Reads the run.

@@ -92,7 +92,7 @@ fn a_run_is_what_its_status_says() {
     for (status, epics, expected, finding) in [
         ("initialized", &open, RunStatus::Active, None),
         ("ready", &open, RunStatus::Active, None),
-        // Written by the command line, and in no list of its own (C-18).
+        // Written by the command line, and in no list of its own.
         ("stopped", &open, RunStatus::Paused, None),
         ("blocked", &open, RunStatus::Active, Some("run-failed")),
         ("complete", &over, RunStatus::Completed, None),

@@ -1,7 +1,7 @@
-//! The session of Bob (W7, dotagent-and-aios.md 2.6): the stories of an epic, one of them in the middle of its development cycle.
+//! The session of Bob (docs/formats/aios-states.md#bob-session): the stories of an epic, one of them in the middle of its development cycle.
 //!
 //! `current_phase` is the phase that was begun last. As with the cycle itself, a result of a later phase belongs to an earlier
-//! lap (C-17): then neither is believed, and a person decides.
+//! lap (docs/formats/aios-states.md#loop-back-laps): then neither is believed, and a person decides.
 
 use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
@@ -23,7 +23,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// A session that has said nothing for longer, and did not end at a place to rest, has crashed (dotagent-and-aios.md 2.5).
+/// A session that has said nothing for longer, and did not end at a place to rest, has crashed (docs/formats/aios.md#liveness).
 const CRASHED_SECONDS: i64 = 1_800;
 
 /// Reads the run.

@@ -1,7 +1,7 @@
-//! The state of an autonomous build (W8, dotagent-and-aios.md 2.6): subtasks of one story.
+//! The state of an autonomous build (docs/formats/aios-states.md#autonomous-build): subtasks of one story.
 //!
 //! It names the subtasks that are done and the one in hand. What comes after that is in the plan it was made from. Its own JSON
-//! Schema refuses what the framework writes, so null is as good as absent here (C-20).
+//! Schema refuses what the framework writes, so null is as good as absent here.
 
 use super::fields::Tree;
 use super::kind::Kind;
@@ -19,7 +19,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Wanted;
 
-/// A build that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
+/// A build that has said nothing for longer is taken to be abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Stands for the subtask after those that the state names.
@@ -113,7 +113,7 @@ fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
     }
 }
 
-/// Reads a path; one outside of the project is another machine's (dotagent-and-aios.md C-28).
+/// Reads a path; one outside of the project is another machine's (docs/formats/aios.md#paths-of-another-machine).
 fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
     let text = tree.get(key).id()?;
     let root = tree.files().root.as_str();

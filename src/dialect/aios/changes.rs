@@ -1,5 +1,5 @@
 //! What changed under a run since its state was saved: stories by their sections, the plan, the files it works on, branches, agents
-//! (dotagent-and-aios.md 2.10, validations 2.1 and 2.3). Git says what was there; without git nothing is guessed.
+//! (docs/formats/aios.md#conflicts). Git says what was there; without git nothing is guessed.
 
 use std::collections::BTreeSet;
 

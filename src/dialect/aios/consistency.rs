@@ -1,4 +1,4 @@
-//! Whether the state of an epic and its stories agree (dotagent-and-aios.md 2.10, validation 2.2).
+//! Whether the state of an epic and its stories agree (docs/formats/aios.md#status-consistency).
 //!
 //! A story that lags behind is the norm: of the eight stories of a real epic that is completed, none says so.
 
@@ -210,7 +210,7 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
         | (Expected::Approved, StoryStatus::InReview | StoryStatus::Done)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
-        // Who passes the gate may set it to Done before the push (C-9).
+        // Who passes the gate may set it to Done before the push.
         | (Expected::AfterDevelopment, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Done) => None,
     }
 }

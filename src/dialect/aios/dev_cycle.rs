@@ -1,7 +1,7 @@
-//! The state of a development cycle (W3): six phases of one story (dotagent-and-aios.md 2.6, 2.10).
+//! The state of a development cycle: six phases of one story (docs/formats/aios-states.md#development-cycle).
 //!
 //! `currentPhase` is the last phase whose result was saved; without a result it was begun. A result of a later phase belongs to an
-//! earlier lap (C-17): then neither of the two is believed, and a person decides.
+//! earlier lap (docs/formats/aios-states.md#loop-back-laps): then neither of the two is believed, and a person decides.
 
 use super::fields::Field;
 use super::fields::Tree;

@@ -1,4 +1,4 @@
-//! The state of a workflow engine (W2, dotagent-and-aios.md 2.6).
+//! The state of a workflow engine (docs/formats/aios-states.md#workflow-engine).
 //!
 //! It records the steps that ran by name and the others only by their number: what was not started yet is in the workflow file.
 

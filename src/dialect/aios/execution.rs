@@ -1,4 +1,4 @@
-//! The plan of an epic: in which order its stories come, on what they wait, who does them (dotagent-and-aios.md 2.3).
+//! The plan of an epic: in which order its stories come, on what they wait, who does them (docs/formats/aios.md#execution-plan).
 //!
 //! Three dialects were seen: waves with `wave:`, waves with `number:` and agents behind an `@`, and phases of stories without
 //! waves. Ids are read as they are spelled: `13.10` is not `13.1`.

@@ -1,4 +1,4 @@
-//! What a reviewer decided about a story: the gate files in their three shapes (dotagent-and-aios.md 2.9). Evidence only.
+//! What a reviewer decided about a story: the gate files in their three shapes (docs/formats/aios-stories.md#gate-files). Evidence only.
 
 use super::kind;
 use super::story::same_id;

@@ -1,6 +1,6 @@
-//! The state of a guided workflow (W1, dotagent-and-aios.md 2.6): steps that a person is led through, one after the other.
+//! The state of a guided workflow (docs/formats/aios-states.md#guided-workflow): steps that a person is led through, one after the other.
 //!
-//! Its own `advanceStep` looks only behind the current step and may call a workflow completed with earlier steps open (C-19).
+//! Its own `advanceStep` looks only behind the current step and may call a workflow completed with earlier steps open.
 //! Here the first open step counts, from the beginning on.
 
 use super::fields::Field;

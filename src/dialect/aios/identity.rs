@@ -86,7 +86,7 @@ fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
     }
 }
 
-/// Returns when the state was written last; of several stamps the newest (dotagent-and-aios.md C-18).
+/// Returns when the state was written last; of several stamps the newest (docs/formats/aios-states.md#master-orchestration).
 fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
     let paths: &[&[&str]] = match kind {
         Kind::QaLoop => &[&["updatedAt"], &["startedAt"]],

@@ -20,7 +20,7 @@ fn a_state_names_its_run_and_where_it_does_not_its_place_does() {
             Some("1.1.kpis"),
             Some("2026-01-31T11:00:00Z"),
         ),
-        // The name of a state may end in that of its story (C-29).
+        // The name of a state may end in that of its story (docs/formats/aios-states.md#development-cycle).
         (
             ".aiox/workflow-state/1.1.kpis.md-state.yaml",
             "workflowId: development-cycle\nphaseResults: {}\n",

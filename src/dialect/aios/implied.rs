@@ -1,4 +1,5 @@
-//! Finding the runs of which nothing was saved: a story that somebody works on, the artifacts of a spec pipeline (P4 to P6).
+//! Finding the runs of which nothing was saved: a story that somebody works on, the artifacts of a spec pipeline
+//! (docs/formats/aios.md#which-state-counts).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -22,11 +23,11 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders in which stories are put away (dotagent-and-aios.md 2.7).
+/// Folders in which stories are put away (docs/formats/aios-stories.md#stories).
 const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
 /// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
-/// it beats what they imply (C-11).
+/// it beats what they imply.
 pub(super) fn candidates(
     listing: &Listing,
     explicit: &BTreeSet<(String, String)>,

@@ -1,4 +1,4 @@
-//! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (dotagent-and-aios.md 2.6).
+//! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (docs/formats/aios.md#recognition-by-content).
 
 use super::places;
 use super::places::Area;
@@ -21,25 +21,25 @@ pub(super) enum Kind {
     Epic,
     /// Reviews and fixes of one story.
     QaLoop,
-    /// W1: a workflow that a person is guided through.
+    /// A workflow that a person is guided through.
     Guided,
-    /// W2: a workflow that an engine runs.
+    /// A workflow that an engine runs.
     Engine,
-    /// W3: the six phases of a story.
+    /// The six phases of a story.
     DevCycle,
-    /// W4: the same, put to rest or given up at its checkpoint.
+    /// The same, put to rest or given up at its checkpoint.
     Paused,
-    /// W5: a master orchestration.
+    /// A master orchestration.
     Ade,
-    /// W6: the phases of a context manager.
+    /// The phases of a context manager.
     Phases,
-    /// W7: the session of Bob.
+    /// The session of Bob.
     Bob,
-    /// W8: an autonomous build.
+    /// An autonomous build.
     Build,
     /// The record of a nexos orchestration.
     Record,
-    /// The JSON of an epic that the orchestration template speaks of (C-22).
+    /// The JSON of an epic that the orchestration template speaks of.
     Pipeline,
     /// Nothing is saved; a story says that somebody works on it.
     StoryCycle,
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// Returns where its states say their version, and the newest that is known (dotagent-and-aios.md 2.6).
+    /// Returns where its states say their version, and the newest that is known (docs/formats/aios.md#recognition-by-content).
     pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
         match self {
             Self::Guided => Some((&["state_version"], 2)),
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// Returns the place in the order in which `orchestrate-resume` looks (dotagent-and-aios.md 2.1).
+    /// Returns the place in the order in which `orchestrate-resume` looks (docs/formats/aios.md#where-files-live).
     pub(super) const fn priority(self) -> u8 {
         match self {
             Self::Epic | Self::Pipeline => 1,
@@ -238,7 +238,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
     })
 }
 
-/// Files whose name alone says that they are no state (dotagent-and-aios.md 0, 2.4, 2.6).
+/// Files whose name alone says that they are no state (docs/formats/aios.md#files-that-are-not-state).
 pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     let place = places::place(path.as_str())?;
     match place.area {
@@ -306,7 +306,7 @@ pub(super) fn shape(node: &Node) -> Sort {
     }
 }
 
-/// The JSON of an epic that the orchestration template speaks of (dotagent-and-aios.md C-22).
+/// The JSON of an epic that the orchestration template speaks of (docs/formats/aios.md#epic-state).
 pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
     (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))

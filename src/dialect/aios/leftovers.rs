@@ -1,5 +1,5 @@
 //! What writers and the framework itself leave beside the states: files of writes that were cut off, copies, states that were
-//! renamed out of the way (dotagent-and-aios.md 2.6 W7, C-26, C-30). They are told about, never read as a run and never renamed.
+//! renamed out of the way (docs/formats/aios.md#leftovers). They are told about, never read as a run and never renamed.
 
 use super::kind;
 use super::kind::Sort;
@@ -18,7 +18,7 @@ const COPY: &str = ".bak";
 const MIGRATED: &str = ".migrated";
 const DISCARDED: &str = ".discarded";
 
-/// Returns the files that no run needs (cleanup of the seed, 6.3). What was migrated stays: its system reads it (C-30).
+/// Returns the files that no run needs. What was migrated stays: its system reads it.
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
     let files = listing.entries.iter().filter(|entry| !entry.is_dir);
@@ -43,7 +43,7 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     found.collect()
 }
 
-/// Tells whether a name is that of a file that a writer left (C-26).
+/// Tells whether a name is that of a file that a writer left.
 pub(super) fn is_temporary(name: &str) -> bool {
     let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
     end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())

@@ -1,4 +1,4 @@
-//! The locks of AIOS (dotagent-and-aios.md 2.5): who says that it drives the runs of a project now.
+//! The locks of AIOS (docs/formats/aios.md#locks): who says that it drives the runs of a project now.
 //!
 //! A lock is over when its time is or when its process is gone. Another machine, or a number that came back, it does not think of,
 //! so its time stands above all.

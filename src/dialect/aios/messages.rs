@@ -1,4 +1,4 @@
-//! What `orchestrate-resume` says, word for word (dotagent-and-aios.md 2.10).
+//! What `orchestrate-resume` says, word for word (docs/formats/aios.md#messages).
 
 use super::point;
 use super::point::Point;

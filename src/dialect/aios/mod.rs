@@ -1,4 +1,4 @@
-//! The saved states of AIOS, AIOX and nexos projects (formats: dotagent-and-aios.md 2).
+//! The saved states of AIOS, AIOX and nexos projects (docs/formats/aios.md, docs/formats/aios-states.md, docs/formats/aios-stories.md).
 //!
 //! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
 //! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are

@@ -1,6 +1,6 @@
-//! The state of a development cycle put to rest or given up at its checkpoint (W4, dotagent-and-aios.md 2.6).
+//! The state of a development cycle put to rest or given up at its checkpoint (docs/formats/aios-states.md#paused-development-cycle).
 //!
-//! It replaces the state of the cycle and says nothing of its phases (C-29): what is left is the rest of the epic's stories.
+//! It replaces the state of the cycle and says nothing of its phases: what is left is the rest of the epic's stories.
 
 use super::dev_cycle;
 use super::fields::Field;

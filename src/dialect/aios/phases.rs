@@ -1,4 +1,4 @@
-//! The phases of a context manager (W6, dotagent-and-aios.md 2.6).
+//! The phases of a context manager (docs/formats/aios-states.md#context-manager).
 //!
 //! A phase is written when it is over, so the running one is never in the file. How many there are is in the workflow file; the
 //! hand-over of the last phase may name the next one.

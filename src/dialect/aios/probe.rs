@@ -93,7 +93,7 @@ struct Prober<'a> {
     /// Made for the first epic: most projects have none.
     documents: Option<DocumentIndex<'a>>,
     found: Vec<Found<'a>>,
-    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
+    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (docs/formats/aios.md#which-state-counts).
     told: BTreeSet<RelPath>,
     /// The stories of which another state speaks, by project and id: they imply no run of their own either.
     stories: BTreeSet<(String, String)>,
@@ -308,7 +308,7 @@ impl<'a> Prober<'a> {
     }
 
     /// Of several states of one run the one that was written last counts: `.aios` and `.aiox` may hold one each, a QA loop may lie in
-    /// two places (C-15). The JSON of an epic never counts beside its YAML (C-22).
+    /// two places. The JSON of an epic never counts beside its YAML.
     fn keep_newest(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {

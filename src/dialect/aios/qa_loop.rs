@@ -1,7 +1,7 @@
-//! The state of a QA loop (dotagent-and-aios.md 2.4): reviews of one story, each followed by a fix until one approves.
+//! The state of a QA loop (docs/formats/aios.md#qa-loop): reviews of one story, each followed by a fix until one approves.
 //!
-//! The loop counts an iteration before its review runs, and its own resume counts another (C-16). Here the history says what
-//! happened, and going on never uses up an iteration (2.10).
+//! The loop counts an iteration before its review runs, and its own resume counts another. Here the history says what
+//! happened, and going on never uses up an iteration.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use crate::model::clean_line;
 /// What AIOS takes where nothing says how often a story may be reviewed.
 pub(super) const MAX_ITERATIONS: u32 = 5;
 
-/// A loop that has said nothing for longer is taken to be abandoned (dotagent-and-aios.md 2.5).
+/// A loop that has said nothing for longer is taken to be abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.

@@ -1,4 +1,4 @@
-//! The record of a nexos `orchestrate` (dotagent-and-aios.md 2.6): which phases of a workflow are over, and the one in hand.
+//! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): which phases of a workflow are over, and the one in hand.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -15,7 +15,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// The phases of a spec pipeline of nexos, which has no plan (dotagent-and-aios.md 2.8).
+/// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;
 
 /// How many phases a record may count to.

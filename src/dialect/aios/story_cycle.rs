@@ -1,7 +1,7 @@
-//! The state of a story development cycle that only its story speaks of (P4, P5; dotagent-and-aios.md 2.7, 2.10).
+//! The state of a story development cycle that only its story speaks of (docs/formats/aios-stories.md#story-development-cycle).
 //!
 //! Four phases; the status of the story says which of them is over. Whether a review passed is never read out of `InReview`
-//! (C-8): the newest gate file says it, or nobody does.
+//! (docs/formats/aios-stories.md#what-inreview-means): the newest gate file says it, or nobody does.
 
 use super::gate;
 use super::gate::Decision;
@@ -177,7 +177,7 @@ impl Phases<'_> {
             step.status = self.status_of(at);
             steps.push(step);
         }
-        // NO-GO sends the story back to its author, FAIL to the developer (2.10).
+        // NO-GO sends the story back to its author, FAIL to the developer (docs/formats/aios-stories.md#story-development-cycle).
         steps[VALIDATE].returns_to = Some(steps[CREATE].id.clone());
         self.implement(&mut steps[IMPLEMENT]);
         let implement = steps[IMPLEMENT].id.clone();
@@ -229,7 +229,8 @@ impl Phases<'_> {
         }
         let Some(gate) = self.gate.filter(|_| step.status != Status::Completed) else { return };
         match gate.decision {
-            // FAIL sends the story to InProgress and leaves its ticks (C-8): what was found is mended before the next review.
+            // FAIL sends the story to InProgress and leaves its ticks (docs/formats/aios-stories.md#what-inreview-means):
+            // what was found is mended before the next review.
             Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);

@@ -1,5 +1,5 @@
 //! What a person could change in a story that lags behind: the status, and the boxes of tasks that are done. Stories are never
-//! written (C-10), so this is a suggestion, and what is doubtful is none: it becomes a note.
+//! written (docs/formats/aios-stories.md#stories), so this is a suggestion, and what is doubtful is none: it becomes a note.
 
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     }
 }
 
-/// A story of its own: its tasks and its newest gate say more than its status (C-8, issue 636 of aiox-core).
+/// A story of its own: its tasks and its newest gate say more than its status (docs/formats/aios-stories.md#what-inreview-means).
 fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };

@@ -1,4 +1,4 @@
-//! Putting a run away: both files go to `memory/state/.archive/{id}_{stamp}` (dotagent-and-aios.md 1.4, C-7).
+//! Putting a run away: both files go to `memory/state/.archive/{id}_{stamp}` (docs/formats/dotagent.md#archive).
 
 use super::layout::Layout;
 use super::layout::is_part;

@@ -1,4 +1,4 @@
-//! The four validations before a resume (dotagent-and-aios.md 1.4). Whether outputs exist and belong to this run is proved
+//! The four validations before a resume (docs/formats/dotagent.md#validation). Whether outputs exist and belong to this run is proved
 //! step by step by the planner; what is said here is about the state itself.
 
 use super::archive;
@@ -137,7 +137,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (dotagent-and-aios.md C-1).
+/// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (docs/formats/dotagent.md#the-interruption-marker).
 fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
     if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
@@ -161,7 +161,7 @@ fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings
     }
 }
 
-/// Goes on only when somebody agrees (dotagent-and-aios.md C-3).
+/// Goes on only when somebody agrees (docs/formats/dotagent.md#validation).
 fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if workflow_files.state.status == PhaseStatus::Failed
         && !workflow_files.state.has_completed(workflow_files.state.phase)

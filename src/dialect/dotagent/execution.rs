@@ -1,4 +1,4 @@
-//! `execution.json`, of which only the shape of its examples is known (dotagent-and-aios.md 1.3).
+//! `execution.json`, of which only the shape of its examples is known (docs/formats/dotagent.md#the-execution-file).
 
 use serde_json::Map;
 use serde_json::Value;
@@ -275,7 +275,7 @@ fn dependencies(value: &Value) -> Vec<String> {
     found.into_iter().flatten().filter_map(named).collect()
 }
 
-/// Puts the tasks together from what they left and from the final design (dotagent-and-aios.md 1.4, IMPLEMENTATION).
+/// Puts the tasks together from what they left and from the final design (docs/formats/dotagent.md#reconstruction).
 fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let owner = Owner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };

@@ -1,4 +1,4 @@
-//! Where a project keeps its files (dotagent-and-aios.md 1.1).
+//! Where a project keeps its files (docs/formats/dotagent.md#files).
 
 use super::place::base_of;
 use super::rules;

@@ -1,4 +1,4 @@
-//! The phase and execution checkpoints of the dotagent workflow (formats: dotagent-and-aios.md 1).
+//! The phase and execution checkpoints of the dotagent workflow (docs/formats/dotagent.md).
 //!
 //! Two files: `phase.json` says which of five phases a run is in, `execution.json` where the tasks of one of them stand. What a
 //! phase is worth is proved by what it left: outputs that parse, name this run and are newer than its start.

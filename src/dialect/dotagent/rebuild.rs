@@ -1,4 +1,4 @@
-//! Phase and execution file from what the phases and the tasks left (dotagent-and-aios.md 1.4).
+//! Phase and execution file from what the phases and the tasks left (docs/formats/dotagent.md#reconstruction).
 //!
 //! A phase counts as completed when a later one left something; whether the last of them is done is for the plan to prove.
 

@@ -1,4 +1,4 @@
-//! The closed vocabulary of the workflow (dotagent-and-aios.md 1.2, 1.3).
+//! The closed vocabulary of the workflow (docs/formats/dotagent.md#the-phase-file, docs/formats/dotagent.md#task-vocabulary).
 
 use crate::model::ReviewVerdict;
 
@@ -109,7 +109,7 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// Reads a status; `complete` and `completed` are other words for `verified` (dotagent-and-aios.md 1.3).
+    /// Reads a status; `complete` and `completed` are other words for `verified` (docs/formats/dotagent.md#task-vocabulary).
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.trim().to_lowercase().as_str() {
             "pending" => Some(Self::Pending),
@@ -145,7 +145,7 @@ pub(super) fn verdict(text: &str) -> Option<ReviewVerdict> {
     }
 }
 
-/// Compares task ids with and without the prefix (dotagent-and-aios.md 1.3).
+/// Compares task ids with and without the prefix (docs/formats/dotagent.md#task-ids-in-both-spellings).
 pub(super) fn is_same_task(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }

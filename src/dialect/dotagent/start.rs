@@ -1,4 +1,4 @@
-//! A new run: both files, as compact as the workflow wants them (dotagent-and-aios.md 1.1).
+//! A new run: both files, as compact as the workflow wants them (docs/formats/dotagent.md#sources).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `phase.json`, read leniently (dotagent-and-aios.md 1.2).
+//! `phase.json`, read leniently (docs/formats/dotagent.md#the-phase-file).
 
 use serde_json::Value;
 

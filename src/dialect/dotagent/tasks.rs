@@ -1,5 +1,5 @@
 //! Tasks as steps: the work, its verification, and the resolution of what blocks it, with every row of the executor's recovery
-//! (dotagent-and-aios.md 1.4).
+//! (docs/formats/dotagent.md#executor-recovery).
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! From a change to the bytes of both files. `execution.json` comes first and `phase.json` last, since that is what counts
-//! (dotagent-and-aios.md C-2); the store makes them one checkpoint.
+//! (docs/formats/dotagent.md#two-files-one-checkpoint); the store makes them one checkpoint.
 //!
-//! `interruption_safe` is set to true where somebody left it false, and never written as false (dotagent-and-aios.md C-1).
+//! `interruption_safe` is set to true where somebody left it false, and never written as false (docs/formats/dotagent.md#the-interruption-marker).
 
 mod roll_back;
 
@@ -65,7 +65,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             )));
         }
         ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
-        // Failed goes on only when somebody agrees (dotagent-and-aios.md C-3), which is what giving up means here.
+        // Failed goes on only when somebody agrees (docs/formats/dotagent.md#validation), which is what giving up means here.
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
@@ -456,7 +456,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends a phase and moves on to the next (dotagent-and-aios.md 1.4, Phase completion).
+    /// Ends a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
     fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
         self.catch_up(phase);
         self.record(phase, output);

@@ -1,4 +1,5 @@
-//! The plan of a session in the words of Spec 186, and the hand-over to whoever looks after a step by hand.
+//! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the hand-over to
+//! whoever looks after a step by hand.
 
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
+/// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
 /// `said` is the state as [`said`] told it.
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
     let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
@@ -52,7 +53,7 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// Says in the words of Spec 186 which of its states a session is in.
+/// Says in the words of Specification 186 (docs/formats/prodigy.md#the-four-states) which of its states a session is in.
 pub(super) fn said(state: &State, steps: &[Step]) -> Value {
     let index = |id: &StepId| steps.iter().position(|step| step.id == *id);
     let retry = |step: &StepId| {

@@ -102,7 +102,7 @@ pub(crate) struct StepState {
     pub(crate) parts: BTreeMap<String, Status>,
 }
 
-/// Is where the run stands in the four states of Spec 186.
+/// Is where the run stands in the four states of Specification 186 (docs/formats/prodigy.md#the-four-states).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Last {
     /// Nothing was done yet.

@@ -1,5 +1,5 @@
 //! The table of modes and situations, ages on every boundary, and the texts of `orchestrate-resume`, word for word
-//! (dotagent-and-aios.md 2.10, 6).
+//! (docs/formats/aios.md#modes, docs/formats/aios.md#age, docs/formats/aios.md#messages).
 
 use std::ops::Deref;
 use std::process::Child;

@@ -107,7 +107,7 @@ fn a_loop_of_nexos_is_read_in_every_place_it_may_lie() {
 
 #[test]
 fn no_iteration_is_used_up_by_going_on() {
-    // The loop counts an iteration before its review runs; what the history has counts (C-16).
+    // The loop counts an iteration before its review runs; what the history has counts (docs/formats/aios.md#qa-loop).
     for (current, history, expected) in [
         (0, String::new(), "review-1"),
         (1, String::new(), "review-1"),

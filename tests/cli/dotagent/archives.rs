@@ -1,4 +1,4 @@
-//! Archives: how many, which, under which names (dotagent-and-aios.md 1.4, C-7).
+//! Archives: how many, which, under which names (docs/formats/dotagent.md#archive).
 
 use serde_json::json;
 

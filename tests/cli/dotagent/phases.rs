@@ -1,4 +1,4 @@
-//! Every phase with its output absent, valid, invalid and older than the run (dotagent-and-aios.md 1.4).
+//! Every phase with its output absent, valid, invalid and older than the run (docs/formats/dotagent.md#resume-point).
 
 use serde_json::json;
 
@@ -143,7 +143,7 @@ fn a_completed_phase_is_proved_again() {
     }
 }
 
-/// dotagent-and-aios.md C-3 and C-4: membership decides.
+/// Membership decides (docs/formats/dotagent.md#resume-point).
 #[test]
 fn no_status_of_a_phase_makes_a_run_vanish() {
     for (current, status, is_member, expected, code) in [

@@ -1,4 +1,4 @@
-//! Every row of the executor's recovery (dotagent-and-aios.md 1.4).
+//! Every row of the executor's recovery (docs/formats/dotagent.md#executor-recovery).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The acceptance criteria of Spec 186 (seeds/003-prodigy-spec-186.txt), each by its number, and its end-to-end scenario.
+//! The acceptance criteria of Specification 186 (docs/formats/prodigy.md#acceptance-criteria), each by its number, and its end-to-end scenario.
 
 use serde_json::Value;
 use serde_json::json;
@@ -170,7 +170,7 @@ fn ac13_a_worktree_is_merged_and_cleaned_up_on_completion() {
 }
 
 #[test]
-fn the_end_to_end_scenario_of_the_seed() {
+fn the_end_to_end_scenario_of_the_specification() {
     let stage = Stage::new(
         r#"
         name: test-resume

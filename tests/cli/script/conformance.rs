@@ -1,4 +1,4 @@
-//! The thirty scenarios of prodigy.md 10.3, each by its number. Steps count their executions outside of the worktree.
+//! The thirty scenarios of docs/formats/prodigy.md#conformance-scenarios, each by its number. Steps count their executions outside of the worktree.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;

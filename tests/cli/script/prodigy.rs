@@ -211,7 +211,8 @@ fn the_home_is_where_prodigy_itself_looks_for_it() {
         let arguments = ["--format", "json", "sessions", "import", ID];
         stage.piton(arguments.into_iter().chain(more.iter().copied())).env("PRODIGY_HOME", moved.as_str()).run()
     };
-    // Its worktrees stay in ~/.prodigy whatever PRODIGY_HOME says (prodigy.md 2), so the worktree is not found from there.
+    // Its worktrees stay in ~/.prodigy whatever PRODIGY_HOME says, so the worktree is not found from there
+    // (docs/formats/prodigy.md#where-prodigy-keeps-a-session).
     let refused = import(&[]).expect_code(1);
     assert!(refused.stdout.contains("the worktree of"), "{refused}");
     let taken = import(&["--no-worktree"]).expect_code(0);

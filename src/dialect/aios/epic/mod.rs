@@ -1,6 +1,6 @@
-//! The state of an epic: waves of stories, each behind a gate (dotagent-and-aios.md 2.2).
+//! The state of an epic: waves of stories, each behind a gate (docs/formats/aios.md#epic-state).
 //!
-//! The waves count, never `current_wave` (C-21). Where the state is broken, the copy beside it shows where the epic stood.
+//! The waves count, never `current_wave`. Where the state is broken, the copy beside it shows where the epic stood.
 
 mod drift;
 mod state;

@@ -1,4 +1,4 @@
-//! What the state of an epic says (dotagent-and-aios.md 2.2).
+//! What the state of an epic says (docs/formats/aios.md#epic-state).
 
 use super::super::execution::agent;
 use super::super::execution::members;
@@ -65,7 +65,7 @@ pub(super) struct GateVerdict {
 }
 
 impl State {
-    /// Reads a state: that of the execution task, else the pipeline that the orchestration template speaks of (C-22); `None` for
+    /// Reads a state: that of the execution task, else the pipeline that the orchestration template speaks of; `None` for
     /// a tree that is neither. `path` names an epic that does not name itself.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
         let is_pipeline = kind::is_pipeline(node);
@@ -92,7 +92,7 @@ impl State {
         })
     }
 
-    /// Tells whether the epic is over or was given up: then it is evidence and no run (dotagent-and-aios.md C-12).
+    /// Tells whether the epic is over or was given up: then it is evidence and no run (docs/formats/aios.md#which-state-counts).
     pub(in crate::dialect::aios) fn is_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "aborted"))
     }

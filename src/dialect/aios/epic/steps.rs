@@ -234,7 +234,7 @@ fn take_over(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     }
 }
 
-/// Reads the status of a story in an epic; `skipped` is used and missing from the list of the format (C-21).
+/// Reads the status of a story in an epic; `skipped` is used and missing from the list of the format (docs/formats/aios.md#epic-state).
 pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     match raw? {
         "pending" => Some(Status::Pending),

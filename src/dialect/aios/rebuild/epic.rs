@@ -23,7 +23,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The modes that a state may have (2.2).
+/// The modes that a state may have (docs/formats/aios.md#epic-state).
 const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
 
 /// Rebuilds the state.

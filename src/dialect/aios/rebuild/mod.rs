@@ -1,4 +1,4 @@
-//! States that cannot be read, from stories, gates and plans (dotagent-and-aios.md 2.10, errors; C-23).
+//! States that cannot be read, from stories, gates and plans (docs/formats/aios.md#reconstruction).
 //!
 //! Of voices that disagree the lowest counts: what is done twice costs time, what is left out is lost.
 

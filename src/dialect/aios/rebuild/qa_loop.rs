@@ -14,7 +14,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// What AIOS takes where nothing says how often a story may be reviewed (2.4).
+/// What AIOS takes where nothing says how often a story may be reviewed (docs/formats/aios.md#qa-loop).
 const MAX_ITERATIONS: u32 = 5;
 
 /// Returns the story of a loop: what the state says, else a line of a broken one, else the folder it lies in.

@@ -14,7 +14,7 @@ pub(super) struct Field<'a> {
     pub(super) is_flush: bool,
 }
 
-/// Says how a field is written (2.7).
+/// Says how a field is written (docs/formats/aios-stories.md#where-a-status-counts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `**Key:** value`.

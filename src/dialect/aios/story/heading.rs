@@ -1,4 +1,4 @@
-//! What the sections of a story are called, in the languages in which they were seen (2.7).
+//! What the sections of a story are called, in the languages in which they were seen (docs/formats/aios-stories.md#stories).
 
 use super::status::fold_words;
 

@@ -54,7 +54,7 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
-/// Names a story as its file or its state is named. The path is often that of another machine (dotagent-and-aios.md C-28), and an
+/// Names a story as its file or its state is named. The path is often that of another machine (docs/formats/aios.md#paths-of-another-machine), and an
 /// id stays as it is.
 pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);

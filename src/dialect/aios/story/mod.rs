@@ -1,4 +1,4 @@
-//! What a story file says: who it is, where it stands, what is left to do (dotagent-and-aios.md 2.7). Never written.
+//! What a story file says: who it is, where it stands, what is left to do (docs/formats/aios-stories.md#stories). Never written.
 //!
 //! Eight ways to write a status were seen, and many more places that only look like one. A status counts in the header, in the
 //! section of that name and in a section of metadata; the first one wins and every other one is kept for the reader.

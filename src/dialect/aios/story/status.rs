@@ -1,4 +1,4 @@
-//! The words for where a story stands (2.7), in the languages in which they were seen.
+//! The words for where a story stands (docs/formats/aios-stories.md#story-status-words), in the languages in which they were seen.
 
 /// Says where a story stands, whatever its spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ const SPANISH: [(StoryStatus, &[&str]); 6] = [
 ];
 
 impl StoryStatus {
-    /// Returns the word of the seed's tables.
+    /// Returns the status as the format's own tables name it.
     pub(in crate::dialect::aios) const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "Draft",

@@ -1,5 +1,5 @@
-//! Writes the session of Bob (W7, dotagent-and-aios.md 2.6). As in the development cycle itself, a result goes when its phase, or one
-//! before it, is done again (C-17).
+//! Writes the session of Bob (docs/formats/aios-states.md#bob-session). As in the development cycle itself, a result goes when its phase, or one
+//! before it, is done again (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;

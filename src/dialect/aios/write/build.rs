@@ -1,4 +1,4 @@
-//! Writes the state of an autonomous build (W8, dotagent-and-aios.md 2.6).
+//! Writes the state of an autonomous build (docs/formats/aios-states.md#autonomous-build).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,7 +1,7 @@
-//! Writes the state of a development cycle (W3, dotagent-and-aios.md 2.6, 2.10).
+//! Writes the state of a development cycle (docs/formats/aios-states.md#development-cycle).
 //!
 //! A phase that runs is the current one and has no result. A result goes when its phase, or one before it, is done again: results
-//! of two laps side by side are what nobody can go on from (C-17).
+//! of two laps side by side are what nobody can go on from (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;

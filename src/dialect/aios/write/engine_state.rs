@@ -1,4 +1,4 @@
-//! Writes the state of a workflow engine (W2, dotagent-and-aios.md 2.6): whether it goes on. Which steps ran only the engine can
+//! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): whether it goes on. Which steps ran only the engine can
 //! write, since the state does not name those that are to come.
 
 use super::no_way_back;

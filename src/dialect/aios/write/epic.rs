@@ -1,4 +1,4 @@
-//! Writes the state of an epic (dotagent-and-aios.md 2.2). The copy of the bytes before is made by the store.
+//! Writes the state of an epic (docs/formats/aios.md#epic-state). The copy of the bytes before is made by the store.
 //!
 //! A wave's `tag` is left to whoever makes the tag in git.
 
@@ -74,7 +74,7 @@ struct Writer<'a> {
     state: State,
     run: Run,
     editor: StateEditor<'a>,
-    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it (C-22).
+    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it.
     root: &'static str,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
         match self.target(step)? {
             Target::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
-                // Used by the framework and missing from its own list of words (C-21).
+                // Used by the framework and missing from its own list of words.
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }

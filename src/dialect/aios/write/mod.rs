@@ -1,7 +1,7 @@
-//! What a change does to the bytes of a state, in the words that the state's own runner writes (dotagent-and-aios.md 2, C-14).
+//! What a change does to the bytes of a state, in the words that the state's own runner writes (docs/formats/aios.md#writing).
 //!
 //! Every kind has a module. A word that a format does not have is not made up: the change is refused with what to do instead.
-//! Stories and artifacts are never written (C-10).
+//! Stories and artifacts are never written.
 
 mod ade;
 mod bob;

@@ -1,4 +1,5 @@
-//! Writes the file that a development cycle leaves when it rests (W4, dotagent-and-aios.md 2.6): which stories of the epic are done.
+//! Writes the file that a development cycle leaves when it rests (docs/formats/aios-states.md#paused-development-cycle): which
+//! stories of the epic are done.
 //!
 //! It has no word for a story that runs: the runner of its cycle keeps a state of its own.
 

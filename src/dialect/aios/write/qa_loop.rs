@@ -1,5 +1,5 @@
-//! Writes the state of a QA loop (dotagent-and-aios.md 2.4): what the loop's own runner writes, but that going on after an
-//! interruption uses up no iteration (C-16).
+//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): what the loop's own runner writes, but that going on after an
+//! interruption uses up no iteration.
 
 use serde_json::Value;
 use serde_json::json;
@@ -209,7 +209,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// A person lets the loop go on where it had ended: with one more review, which nobody else would allow it (C-16).
+    /// A person lets the loop go on where it had ended: with one more review, which nobody else would allow it.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         match Self::target(step)? {
             Target::Escalation => {

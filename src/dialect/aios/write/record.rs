@@ -1,4 +1,4 @@
-//! Writes the record of a nexos orchestration (dotagent-and-aios.md 2.6). Of its words for a status only `active` is known.
+//! Writes the record of a nexos orchestration (docs/formats/aios-states.md#orchestration-record). Of its words for a status only `active` is known.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What the next agent and the user are told, in the words of the checkpoint skill (dotagent-and-aios.md 1.4).
+//! What the next agent and the user are told, in the words of the checkpoint skill (docs/formats/dotagent.md#messages).
 
 use std::fmt::Write as _;
 

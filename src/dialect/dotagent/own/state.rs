@@ -139,7 +139,7 @@ pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
     all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
 }
 
-/// Reads a status: dotagent's words for tasks (dotagent-and-aios.md 1.3), Piton's for what dotagent has none for.
+/// Reads a status: dotagent's words for tasks (docs/formats/dotagent.md#task-vocabulary), Piton's for what dotagent has none for.
 pub(super) fn status(word: &str) -> Option<Status> {
     Some(match word.trim().to_lowercase().as_str() {
         "pending" => Status::Pending,

@@ -1,4 +1,4 @@
-//! What a checkpoint of format version 1 says (prodigy.md 3.2), as far as it can be believed.
+//! What a checkpoint of format version 1 says (docs/formats/prodigy.md#the-checkpoint), as far as it can be believed.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl Checkpoint {
         // Every step repeats what all before it captured.
         for (name, value) in step.get("captured_variables").and_then(Value::as_object).into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            // Prodigy keeps the line end, which breaks what it is put into (prodigy.md 1.2).
+            // Prodigy keeps the line end, which breaks what it is put into (docs/formats/prodigy.md#what-of-it-is-not-believed).
             let value = value.strip_suffix('\n').unwrap_or(&value);
             self.captured.insert(name.clone(), value.to_owned());
         }

@@ -82,7 +82,7 @@ fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Times
                 failures: u32::from(failed.is_some()),
                 errors,
                 finished_at: done.and_then(|done| done.at),
-                // Its hash says nothing (prodigy.md 3.2), so what was done counts as what is defined now.
+                // Its hash says nothing (docs/formats/prodigy.md#what-of-it-is-not-believed), so what was done counts as what is defined now.
                 digest: done.map(|_| step.digest()),
                 retryable: failed.map(|_| false),
                 ..StepState::default()

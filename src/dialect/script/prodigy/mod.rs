@@ -1,5 +1,5 @@
-//! The sessions of Prodigy, the runner that this one comes from (format version 1, prodigy.md 2 and 3.2): read, planned, taken
-//! over, and never written.
+//! The sessions of Prodigy, the runner that this one comes from: read, planned, taken over, and never written
+//! (docs/formats/prodigy.md#where-prodigy-keeps-a-session; format version 1).
 //!
 //! Its checkpoint holds the whole environment of the run. Nothing of that is read.
 

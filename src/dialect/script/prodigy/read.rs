@@ -140,8 +140,8 @@ impl Original {
         }
     }
 
-    /// The session file has no steps; what it says of the end is no proof (prodigy.md 4: a resume passes over steps and says that it
-    /// completed).
+    /// The session file has no steps; what it says of the end is no proof: a resume passes over steps and says that it
+    /// completed (docs/formats/prodigy.md#what-of-it-is-not-believed).
     fn look_at_session(&mut self, files: &FileSet) {
         let file = place::session_file(&self.session);
         let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };

@@ -1,7 +1,7 @@
 //! The workflow file of a script run (`script/1`): YAML or JSON in, checked types out. Pure.
 //!
 //! Every mistake of a file is found at once, each with its line and column. Both spellings that the documents of the original
-//! show are accepted (prodigy.md 1); what they leave open is decided in docs/running-workflows.md.
+//! show are accepted (docs/formats/prodigy.md#the-workflow-file); what they leave open is decided in docs/running-workflows.md.
 
 pub(crate) mod condition;
 mod essence;

@@ -256,7 +256,7 @@ impl Retry {
         }
     }
 
-    /// Returns what holds for `claude` where nobody says anything: five tries when the service is at fault (Spec 185).
+    /// Returns what holds for `claude` where nobody says anything: five tries when the service is at fault (docs/formats/prodigy.md#claude-retries).
     pub(crate) fn of_claude() -> Self {
         Self {
             attempts: 5,
