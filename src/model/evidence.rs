@@ -182,7 +182,7 @@ pub(crate) struct EvidenceRecord {
     pub(crate) outputs: Vec<OutputRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<String>,
-    /// Digest of the step's definition as it was done (rule 10 in README.md#how-a-plan-is-decided).
+    /// Digest of the step's definition as it was done (rule 10 in docs/planning.md#rules).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<DigestText>,
 }

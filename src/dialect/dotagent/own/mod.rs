@@ -1,7 +1,7 @@
 //! Workflows of one's own: a file defines the steps, and the run keeps them in dotagent's two files.
 //!
 //! `phase.json` carries the definition, so that a run can go on without the file; where the file is still there, the file counts,
-//! and what was done to another definition is done again (rule 10 in README.md#how-a-plan-is-decided). Pure, like every dialect.
+//! and what was done to another definition is done again (rule 10 in docs/planning.md#rules). Pure, like every dialect.
 
 mod brief;
 mod check;
