@@ -1,4 +1,5 @@
-//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own (ccw.md B4, B7.6).
+//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own
+//! (docs/formats/ccw.md#flow-steps-and-subtasks).
 
 use super::raw;
 use super::rules;

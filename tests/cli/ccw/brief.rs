@@ -1,4 +1,4 @@
-//! What the next agent is handed (ccw.md B7.6), and the coordination list of the seed.
+//! What the next agent is handed (docs/formats/ccw.md#context-for-the-agent), and the coordination list of the seed.
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The decision table of ccw.md B7.3, and what follows from it: kinds, strategies, the seed's own analysis.
+//! The decision table (docs/formats/ccw.md#decision-table), and what follows from it: kinds, strategies, the seed's own analysis.
 
 use serde_json::Value;
 use serde_json::json;
@@ -212,7 +212,7 @@ fn the_third_failure_is_for_a_person() {
     assert_eq!(session.plan("--force").at("/data/verdict"), "confirm");
 }
 
-/// What is checked before a resume (ccw.md B7.5).
+/// What is checked before a resume (docs/formats/ccw.md#checks-before-a-resume).
 #[test]
 fn what_is_missing_or_does_not_match_is_told() {
     let session = Session::new();
