@@ -1,4 +1,4 @@
-//! What a task file tells about its past: `status_history` (format G on) and `execution` (the seed)
+//! What a task file tells about its past: `status_history` (format G on) and `execution` (format D)
 //! (docs/formats/ccw.md#task-file).
 
 use super::raw;

@@ -415,7 +415,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     witnesses
 }
 
-/// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
+/// Returns the interruption that a task records about its running or failed attempt (`execution` of format D).
 fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
     let history = &task.gist.history;
     let reason = history.interruption_reason.as_ref()?;

@@ -235,7 +235,7 @@ impl Place {
     }
 }
 
-/// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
+/// Returns the word for a running task: `active` where the files of this session use that, else `in_progress`.
 pub(super) fn running_word(tasks: &[Task]) -> &'static str {
     let is_active = tasks.iter().any(|task| task.gist.running.active);
     let is_in_progress = tasks.iter().any(|task| task.gist.running.in_progress);
