@@ -6,6 +6,7 @@ mod cli;
 mod concurrency;
 #[cfg(target_os = "linux")]
 mod crash;
+mod formats;
 mod hostile;
 mod instructions;
 mod launcher;

@@ -111,7 +111,7 @@ fn nine(number: &str, status: Status) -> Run {
     run
 }
 
-/// nine-step.md A5, the column REC.
+/// The decision table of the nine-step plugin (docs/formats/nine-step.md#decision-table).
 #[test]
 fn the_nine_step_table() {
     use Status::Completed;

@@ -374,7 +374,7 @@ fn counters_of_strangers_do_not_overflow() {
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (usize::MAX, usize::MAX));
 }
 
-/// ccw.md B7.4.
+/// The strategies of docs/formats/ccw.md#interruptions-and-strategies.
 #[test]
 fn each_interruption_has_its_strategy() {
     use InterruptionKind::AgentInterruption;

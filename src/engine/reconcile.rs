@@ -324,7 +324,7 @@ impl Reconciler<'_> {
     }
 
     /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
-    /// (ccw.md B6, B7.3).
+    /// (docs/formats/ccw.md#what-counts-as-evidence).
     fn believe(&mut self, report: &WitnessReport) -> EffectiveStatus {
         if report.enough && self.closes_by_evidence() {
             self.note_heard(FindingCode::StatusDrift, report, "it counts as done");

@@ -1,4 +1,4 @@
-//! How to recover from which kind of interruption (ccw.md B7.4).
+//! How to recover from which kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
 
 use crate::model::InterruptionKind;
 use crate::model::Strategy;

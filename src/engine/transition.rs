@@ -421,7 +421,7 @@ impl TransitionCheck<'_> {
             RunStatus::Archived => Some("is archived"),
         };
         match says_over {
-            // What the run says of itself counts for little while steps are open (ccw.md B9).
+            // What the run says of itself counts for little while steps are open (docs/formats/ccw.md#session-file).
             Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
                 Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot rest", run.id), [self.plan()]))
             }

@@ -177,7 +177,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     assert!(is_said, "after {} of {step}, which was to be {status}, it is {found:?}", kind.as_str());
 }
 
-/// Tells whether an approval only says that a run may go back and try again (nine-step.md A5, row `failed + verdict rejected`).
+/// Tells whether an approval only says that a run may go back and try again (docs/formats/nine-step.md#decision-table).
 fn is_answer(before: &Run, step: &StepId) -> bool {
     let is_failed = |step: &Step| step.kind == StepKind::Review && step.status == Status::Failed;
     before.dialect == DialectId::NineStep && before.step(step).is_some_and(is_failed)

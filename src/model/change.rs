@@ -217,7 +217,7 @@ pub(crate) struct Interruption {
     pub(crate) reason: String,
 }
 
-/// Says how a run was cut off (ccw.md B7.4 gives the vocabulary for the first five).
+/// Says how a run was cut off (docs/formats/ccw.md#interruptions-and-strategies gives the vocabulary for the first five).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InterruptionKind {

@@ -19,7 +19,8 @@ pub(crate) struct Config {
     pub(crate) age: AgeBands,
 }
 
-/// Holds the placeholders of the nine-step plugin with the values its files use (nine-step.md A3).
+/// Holds the placeholders of the nine-step plugin with the values its files use
+/// (docs/formats/nine-step.md#placeholders-and-defaults).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NineStepConfig {
@@ -30,7 +31,7 @@ pub(crate) struct NineStepConfig {
     /// `None`: detected from git.
     pub(crate) main_branch: Option<String>,
     pub(crate) backup_dir: String,
-    /// At which step a later phase begins: 1 or 3 (nine-step.md A9.4).
+    /// At which step a later phase begins: 1 or 3 (docs/formats/nine-step.md#where-a-later-phase-begins).
     pub(crate) phase_entry_step: u8,
     /// Other names for the agents, by role: `planner`, `plan_reviewer`, `backend_developer`, ...
     pub(crate) agents: BTreeMap<String, String>,

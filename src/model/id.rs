@@ -83,12 +83,12 @@ impl StepId {
         &self.0
     }
 
-    /// Compares without regard to case (ccw.md B8.1).
+    /// Compares without regard to case (docs/formats/ccw.md#task-ids).
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text) || self.0.to_lowercase() == text.to_lowercase()
     }
 
-    /// Compares without regard to case and to leading zeros of numbers (ccw.md B8.8).
+    /// Compares without regard to case and to leading zeros of numbers (docs/formats/ccw.md#task-ids).
     pub(crate) fn is_spelled_like(&self, text: &str) -> bool {
         natural(&self.0, text) == Ordering::Equal
     }

@@ -150,7 +150,7 @@ impl Action {
     }
 }
 
-/// Is a way to recover, by kind of interruption (ccw.md B7.4).
+/// Is a way to recover, by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Strategy {

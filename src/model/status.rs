@@ -53,7 +53,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Is the word of a reviewer, in the canonical four (nine-step.md A1.2).
+/// Is the word of a reviewer, in the canonical four (docs/formats/nine-step.md#status-words-and-verdicts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum ReviewVerdict {

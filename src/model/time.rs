@@ -46,7 +46,7 @@ impl Clock {
 
 impl Timestamp {
     /// Reads every stamp seen in the wild: RFC 3339 with any offset and any number of fraction digits, the same with a space
-    /// for the `T`, without a zone (taken as local, nine-step.md A9.10), or a bare date.
+    /// for the `T`, without a zone (taken as local, docs/formats/nine-step.md#time-stamps), or a bare date.
     pub(crate) fn parse(text: &str, utc_offset_seconds: i32) -> Result<Self, TimestampError> {
         if let Some(time) = canonical(text.as_bytes()) {
             return Ok(Self(time));

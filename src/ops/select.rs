@@ -84,7 +84,7 @@ fn close_by(ctx: &ProjectContext) -> Vec<RunLocation> {
 }
 
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
-/// one (nine-step.md A5.1).
+/// one (docs/formats/nine-step.md#finding-runs).
 fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
     let place = |location: &RunLocation| {
         let folder = location.candidate.state.parent().filter(|_| is_session(location));

@@ -73,7 +73,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
 }
 
 /// Keeps the state out of git where its system wants that; a state file that git sees breaks clean-up and rollback
-/// (nine-step.md A8).
+/// (docs/formats/nine-step.md#state-and-git).
 pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Result<(), OpError> {
     let patterns = dialect.unversioned(&ctx.project.config);
     if let (Some(git), false) = (&ctx.project.git, patterns.is_empty()) {

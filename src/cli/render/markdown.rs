@@ -1,4 +1,4 @@
-//! The coordination list (ccw.md B7.4, B7.6): a check list that an agent can keep while it works.
+//! The coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that an agent can keep while it works.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The context as YAML (nine-step.md A5.3). Strings are written as JSON strings, which every YAML reader takes as text.
+//! The context as YAML (docs/formats/nine-step.md#context-for-the-agent). Strings are written as JSON strings, which every YAML
+//! reader takes as text.
 
 use serde_json::Value;
 

@@ -1,5 +1,6 @@
 //! Putting a session away the way the system does since era F: its folder goes to `.workflow/archives`, and the list there says
-//! so (ccw.md B7.9). Unlike there, no task is marked as completed on the way: an archive is no evidence of completion (ccw.md B6).
+//! so (docs/formats/ccw.md#archiving-a-session). Unlike there, no task is marked as completed on the way: an archive is no evidence
+//! of completion (docs/formats/ccw.md#what-counts-as-evidence).
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The prompt for the agent that takes a task over, in the shape of the seed (ccw.md B7.6).
+//! The prompt for the agent that takes a task over, in the shape of the resume command (docs/formats/ccw.md#context-for-the-agent).
 
 use std::fmt::Write as _;
 

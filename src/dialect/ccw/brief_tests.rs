@@ -43,7 +43,7 @@ fn handed_over(action: Action) -> Brief {
 }
 
 #[test]
-fn the_prompt_is_that_of_the_seed() {
+fn the_prompt_is_that_of_the_resume_command() {
     let brief = handed_over(Action::Retry);
     let start = "\
 [RESUME_CONTEXT] [FLOW_CONTROL] Resume IMPL-2: Tokens[31m

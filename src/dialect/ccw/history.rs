@@ -1,4 +1,5 @@
-//! What a task file tells about its past: `status_history` (format G on) and `execution` (the seed) (ccw.md B4).
+//! What a task file tells about its past: `status_history` (format G on) and `execution` (format D)
+//! (docs/formats/ccw.md#task-file).
 
 use super::raw;
 use super::rules;
@@ -72,7 +73,7 @@ impl History {
     }
 
     /// Counts the failures since the task was last completed. Where a file without history stands at failed, every attempt was
-    /// one (ccw.md B7.3).
+    /// one (docs/formats/ccw.md#attempts-and-failures).
     pub(super) fn failures(&self, status: Status) -> u32 {
         let untold = if status == Status::Failed { self.attempts.max(1) } else { 0 };
         self.failures.unwrap_or(untold)
@@ -107,7 +108,7 @@ fn read_entry(entry: Json<'_>, clock: Clock) -> Entry {
 }
 
 /// Counts failures in a row, where there are any. A history that begins at failed continues a file without one, in which every
-/// attempt was a failure (ccw.md B7.3).
+/// attempt was a failure (docs/formats/ccw.md#attempts-and-failures).
 fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
     if entries.iter().all(|entry| entry.to != Some(Status::Failed) && entry.from != Some(Status::Failed)) {
         return None;

@@ -1,4 +1,4 @@
-//! Task ids as people and agents spell them: `impl-1.2`, `IMPL-001`, `L0`, `IMPL-001.3-validation` (ccw.md B4, B8.1, B8.8).
+//! Task ids as people and agents spell them: `impl-1.2`, `IMPL-001`, `L0`, `IMPL-001.3-validation` (docs/formats/ccw.md#task-ids).
 
 /// Finds tasks by what a dependency, a checklist line or a file name calls them. Both lists are sorted by name.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ pub(super) fn is_task_shaped(token: &str) -> bool {
         && numbered.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Tells whether an id may stand in a file name and on a command line (ccw.md B11).
+/// Tells whether an id may stand in a file name and on a command line (docs/formats/ccw.md#task-ids).
 pub(super) fn is_safe(id: &str) -> bool {
     let bytes = id.as_bytes();
     (1..=200).contains(&bytes.len())
@@ -151,7 +151,7 @@ pub(super) fn is_safe(id: &str) -> bool {
 }
 
 /// Returns the beginnings of a file name that may be the id of the task it is about, the longest first: what is followed by
-/// `-`, `.` or the end (ccw.md B7.3). `IMPL-1.1-summary.md` is not about `IMPL-1`, `IMPL-10.md` not either.
+/// `-`, `.` or the end (docs/formats/ccw.md#summaries). `IMPL-1.1-summary.md` is not about `IMPL-1`, `IMPL-10.md` not either.
 pub(super) fn named_in(file_name: &str) -> impl Iterator<Item = &str> {
     let ends = std::iter::once(file_name.len()).chain(file_name.rmatch_indices(['-', '.']).map(|(at, _)| at));
     ends.take(64).filter_map(move |end| {

@@ -1,4 +1,4 @@
-//! Where a session keeps its files (ccw.md B2).
+//! Where a session keeps its files (docs/formats/ccw.md#session-folder-layout).
 
 use crate::model::FileSet;
 use crate::model::RelPath;
@@ -18,7 +18,7 @@ pub(super) struct Layout {
     pub(super) plan: RelPath,
     pub(super) machine_plan: RelPath,
     pub(super) tasks: RelPath,
-    /// Both spellings occur (ccw.md B8.8).
+    /// Both spellings occur (docs/formats/ccw.md#summaries).
     pub(super) summaries: [RelPath; 2],
     /// Whether the session lies where the first formats (A to E) put it: right below `.workflow`.
     pub(super) is_legacy: bool,
@@ -43,7 +43,8 @@ impl Layout {
         [&self.plan, &self.machine_plan].into_iter().find(|path| files.files.contains_key(*path))
     }
 
-    /// Tells whether the session lies in the archive, which says nothing about what is done (ccw.md B6).
+    /// Tells whether the session lies in the archive, which says nothing about what is done
+    /// (docs/formats/ccw.md#what-counts-as-evidence).
     pub(super) fn is_archived(&self) -> bool {
         parent_name(&self.dir) == Some(ARCHIVES)
     }

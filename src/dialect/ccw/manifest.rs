@@ -1,5 +1,5 @@
-//! The list of archived sessions, `.workflow/archives/manifest.json` (ccw.md B2): a list of entries, or an object that has one
-//! under `sessions`.
+//! The list of archived sessions, `.workflow/archives/manifest.json` (docs/formats/ccw.md#archiving-a-session): a list of entries,
+//! or an object that has one under `sessions`.
 
 use serde_json::Value;
 use serde_json::json;

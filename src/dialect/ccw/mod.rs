@@ -1,4 +1,4 @@
-//! The session folders of Claude-Code-Workflow (formats: ccw.md).
+//! The session folders of Claude-Code-Workflow (docs/formats/ccw.md).
 //!
 //! A session is a folder with one JSON file per task, a checklist, summaries and a session file, none of which can be trusted
 //! to agree. This room says what each of them says; who is believed is the engine's business.

@@ -1,4 +1,5 @@
-//! The plan in the words of the seed: what `/workflow:resume` calls its analysis (ccw.md B7.4).
+//! The plan in the words of the resume command: what it calls its analysis
+//! (docs/formats/ccw.md#interruptions-and-strategies).
 
 use std::collections::BTreeSet;
 
@@ -74,7 +75,7 @@ fn interruption_type(run: &Run, plan: &Plan) -> String {
     }
 }
 
-/// Returns the type of an `InterruptionPoint`, with the two that the seed lacks (ccw.md B7.3).
+/// Returns the type of an `InterruptionPoint`, with the two that the resume command lacks (docs/formats/ccw.md#decision-table).
 pub(super) fn point_type(plan: &Plan) -> String {
     let first = plan.next.first().map(|next| next.action);
     let word = match (plan.verdict, first, &plan.interruption) {

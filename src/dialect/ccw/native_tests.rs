@@ -19,7 +19,7 @@ fn ids(names: &[&str]) -> Vec<StepId> {
     names.iter().map(|name| StepId::new(*name)).collect()
 }
 
-fn seed() -> Run {
+fn documented() -> Run {
     run(&files(&[
         ("workflow-session.json", SESSION),
         (".task/impl-1.1.json", r#"{"id":"impl-1.1","status":"completed"}"#),
@@ -36,8 +36,8 @@ fn seed() -> Run {
 }
 
 #[test]
-fn the_analysis_is_that_of_the_seed() {
-    let run = seed();
+fn the_analysis_is_that_of_the_resume_command() {
+    let run = documented();
     let mut plan = plan_of(&run, Verdict::Resume);
     plan.steps.completed = ids(&["impl-1.1"]);
     plan.steps.in_progress = ids(&["impl-1.2"]);
@@ -80,7 +80,7 @@ fn the_analysis_is_that_of_the_seed() {
 
 #[test]
 fn the_interruption_point_has_a_type_for_every_end() {
-    let run = seed();
+    let run = documented();
     for (verdict, action, task, kind) in [
         (Verdict::Resume, Some(Action::Run), json!("impl-1.3"), "ready_to_execute"),
         (Verdict::Confirm, Some(Action::Verify), json!("impl-1.3"), "needs_verification"),
@@ -96,7 +96,7 @@ fn the_interruption_point_has_a_type_for_every_end() {
 
 #[test]
 fn a_block_names_everything_that_is_waited_for() {
-    let run = seed();
+    let run = documented();
     let mut plan = plan_of(&run, Verdict::Blocked);
     plan.steps.completed = ids(&["impl-1.1"]);
     plan.steps.pending = ids(&["impl-1.3"]);

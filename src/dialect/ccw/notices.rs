@@ -1,5 +1,5 @@
-//! The messages of `/workflow:resume` and `/workflow:execute`, word for word (ccw.md B7.8). The hints name Piton's commands
-//! where there are some.
+//! The messages of `/workflow:resume` and `/workflow:execute`, word for word (docs/formats/ccw.md#messages). The hints name Piton's
+//! commands where there are some.
 
 use super::raw;
 use crate::model::Finding;

@@ -1,4 +1,5 @@
-//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own (ccw.md B4, B7.6).
+//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own
+//! (docs/formats/ccw.md#flow-steps-and-subtasks).
 
 use super::raw;
 use super::rules;
@@ -117,7 +118,7 @@ impl Progress {
     }
 
     /// Gives each part its status. A file that names the interrupted step and keeps no list of completed ones has gone
-    /// through the steps before it, one after the other (the seed: "Resume from step").
+    /// through the steps before it, one after the other (the resume command: "Resume from step").
     fn settle(&self, parts: &mut [Part]) {
         let current = parts.iter().position(|part| self.current.as_deref() == Some(&part.name));
         for (at, part) in parts.iter_mut().enumerate() {

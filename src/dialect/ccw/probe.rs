@@ -1,4 +1,4 @@
-//! Finding sessions below a project (ccw.md B2, B7.2, B10).
+//! Finding sessions below a project (docs/formats/ccw.md#finding-sessions).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
     ["", "WFS-x/", "active/WFS-x/"].iter().any(|tail| is_session_file(&format!("{folder}/{tail}{SESSION_FILE}")))
 }
 
-/// Is the kind of folder a session lies in, in the order of discovery (ccw.md B7.2).
+/// Is the kind of folder a session lies in, in the order of discovery (docs/formats/ccw.md#finding-sessions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Area {
     /// Any of the others, with an active marker.

@@ -47,7 +47,7 @@ use crate::model::Witness;
 use crate::model::WorkspaceRecord;
 use crate::model::mask_secrets;
 
-/// How many tasks CCW allows; real sessions have more (ccw.md B8.15).
+/// How many tasks CCW allows; real sessions have more (docs/formats/ccw.md#groups).
 const TASK_LIMIT: usize = 10;
 
 /// Reads a run from whatever of its folder can be read.
@@ -68,7 +68,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
     let (status, unknown) = session_files.session.status();
-    // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing (ccw.md B6).
+    // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing
+    // (docs/formats/ccw.md#what-counts-as-evidence).
     let put_away = session_files.layout.is_archived() && session_files.session.is_stamped_archived();
     let status = if put_away { RunStatus::Archived } else { status };
     report_session(&session_files, status, unknown, &steps, &mut findings);
@@ -100,7 +101,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(session_files))), ..Loaded::default() }
 }
 
-/// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).
+/// Says which tasks are groups of which others (docs/formats/ccw.md#groups).
 struct Kinship {
     children: Vec<Vec<usize>>,
     parent: Vec<Option<usize>>,
@@ -414,7 +415,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     witnesses
 }
 
-/// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
+/// Returns the interruption that a task records about its running or failed attempt (`execution` of format D).
 fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
     let history = &task.gist.history;
     let reason = history.interruption_reason.as_ref()?;
@@ -435,7 +436,7 @@ fn newer(
 }
 
 /// Returns the last entry of `interruption_history` while nothing has been resumed or ended since: entries are written when
-/// a session is resumed (ccw.md B7.7), so most tell of the past.
+/// a session is resumed (docs/formats/ccw.md#interruptions-and-strategies), so most tell of the past.
 fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<Interruption> {
     let entry = raw::items(session_files.session.value().get("interruption_history")).last()?;
     let at = session_files.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
@@ -459,7 +460,8 @@ fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Opt
     Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
 
-/// Reports what an open task builds on that left nothing to read: agents MUST read those summaries first (ccw.md B7.5).
+/// Reports what an open task builds on that left nothing to read: agents MUST read those summaries first
+/// (docs/formats/ccw.md#checks-before-a-resume).
 fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let is_open = |step: &&Step| {
         let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
@@ -477,7 +479,7 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Reports groups that say completed over open tasks; the tasks decide (ccw.md B4, hierarchy rules).
+/// Reports groups that say completed over open tasks; the tasks decide (docs/formats/ccw.md#groups).
 fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let groups = steps.iter().filter(|step| step.kind == StepKind::Container && step.status == Status::Completed);
@@ -494,7 +496,7 @@ fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Reports where the session's own word and its tasks disagree; the word decides nothing (ccw.md B9).
+/// Reports where the session's own word and its tasks disagree; the word decides nothing (docs/formats/ccw.md#session-file).
 fn report_session(
     session_files: &SessionFiles<'_>,
     status: RunStatus,

@@ -24,7 +24,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-/// As the seed shows it (format D), with its ids in small letters.
+/// As format D shows it, with its ids in small letters.
 const SEED_TASK: &str = r#"{
   "id": "impl-1.2", "title": "Implement JWT authentication", "status": "in_progress",
   "meta": {"type": "feature", "agent": "code-developer"},
@@ -35,7 +35,7 @@ const SEED_TASK: &str = r#"{
 }"#;
 
 #[test]
-fn a_session_of_the_seed_is_read() {
+fn a_session_of_format_d_is_read() {
     let set = files_in(
         ".workflow/WFS-user-auth",
         &[

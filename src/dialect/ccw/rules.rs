@@ -1,4 +1,5 @@
-//! The words of CCW: statuses, agents, interruptions, strategies (ccw.md B4, B7.4, B7.6, B8.2).
+//! The words of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
+//! docs/formats/ccw.md#interruptions-and-strategies).
 
 use super::raw;
 use crate::dialect::json::Json;
@@ -45,7 +46,7 @@ pub(super) fn word(task: Json<'_>) -> Word {
     }
 }
 
-/// Reads a word of the union of all formats; `active` is `in_progress` (ccw.md B8.2).
+/// Reads a word of the union of all formats; `active` is `in_progress` (docs/formats/ccw.md#status-words).
 pub(super) fn status(text: &str) -> Option<Status> {
     // Most words are written as they are meant, and a status is asked for several times.
     spelled(text).or_else(|| spelled(&fold(text)))
@@ -118,7 +119,8 @@ impl Doer {
         named.map(Self::Named).or_else(|| kind().map(Self::ForKind)).unwrap_or_default()
     }
 
-    /// Chooses who runs the task: `meta.agent`, else by `meta.type` in the words of the time (ccw.md B7.6).
+    /// Chooses who runs the task: `meta.agent`, else by `meta.type` in the words of the time
+    /// (docs/formats/ccw.md#choosing-the-agent).
     pub(super) fn agent(&self, legacy: bool) -> Option<String> {
         let kind = match self {
             Self::Named(agent) => return Some(agent.clone()),
@@ -145,7 +147,8 @@ pub(super) fn agent_candidates(legacy: bool) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Sorts a recorded reason into the kinds of ccw.md B7.4; `None` when the word says nothing.
+/// Sorts a recorded reason into the kinds of interruption (docs/formats/ccw.md#interruptions-and-strategies); `None` when the word
+/// says nothing.
 pub(super) fn interruption_kind(reason: &str) -> Option<InterruptionKind> {
     let reason = fold(reason);
     let has = |words: &[&str]| words.iter().any(|word| reason.contains(word));

@@ -1,4 +1,4 @@
-//! The session file, of which only `session_id` is ever needed (ccw.md B3).
+//! The session file, of which only `session_id` is ever needed (docs/formats/ccw.md#session-file).
 
 use super::ids;
 use super::layout::Layout;
@@ -21,7 +21,7 @@ pub(super) struct Session<'a> {
     pub(super) findings: Vec<Finding>,
 }
 
-/// Words seen in session files for one that is under way (ccw.md B3).
+/// Words seen in session files for one that is under way (docs/formats/ccw.md#session-file).
 const ACTIVE: [&str; 13] = [
     "planning",
     "active",

@@ -83,7 +83,7 @@ impl<'a> SessionFiles<'a> {
         session_files
     }
 
-    /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).
+    /// Reports where the checklist and the tasks do not name the same things (docs/formats/ccw.md#checks-before-a-resume).
     fn compare_checklist(&mut self) {
         if !self.has_todo {
             return;
@@ -100,7 +100,7 @@ impl<'a> SessionFiles<'a> {
             .tasks
             .iter()
             .zip(&self.mentions)
-            // A group stands in the list as a line without a box (ccw.md B5).
+            // A group stands in the list as a line without a box (docs/formats/ccw.md#checklist).
             .filter(|(task, mention)| mention.is_none() && task.gist.word != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
@@ -198,7 +198,7 @@ fn match_summaries(files: &FileSet, layout: &Layout, index: &Index, count: usize
     summaries
 }
 
-/// Tells whether a file tells what was done, rather than why it failed (ccw.md B7.3).
+/// Tells whether a file tells what was done, rather than why it failed (docs/formats/ccw.md#summaries).
 fn is_summary(name: &str) -> bool {
     let name = name.to_lowercase();
     !name.starts_with('.')

@@ -1,4 +1,4 @@
-//! Task files, read leniently: any era, any of the places where fields were put (ccw.md B4).
+//! Task files, read leniently: any era, any of the places where fields were put (docs/formats/ccw.md#task-file).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -112,7 +112,8 @@ impl Tasks {
             }
             Shape::Other => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
             Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
-                // Agents of CCW write through a file of this name, and leave it when that fails (ccw.md B8.10, B8.12).
+                // Agents of CCW write through a file of this name, and leave it when that fails
+                // (docs/formats/ccw.md#files-left-by-failed-writes).
                 let message = "the file was left by a write that failed and is no task; it was left out";
                 self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
             }
@@ -234,7 +235,7 @@ impl Place {
     }
 }
 
-/// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
+/// Returns the word for a running task: `active` where the files of this session use that, else `in_progress`.
 pub(super) fn running_word(tasks: &[Task]) -> &'static str {
     let is_active = tasks.iter().any(|task| task.gist.running.active);
     let is_in_progress = tasks.iter().any(|task| task.gist.running.in_progress);
@@ -267,7 +268,7 @@ pub(super) struct Dependency {
     pub(super) is_vague: bool,
 }
 
-/// Collects the dependencies from all the places where they are written (ccw.md B4).
+/// Collects the dependencies from all the places where they are written (docs/formats/ccw.md#dependencies).
 pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
     let mut found = Vec::new();
     let [own, context, relations, meta, own_vague] =

@@ -1,4 +1,5 @@
-//! The checklist `TODO_LIST.md`, in every shape seen (ccw.md B5). Works on bytes, so that a tick changes one of them.
+//! The checklist `TODO_LIST.md`, in every shape seen (docs/formats/ccw.md#checklist). Works on bytes, so that a tick changes one of
+//! them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -192,7 +193,7 @@ impl Line {
     }
 }
 
-/// Weighs the lines about one task: entries before remarks, and of several the last (ccw.md B5, duplicates).
+/// Weighs the lines about one task: entries before remarks, and of several the last (docs/formats/ccw.md#checklist).
 fn last_word(lines: &[(&Line, bool)]) -> Option<Mention> {
     let has_entry = lines.iter().any(|(_, is_entry)| *is_entry);
     let counted = || lines.iter().filter(|(_, is_entry)| *is_entry || !has_entry).map(|(line, _)| *line);

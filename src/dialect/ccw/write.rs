@@ -1,4 +1,4 @@
-//! What a change does to the files of a session (ccw.md B7.7, B8.2, B8.11).
+//! What a change does to the files of a session (docs/formats/ccw.md#what-is-written).
 //!
 //! Task file first, then the checklist, then the session file, so that a crash between them leaves the task the newest.
 
@@ -90,7 +90,8 @@ impl Writer<'_> {
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status.is(running))) {
-            // What cut the attempt before off leaves `execution` with it, and must not be lost (ccw.md B7.7).
+            // What cut the attempt before off leaves `execution` with it, and must not be lost
+            // (docs/formats/ccw.md#what-is-written).
             task.enter_history(running, &at, Some(note));
         } else {
             task.set_status(running, &at, note.as_deref())?;
@@ -338,7 +339,7 @@ fn history_entry(interruption: &Interruption, strategy: Option<&str>, at: &str) 
     })
 }
 
-/// Returns the default of the strategy matrix (ccw.md B7.4).
+/// Returns the default of the strategy matrix (docs/formats/ccw.md#interruptions-and-strategies).
 fn default_strategy(kind: InterruptionKind) -> Option<&'static str> {
     match kind {
         InterruptionKind::AgentInterruption => Some("retry_with_enhanced_context"),

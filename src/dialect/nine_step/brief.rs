@@ -1,4 +1,4 @@
-//! The hand-over in the words that the plugin's agents ask for (nine-step.md A5.3).
+//! The hand-over in the words that the plugin's agents ask for (docs/formats/nine-step.md#context-for-the-agent).
 //!
 //! Phase and step come from the plan, never from the state. What the state quotes is masked, cleaned and marked as quoted.
 
@@ -146,7 +146,7 @@ fn agent_context(facts: &Facts) -> Value {
     context
 }
 
-/// Writes the three blocks of S0 4.2.
+/// Writes the prompt with its three blocks (docs/formats/nine-step.md#context-for-the-agent).
 fn prompt(facts: &Facts, next: &Next) -> String {
     let mut text = String::from("Work Context:\n");
     let mut line = |name: &str, value: &str| {

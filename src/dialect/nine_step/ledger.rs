@@ -35,7 +35,7 @@ pub(super) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     tallies: BTreeMap<Place, Tally>,
-    /// Who ran step 3 last, in whatever phase (nine-step.md A5).
+    /// Who ran step 3 last, in whatever phase (docs/formats/nine-step.md#steps-and-agents).
     pub(super) developer: Option<String>,
 }
 
@@ -242,7 +242,8 @@ fn tells_of_execution(last: &Entry) -> bool {
     let Some(word) = word_of(last) else { return false };
     match word {
         Word::InProgress | Word::Completed | Word::Failed | Word::WaitingApproval | Word::Verdict(_) => true,
-        // Words of the history have no meaning here (nine-step.md A1.2); they were reported as unknown.
+        // Words of the history have no meaning here (docs/formats/nine-step.md#status-words-and-verdicts); they were reported as
+        // unknown.
         Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack => false,
         Word::Pending => false,
     }

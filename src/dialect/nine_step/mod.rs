@@ -1,7 +1,8 @@
-//! The nine-step workflow plugin (formats: nine-step.md).
+//! The nine-step workflow plugin (docs/formats/nine-step.md).
 //!
 //! One JSON file per feature; `last_execution` in it says where the run stands. Piton adds optional fields only
-//! (nine-step.md A1.3): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`, `interruption_history`.
+//! (docs/formats/nine-step.md#fields-that-piton-adds): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`,
+//! `interruption_history`.
 
 mod brief;
 mod ledger;

@@ -1,4 +1,4 @@
-//! The plan in the words of `/workflow-resume` (nine-step.md A5, S0 2.3).
+//! The plan in the words of `/workflow-resume` (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 
 use serde_json::Value;
 use serde_json::json;
@@ -15,7 +15,8 @@ use crate::model::Verdict;
 use crate::model::clean;
 use crate::model::mask_secrets;
 
-/// Returns `resume_plan` as the plugin's rollback writes it, and what `/workflow-resume` shows around it (S0 2.3).
+/// Returns `resume_plan` as the plugin's rollback writes it, and what `/workflow-resume` shows around it
+/// (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
     let position = run.position.as_ref().and_then(|id| run.step(id));
     json!({
@@ -96,7 +97,8 @@ fn total_phases(run: &Run) -> Option<u32> {
     run.after.as_ref().and_then(|_| run.steps.last()).and_then(place_of).map(|place| place.phase)
 }
 
-/// Groups what is done by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)` (S0 2.3).
+/// Groups what is done by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)`
+/// (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 fn completed_work(run: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     for phase in run.steps.chunk_by(|a, b| a.group == b.group) {
@@ -111,7 +113,7 @@ fn completed_work(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Returns the question with its default: yes to go on, no to go on all the same (nine-step.md A5.4).
+/// Returns the question with its default: yes to go on, no to go on all the same (docs/formats/nine-step.md#messages).
 fn prompt(plan: &Plan) -> &'static str {
     match plan.verdict {
         Verdict::Resume => "Proceed with resume? [Y/n]",

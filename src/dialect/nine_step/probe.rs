@@ -1,5 +1,5 @@
 //! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before there is a worktree, beside the plans
-//! (nine-step.md A5.1, A9.6).
+//! (docs/formats/nine-step.md#finding-runs, docs/formats/nine-step.md#state-before-the-worktree).
 
 use super::raw::is_ours;
 use super::read::BACKUP;
@@ -22,7 +22,8 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::name_of;
 
-/// Tells whether a file may be a state: the names seen in the wild (nine-step.md A3). Backups and temporary files are none.
+/// Tells whether a file may be a state: the names seen in the wild (docs/formats/nine-step.md#finding-runs). Backups and temporary
+/// files are none.
 pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
@@ -35,7 +36,7 @@ pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool 
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
 }
 
-/// Returns where the state of a worktree was before there was one (nine-step.md A9.6).
+/// Returns where the state of a worktree was before there was one (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) -> Option<PreviousLocation> {
     let worktrees = RelPath::parse(&config.worktree_dir).ok()?;
     let is_in_worktree = candidate.state.parent()?.parent()? == worktrees;

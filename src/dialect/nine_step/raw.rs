@@ -220,7 +220,7 @@ impl State {
 }
 
 /// Tells whether an object is the state of a nine-step run: `last_execution.step`, or two of the fields that only it has
-/// (nine-step.md A3: 45 public repositories keep other things under the same names).
+/// (docs/formats/nine-step.md#finding-runs: 45 public repositories keep other things under the same names).
 pub(super) fn is_ours(value: Json<'_>) -> bool {
     let has = |key: &str| value.get(key).is_some();
     value.pointer("/last_execution/step").is_some()

@@ -39,7 +39,7 @@ use crate::model::Timestamp;
 use crate::model::Wanted;
 use crate::model::clean_line;
 
-/// The suffix of the one copy that the plugin keeps (nine-step.md A1).
+/// The suffix of the one copy that the plugin keeps (docs/formats/nine-step.md#backup-of-the-state).
 pub(super) const BACKUP: &str = ".backup";
 
 /// Is a file that parses and holds an object.
@@ -171,7 +171,7 @@ fn first_stamp(state: &State) -> Option<Timestamp> {
     state.history.iter().chain(&state.completed).filter_map(|entry| entry.timestamp).min()
 }
 
-/// Reports each required field that is missing or unusable (nine-step.md A1.1, column R).
+/// Reports each required field that is missing or unusable (docs/formats/nine-step.md#fields-of-the-state).
 fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
     let mut check = |pointer: &str, problem: Option<&str>| {
         let name = pointer.trim_start_matches('/').replace('/', ".");
@@ -245,7 +245,7 @@ fn commits(steps: &[Step]) -> Vec<String> {
     closed.filter_map(|step| step.commit.clone()).collect()
 }
 
-/// Returns what comes after the last phase (nine-step.md A4, last row).
+/// Returns what comes after the last phase (docs/formats/nine-step.md#steps-and-agents).
 fn merge(config: &NineStepConfig) -> After {
     After {
         action: Action::Merge,

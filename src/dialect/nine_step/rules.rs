@@ -1,7 +1,7 @@
 //! What the nine-step plugin says of its steps: their order, their agents, where a failure goes back to.
 //!
 //! Pure data and the words of its vocabulary. The order is a list, never arithmetic: `2 + 1` would step over the approval gate
-//! and `2.5 + 1` is no step (nine-step.md A9.3).
+//! and `2.5 + 1` is no step (docs/formats/nine-step.md#step-numbers).
 
 use std::fmt;
 
@@ -73,7 +73,8 @@ impl StepNumber {
         }
     }
 
-    /// Reads `4`, `2.5`, `4.0`; anything that is not exactly one of the ten is none (`2.4`, nine-step.md A9.3).
+    /// Reads `4`, `2.5`, `4.0`; anything that is not exactly one of the ten is none (`2.4`,
+    /// docs/formats/nine-step.md#step-numbers).
     pub(super) fn parse(text: &str) -> Option<Self> {
         let number: f64 = text.trim().parse().ok()?;
         Self::ALL.into_iter().find(|step| step.as_f64() == number)
@@ -136,7 +137,8 @@ impl StepNumber {
         }
     }
 
-    /// Returns who runs it (nine-step.md A4); `None` for step 3, which has two developers to choose from.
+    /// Returns who runs it (docs/formats/nine-step.md#steps-and-agents); `None` for step 3, which has two developers to choose
+    /// from.
     pub(super) const fn role(self) -> Option<Role> {
         match self {
             Self::Plan => Some(Role::Planner),
@@ -152,7 +154,8 @@ impl StepNumber {
         }
     }
 
-    /// Returns the step whose work a review judges: where its failure goes back to (nine-step.md A4).
+    /// Returns the step whose work a review judges: where its failure goes back to
+    /// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
     pub(super) const fn reviewed(self) -> Option<Self> {
         match self {
             Self::PlanReview => Some(Self::Plan),
@@ -202,7 +205,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Is who does a step; the names can be replaced in `piton.toml` (nine-step.md A3).
+/// Is who does a step; the names can be replaced in `piton.toml` (docs/formats/nine-step.md#steps-and-agents).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Planner,
@@ -260,7 +263,7 @@ impl Role {
     }
 }
 
-/// Is what a `status` says, once spelling is out of the way (nine-step.md A1.2).
+/// Is what a `status` says, once spelling is out of the way (docs/formats/nine-step.md#status-words-and-verdicts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// Not begun: ours, written by `start`.
@@ -335,7 +338,7 @@ pub(super) const fn approves(verdict: ReviewVerdict) -> bool {
 }
 
 /// Tells whether a failure of step 7 is one of the tests, so that the code has to change, and not one of the agent that ran them
-/// (nine-step.md A4, row 7).
+/// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
 pub(super) fn says_tests_failed(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> =
@@ -363,7 +366,8 @@ pub(super) fn says_tests_failed(text: &str) -> bool {
 const TESTS: [&str; 9] =
     ["test", "tests", "testing", "testcase", "testcases", "spec", "specs", "assertion", "assertions"];
 
-/// Tells whether a failure at the gate is about making the worktree, not about the plan (nine-step.md A5, row `failed` 2.5).
+/// Tells whether a failure at the gate is about making the worktree, not about the plan
+/// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
 pub(super) fn says_worktree_failed(text: &str) -> bool {
     const SIGNS: [&str; 8] = [
         "worktree",

@@ -147,7 +147,7 @@ impl Reading<'_, '_> {
     }
 
     /// Says what the reviewer said. A failure that a person has looked at is no longer a rejection: its work goes back
-    /// (nine-step.md A5, row `failed + verdict rejected`).
+    /// (docs/formats/nine-step.md#decision-table).
     fn review(&self, status: Status, verdict: Option<ReviewVerdict>) -> Option<Review> {
         if self.at.step.kind() != StepKind::Review {
             return None;
@@ -167,7 +167,8 @@ impl Reading<'_, '_> {
         Some(Review { verdict, open_conditions: conditions.filter(|_| is_conditional) })
     }
 
-    /// Says where this failure goes back to (nine-step.md A4, A5); `None` for a retry of the same step.
+    /// Says where this failure goes back to (docs/formats/nine-step.md#where-a-failure-goes-back-to); `None` for a retry of the
+    /// same step.
     fn returns_to(&self, verdict: Option<ReviewVerdict>, text: &str) -> Option<StepNumber> {
         match self.at.step {
             StepNumber::Approval => {
@@ -198,7 +199,7 @@ fn disagreements(state: &State, at: Place, status: Status, source: &Source<'_>, 
     if let (Some(phase), Some(step)) = (state.current_phase.get(), state.current_step.get()) {
         let current = Place::new(*phase, *step);
         let is_moved_on = status != Status::Pending && current > at && is_next(at, current);
-        // The plugin's own writer never brings `current_phase` up to date (nine-step.md A1.1).
+        // The plugin's own writer never brings `current_phase` up to date (docs/formats/nine-step.md#lenient-reading).
         let is_stale_phase = current.step == at.step && current.phase < at.phase;
         if current != at {
             let harmless = is_moved_on || is_stale_phase;
@@ -225,7 +226,7 @@ fn disagreements(state: &State, at: Place, status: Status, source: &Source<'_>, 
 }
 
 /// Names the gate and the reviews that the list of a phase leaves out although the run has gone on behind them. A list may begin
-/// late, with the worktree; what it lacks before its first step says nothing (nine-step.md A9.6).
+/// late, with the worktree; what it lacks before its first step says nothing (docs/formats/nine-step.md#state-before-the-worktree).
 fn passed_over(state: &State, at: Place, source: &Source<'_>, findings: &mut Vec<Finding>) {
     let records = state.completed.iter().chain(&state.history).chain(&state.skipped).chain(&state.approvals);
     let told: Vec<StepNumber> =

@@ -1,4 +1,4 @@
-//! A new run: its state lies beside the plan until there is a worktree (nine-step.md A9.6).
+//! A new run: its state lies beside the plan until there is a worktree (docs/formats/nine-step.md#state-before-the-worktree).
 
 use serde_json::Value;
 use serde_json::json;
@@ -76,7 +76,7 @@ pub(super) fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-/// Writes `12` and `#12` as numbers, which is what the plugin loops over (nine-step.md A1.1).
+/// Writes `12` and `#12` as numbers, which is what the plugin loops over (docs/formats/nine-step.md#fields-of-the-state).
 fn issue_value(issue: &str) -> Value {
     let number = issue.trim().trim_start_matches('#').parse::<u64>();
     number.map_or_else(|_| json!(issue), |number| json!(number))

@@ -75,7 +75,7 @@ impl<'a> Layout<'a> {
         Self { state, ledger, stand, config, status, names: Names::of(config), sent_back_by }
     }
 
-    /// Lists the steps of every phase that is known, in order (nine-step.md A5).
+    /// Lists the steps of every phase that is known, in order (docs/formats/nine-step.md#steps-and-agents).
     pub(super) fn lay_out(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> Laid {
         let (first, last) = self.phases(source, findings);
         // A step is large, and there are many: they are not moved while the list grows.
@@ -137,7 +137,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the step a phase begins with: of later phases the configured one, unless the records know an earlier
-    /// (nine-step.md A9.4).
+    /// (docs/formats/nine-step.md#where-a-later-phase-begins).
     fn entry(&self, phase: u32) -> StepNumber {
         let configured = match self.config.phase_entry_step {
             3 if phase > 1 => StepNumber::Implementation,
@@ -221,14 +221,16 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// Tells whether the approval of a phase was recorded after what `last_execution` says (nine-step.md A9.2).
+    /// Tells whether the approval of a phase was recorded after what `last_execution` says
+    /// (docs/formats/nine-step.md#decision-table).
     fn is_approved(&self, phase: u32) -> bool {
         let Some(since) = self.state.last.get().and_then(|last| last.timestamp) else { return false };
         let gate = Place::new(phase, StepNumber::Approval);
         self.state.approvals.iter().any(|approval| approval.place() == Some(gate) && approval.timestamp > Some(since))
     }
 
-    /// Returns who does a step: who did it last in this phase, else the name from the plugin (nine-step.md A5).
+    /// Returns who does a step: who did it last in this phase, else the name from the plugin
+    /// (docs/formats/nine-step.md#steps-and-agents).
     fn agent(&self, place: Place, tally: Option<&Tally>) -> Option<String> {
         let recorded = tally.and_then(|tally| tally.agent.clone());
         recorded.or_else(|| match place.step.role() {

@@ -16,7 +16,7 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::WorkspaceRecord;
 
-/// How a state that has no worktree yet is called, beside its plan (nine-step.md A9.6).
+/// How a state that has no worktree yet is called, beside its plan (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
 
 /// Is what is known of the working folder.
@@ -86,7 +86,7 @@ fn early_worktree(state: &State, stand: &Stand, files: &FileSet, is_early: bool)
 }
 
 /// Finds the linked worktree of a feature: `<worktree_dir>/<feature>`, else the only one named `<feature>` or
-/// `<prefix>-<feature>` (`feat-real-time-quotes`, nine-step.md A2).
+/// `<prefix>-<feature>` (`feat-real-time-quotes`, docs/formats/nine-step.md#project-layout).
 pub(super) fn linked_worktree(feature: &str, files: &FileSet) -> Option<RelPath> {
     let folder = RelPath::parse(&files.config.nine_step.worktree_dir).ok();
     let exact = folder.and_then(|folder| folder.join(feature).ok());
@@ -146,7 +146,8 @@ pub(super) fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathB
     worktree.map_or_else(|| files.root.clone(), |worktree| worktree.under(&files.root))
 }
 
-/// Finds the plan below the main tree, where it lies also for a run in a linked worktree elsewhere (nine-step.md A5.2).
+/// Finds the plan below the main tree, where it lies also for a run in a linked worktree elsewhere
+/// (docs/formats/nine-step.md#fields-of-the-state).
 fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
     let text = state.plan_reference.as_deref()?.trim();
     let main = files.main_root.as_ref().unwrap_or(&files.root);

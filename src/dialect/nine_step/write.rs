@@ -1,4 +1,5 @@
-//! From a change to the bytes (nine-step.md A5.5). Only what the change names is touched; everything else keeps its spelling.
+//! From a change to the bytes (docs/formats/nine-step.md#what-is-written). Only what the change names is touched; everything else
+//! keeps its spelling.
 
 mod roll_back;
 
@@ -147,7 +148,7 @@ fn open(files: &FileSet) -> Result<Opened<'_>, EditError> {
     })
 }
 
-/// Returns the worktree that a state from before it moves into (nine-step.md A9.6).
+/// Returns the worktree that a state from before it moves into (docs/formats/nine-step.md#state-before-the-worktree).
 fn destination(files: &FileSet, state: &State) -> Option<RelPath> {
     let feature = state.feature.get().filter(|_| workspace::is_early(files))?;
     workspace::linked_worktree(feature, files)
@@ -248,7 +249,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Records that a person let the run through. At a gate, or where approval is waited for, the step is completed by it; at a
-    /// failure it answers whether the run may go back and try again (nine-step.md A5, row `failed + verdict rejected`).
+    /// failure it answers whether the run may go back and try again (docs/formats/nine-step.md#decision-table).
     fn approve(&mut self, place: Place, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
         let by = by.unwrap_or("user");
         let mut approval = Map::new();
@@ -403,7 +404,7 @@ impl<'a> Writer<'a> {
         self.push("/interruption_history", Value::Object(record))
     }
 
-    /// Makes a record of an execution with the fields of the plugin's own (nine-step.md A1.1).
+    /// Makes a record of an execution with the fields of the plugin's own (docs/formats/nine-step.md#fields-of-the-state).
     fn entry(&self, place: Place, agent: Option<String>, status: &str) -> Map<String, Value> {
         let mut entry = Map::new();
         entry.insert("phase".to_owned(), json!(place.phase));

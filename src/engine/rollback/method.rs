@@ -11,9 +11,9 @@ use crate::model::Timestamp;
 use crate::model::UndoneCommit;
 use crate::model::quoted;
 
-/// How often a run is rolled back to the same point before a person has to say so (nine-step.md A6).
+/// How often a run is rolled back to the same point before a person has to say so (docs/formats/nine-step.md#rollback).
 const LIMIT: usize = 3;
-/// A merge that is older deserves a second thought (nine-step.md A6).
+/// A merge that is older deserves a second thought (docs/formats/nine-step.md#rollback).
 const SETTLED_SECONDS: i64 = 7 * 86_400;
 const SHOWN: usize = 5;
 
@@ -52,7 +52,7 @@ pub(crate) struct Obstacle {
     pub(crate) command: String,
 }
 
-/// Chooses between taking the branch back and taking the commits back (nine-step.md A6).
+/// Chooses between taking the branch back and taking the commits back (docs/formats/nine-step.md#rollback).
 pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,

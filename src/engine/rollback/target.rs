@@ -119,7 +119,7 @@ pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<Tar
     let last = (text == "last").then_some(TargetMeaning::Last);
     let known = [last, phase(run, text), step(), checkpoint(text, checkpoints)].into_iter().flatten();
     let mut found: Vec<TargetMeaning> = known.collect();
-    // Digits that name a phase name nothing in git (nine-step.md A6).
+    // Digits that name a phase name nothing in git (docs/formats/nine-step.md#rollback).
     if !matches!(found[..], [TargetMeaning::Phase(_), ..]) {
         found.extend(commit(text));
     }
@@ -147,7 +147,7 @@ fn checkpoint(text: &str, checkpoints: &[String]) -> Option<TargetMeaning> {
     checkpoints.iter().any(|id| id == text).then(|| TargetMeaning::Checkpoint(text.to_owned()))
 }
 
-/// At least seven digits: what git itself prints (nine-step.md A6).
+/// At least seven digits: what git itself prints (docs/formats/nine-step.md#rollback).
 fn commit(text: &str) -> Option<TargetMeaning> {
     let is_sha = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_sha.then(|| TargetMeaning::Commit(text.to_ascii_lowercase()))

@@ -1,4 +1,4 @@
-//! The copy of what a rollback gives up, with what there is to say about it (nine-step.md A2, A6).
+//! The copy of what a rollback gives up, with what there is to say about it (docs/formats/nine-step.md#rollback).
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! The list of archived sessions: what `archive` enters in it, and what of it stays as it was (ccw.md B7.9).
+//! The list of archived sessions: what `archive` enters in it, and what of it stays as it was
+//! (docs/formats/ccw.md#archiving-a-session).
 
 use serde_json::Value;
 use serde_json::json;

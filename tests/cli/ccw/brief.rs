@@ -1,11 +1,11 @@
-//! What the next agent is handed (ccw.md B7.6), and the coordination list of the seed.
+//! What the next agent is handed (docs/formats/ccw.md#context-for-the-agent), and the coordination list of the resume command.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::session::Session;
 
-/// The example of the seed: one task done, one cut off in the middle of its analysis, one that waits.
+/// The documented example: one task done, one cut off in the middle of its analysis, one that waits.
 fn session() -> Session {
     let session = Session::at(".workflow/WFS-user-auth");
     session.task("impl-1.1", &json!({"title": "Design auth schema", "status": "completed"}));
@@ -37,7 +37,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn the_brief_is_that_of_the_seed_and_commands_are_only_text() {
+fn the_brief_is_that_of_the_resume_command_and_commands_are_only_text() {
     let session = session();
     let context = session.ok("context");
     insta::assert_snapshot!(context.at("/data/prompt").as_str().unwrap(), @r#"
@@ -136,7 +136,7 @@ fn the_analysis_of_the_last_failure_is_read_first() {
 }
 
 #[test]
-fn the_coordination_list_has_the_marks_of_the_seed() {
+fn the_coordination_list_has_the_marks_of_the_resume_command() {
     let session = session();
     session.task("impl-2", &json!({"title": "Fix it", "status": "failed"}));
     session.task("impl-3", &json!({"title": "Leave it", "status": "pending"}));

@@ -1,4 +1,5 @@
-//! The decision table of ccw.md B7.3, and what follows from it: kinds, strategies, the seed's own analysis.
+//! The decision table (docs/formats/ccw.md#decision-table), and what follows from it: kinds, strategies, the analysis of the
+//! resume command.
 
 use serde_json::Value;
 use serde_json::json;
@@ -151,9 +152,9 @@ fn lost_context_is_rebuilt() {
     assert_eq!(plan.at("/data/next/0/alternatives"), json!(["partial_recovery", "restart_from_checkpoint"]));
 }
 
-/// The example of the seed, value for value.
+/// The documented example, value for value.
 #[test]
-fn the_analysis_is_that_of_the_seed() {
+fn the_analysis_is_that_of_the_resume_command() {
     let session = Session::at(".workflow/WFS-user-auth");
     session.task("impl-1.1", &json!({"title": "Design auth schema", "status": "completed"}));
     let execution =
@@ -212,7 +213,7 @@ fn the_third_failure_is_for_a_person() {
     assert_eq!(session.plan("--force").at("/data/verdict"), "confirm");
 }
 
-/// What is checked before a resume (ccw.md B7.5).
+/// What is checked before a resume (docs/formats/ccw.md#checks-before-a-resume).
 #[test]
 fn what_is_missing_or_does_not_match_is_told() {
     let session = Session::new();

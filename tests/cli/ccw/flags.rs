@@ -1,4 +1,5 @@
-//! Every flag of ccw.md B7.1: what it plans, what it refuses, and what `resume` records of it.
+//! Every flag of the resume command (docs/formats/ccw.md#flags-of-the-resume-command): what it plans, what it refuses, and what
+//! `resume` records of it.
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The session as a whole: pause, resume, abort, complete, archive (ccw.md B7.9).
+//! The session as a whole: pause, resume, abort, complete, archive (docs/formats/ccw.md#session-lifecycle).
 
 use serde_json::json;
 

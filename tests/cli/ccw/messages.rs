@@ -1,4 +1,4 @@
-//! The messages of CCW, word for word, at the head of what a person reads (ccw.md B7.8).
+//! The messages of CCW, word for word, at the head of what a person reads (docs/formats/ccw.md#messages).
 
 use serde_json::json;
 

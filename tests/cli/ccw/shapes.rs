@@ -1,4 +1,5 @@
-//! The shapes of task files and checklists (ccw.md B4, B5): all of them real, none of them the documented one.
+//! The shapes of task files and checklists (docs/formats/ccw.md#task-file, docs/formats/ccw.md#checklist): all of them real, none
+//! of them the documented one.
 
 use serde_json::Value;
 use serde_json::json;

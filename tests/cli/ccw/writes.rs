@@ -1,4 +1,5 @@
-//! What recording leaves on disk: only the values that are named, in the order task, checklist, session (ccw.md B7.7).
+//! What recording leaves on disk: only the values that are named, in the order task, checklist, session
+//! (docs/formats/ccw.md#what-is-written).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The hand-over of nine-step.md A5.3: in JSON, YAML and the three text blocks, within a budget.
+//! The hand-over to the agent (docs/formats/nine-step.md#context-for-the-agent): in JSON, YAML and the three text blocks, within a
+//! budget.
 
 use serde_json::json;
 

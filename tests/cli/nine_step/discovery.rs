@@ -1,4 +1,4 @@
-//! Where runs are found (nine-step.md A5.1), and what only looks like one.
+//! Where runs are found (docs/formats/nine-step.md#finding-runs), and what only looks like one.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What git and the disk say before a run goes on (nine-step.md A5.2).
+//! What git and the disk say before a run goes on (docs/formats/nine-step.md#environment-checks).
 
 use serde_json::json;
 

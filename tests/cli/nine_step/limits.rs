@@ -1,4 +1,4 @@
-//! The third failure of a step and a rejection are for a person (nine-step.md A5, A5.4 case 4).
+//! The third failure of a step and a rejection are for a person (docs/formats/nine-step.md#attempts-and-failures).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Nine-step runs through the program (nine-step.md): what is planned, handed over, written and refused.
+//! Nine-step runs through the program (docs/formats/nine-step.md): what is planned, handed over, written and refused.
 
 mod context;
 mod discovery;
@@ -19,7 +19,7 @@ use crate::support::Sandbox;
 /// Where the state of feature `quotes` lies in most tests.
 const STATE: &str = ".worktree/quotes/.workflow-state.json";
 
-/// Returns a state in phase 2 of 3 with only the fields of the plugin itself (nine-step.md A1.1).
+/// Returns a state in phase 2 of 3 with only the fields of the plugin itself (docs/formats/nine-step.md#fields-of-the-state).
 fn state(last: &str) -> String {
     with_fields(last, r#""total_phases": 3"#)
 }

@@ -1,4 +1,4 @@
-//! Every row of nine-step.md A5: what `plan` says for each status at each step.
+//! Every row of the decision table (docs/formats/nine-step.md#decision-table): what `plan` says for each status at each step.
 
 use serde_json::Value;
 use serde_json::json;

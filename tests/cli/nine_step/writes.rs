@@ -1,4 +1,4 @@
-//! What is written and what survives (nine-step.md A5.5): only what a change names moves, byte for byte.
+//! What is written and what survives (docs/formats/nine-step.md#what-is-written): only what a change names moves, byte for byte.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The rollback of the plugin (nine-step.md A6): its state, its backup, its tracker, and the plan after it.
+//! The rollback of the plugin (docs/formats/nine-step.md#rollback): its state, its backup, its tracker, and the plan after it.
 
 use serde_json::json;
 

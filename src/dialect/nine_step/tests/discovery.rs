@@ -1,4 +1,4 @@
-//! Where runs are found (nine-step.md A5.1), and where their work happens.
+//! Where runs are found (docs/formats/nine-step.md#finding-runs), and where their work happens.
 
 use std::sync::Arc;
 

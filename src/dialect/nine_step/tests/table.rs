@@ -1,4 +1,4 @@
-//! Every row of nine-step.md A5, over what `load` hands to the planner.
+//! Every row of the decision table (docs/formats/nine-step.md#decision-table), over what `load` hands to the planner.
 
 use super::codes;
 use super::files;

@@ -1,5 +1,5 @@
-//! A run that goes back, as the plugin's own rollback writes it (nine-step.md A6): the position, what is listed as completed, and
-//! where it goes on.
+//! A run that goes back, as the plugin's own rollback writes it (docs/formats/nine-step.md#rollback): the position, what is listed
+//! as completed, and where it goes on.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -32,7 +32,7 @@ impl Writer<'_> {
         for list in ["completed_steps", "skipped_steps"] {
             self.drop_entries(list, first);
         }
-        // The plugin builds this after the phase was overwritten, and names the wrong one (nine-step.md A6).
+        // The plugin builds this after the phase was overwritten, and names the wrong one (docs/formats/nine-step.md#rollback).
         let from = back.from.as_ref().and_then(|step| Place::parse(step.as_str())).unwrap_or(first);
         let note = format!("Rolled back from Phase {}", from.phase);
         let stand = self.stand(keeps, first, &note);
@@ -97,7 +97,7 @@ fn place_of(entry: Json<'_>) -> Option<Place> {
 }
 
 /// Says where the plugin keeps the backups of a feature: one folder for each rollback, named after the phase that it comes from
-/// (nine-step.md A2).
+/// (docs/formats/nine-step.md#project-layout).
 pub(in crate::dialect::nine_step) fn rollback_backup(
     files: &FileSet,
     run: &Run,
@@ -118,7 +118,8 @@ pub(in crate::dialect::nine_step) fn rollback_backup(
     })
 }
 
-/// Returns what the plugin does in the tracker of its issues: the label and the comment of each (nine-step.md A4, A6).
+/// Returns what the plugin does in the tracker of its issues: the label and the comment of each
+/// (docs/formats/nine-step.md#rollback).
 pub(in crate::dialect::nine_step) fn tracker(issues: &[String], back: &RollBack) -> Vec<String> {
     let to = back.keeps.as_ref().and_then(|step| Place::parse(step.as_str())).map_or(0, |place| place.phase);
     let reason = back.reason.as_deref().unwrap_or("a rollback");
