@@ -1,10 +1,10 @@
 //! Who waits for whom.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
 
-use crate::model::Places;
 use crate::model::Run;
 use crate::model::StepId;
 
@@ -13,7 +13,7 @@ use crate::model::StepId;
 pub(crate) struct Graph<'a> {
     run: &'a Run,
     /// The first step of an id counts.
-    places: Places<'a>,
+    positions: BTreeMap<&'a str, usize>,
     depends_on: Edges,
     dependents: Edges,
     /// Positions in dependency order, on ties the place that a plan gives, then the natural order of the ids; what is on, or behind, a circle comes last.
@@ -26,14 +26,16 @@ pub(crate) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
+        // From the end, so that of steps with the same id the first counts.
+        let positions: BTreeMap<&str, usize> =
+            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
         let mut pairs = Vec::with_capacity(run.steps.len());
         // The step that named each other one last, so that naming it twice counts once.
         let mut named_by = vec![usize::MAX; run.steps.len()];
         for (at, step) in run.steps.iter().enumerate() {
             // A container waits for its children as a dependent waits for what it depends on.
             for id in step.depends_on.iter().chain(&step.children) {
-                if let Some(on) = places.get(id.as_str())
+                if let Some(&on) = positions.get(id.as_str())
                     && named_by[on] != at
                 {
                     named_by[on] = at;
@@ -45,7 +47,7 @@ impl<'a> Graph<'a> {
         let dependents = Edges::of(run.steps.len(), pairs.iter().map(|(at, on)| (*on, *at)));
         let mut graph = Self {
             run,
-            places,
+            positions,
             depends_on,
             dependents,
             order: Vec::with_capacity(run.steps.len()),
@@ -80,7 +82,7 @@ impl<'a> Graph<'a> {
     }
 
     pub(crate) fn position(&self, id: &StepId) -> Option<usize> {
-        self.places.get(id.as_str())
+        self.positions.get(id.as_str()).copied()
     }
 
     pub(crate) fn order(&self) -> &[usize] {

@@ -17,7 +17,6 @@ mod id;
 mod json_text;
 mod options;
 mod patch;
-mod places;
 mod plan;
 mod repair;
 mod rollback;
@@ -52,7 +51,6 @@ pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use json_text::JsonText;
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
-pub(crate) use places::Places;
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
     Question, RunHeader, StepGroups, Strategy, Verdict,

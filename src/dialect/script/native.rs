@@ -1,5 +1,6 @@
 //! The plan of a session in the words of Spec 186, and the hand-over to whoever looks after a step by hand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Map;
@@ -13,7 +14,6 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
-use crate::model::Places;
 use crate::model::Plan;
 use crate::model::Reading;
 use crate::model::Run;
@@ -26,8 +26,9 @@ use crate::model::mask_secrets;
 /// Returns the `ResumePlan` of Spec 186, counted from 0 as there, with the state that it was made from.
 /// `said` is the state as [`said`] told it.
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
-    let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
-    let index = |id: &StepId| places.get(id.as_str());
+    let positions: BTreeMap<&str, usize> =
+        run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let index = |id: &StepId| positions.get(id.as_str()).copied();
     let first = plan.next.first().filter(|next| next.action != Action::Merge);
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();

@@ -29,7 +29,6 @@ use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Part;
 use crate::model::PartKind;
-use crate::model::Places;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -215,12 +214,10 @@ impl Reader<'_> {
     fn steps(&self, outline: Vec<OutlineStep>) -> Vec<Step> {
         let unknown = StepState::default();
         let known = &self.session.state.steps;
-        let places = Places::of(known.keys().map(String::as_str));
-        let states: Vec<&StepState> = known.values().map(Box::as_ref).collect();
         let mut steps: Vec<Step> = outline
             .into_iter()
             .map(|step| {
-                let state = places.get(step.id.as_str()).map_or(&unknown, |at| states[at]);
+                let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
                 self::step(step, state)
             })
             .collect();
