@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::DigestText;
 use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
@@ -184,7 +183,7 @@ pub(crate) struct EvidenceRecord {
     pub(crate) summary: Option<String>,
     /// Digest of the step's definition as it was done (design: rule 10).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) definition: Option<DigestText>,
+    pub(crate) definition: Option<String>,
 }
 
 /// Is one output as it was left.

@@ -10,8 +10,6 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-use super::spelled::spelled;
-
 /// Names one of the five formats Piton speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -108,7 +106,7 @@ impl Serialize for StepId {
 
 impl<'de> Deserialize<'de> for StepId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        spelled(deserializer, |text| Ok(Self::new(text)))
+        String::deserialize(deserializer).map(Self::new)
     }
 }
 

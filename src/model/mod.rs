@@ -24,7 +24,6 @@ mod run;
 mod secrets;
 mod session;
 mod side_by_side;
-mod spelled;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -36,7 +35,7 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
 pub(crate) use detail::{Detail, StepDetail};
 pub(crate) use diff::unified_diff;
-pub(crate) use digest::{Digest, DigestText, sha256_hex, sha256_hex_of};
+pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, FileFact, OutputRecord,

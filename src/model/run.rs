@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
-use super::DigestText;
 use super::Interruption;
 use super::JsonText;
 use super::Mode;
@@ -18,6 +17,7 @@ use super::Status;
 use super::StepDetail;
 use super::StepId;
 use super::Timestamp;
+use super::sha256_hex;
 
 /// Is one execution of a workflow.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ pub(crate) struct Step {
     /// Its definition in its own system's words, for the context; a stranger's text.
     pub(crate) definition: DefinedAs,
     /// Digest of the definition that its result was made from, where the state itself records it.
-    pub(crate) done_as: Option<DigestText>,
+    pub(crate) done_as: Option<String>,
 }
 
 /// Is what shows that a step is done, beside its status.
@@ -181,12 +181,12 @@ impl DefinedAs {
         }
     }
 
-    fn digest(&self) -> Option<DigestText> {
+    fn digest(&self) -> Option<String> {
         if let Self::Text(text) = self {
-            return Some(DigestText::of(text.as_str().as_bytes()));
+            return Some(sha256_hex(text.as_str().as_bytes()));
         }
         let definition = self.value();
-        (!definition.is_null()).then(|| DigestText::of(definition.to_string().as_bytes()))
+        (!definition.is_null()).then(|| sha256_hex(definition.to_string().as_bytes()))
     }
 }
 
@@ -281,7 +281,7 @@ impl Step {
     }
 
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
-    pub(crate) fn definition_digest(&self) -> Option<DigestText> {
+    pub(crate) fn definition_digest(&self) -> Option<String> {
         self.definition.digest()
     }
 

@@ -16,9 +16,9 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
+use serde::de::Error as _;
 
 use super::plural;
-use super::spelled::spelled;
 
 /// Is a point in time, printed as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
@@ -142,7 +142,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        spelled(deserializer, |text| Self::parse(text, 0).map_err(|error| error.to_string()))
+        Self::parse(&String::deserialize(deserializer)?, 0).map_err(D::Error::custom)
     }
 }
 

@@ -115,7 +115,7 @@ impl Snapshot {
     pub(crate) fn end_in(&self, trail: &Trail<'_>) -> Option<Tail> {
         let position = self.position.as_ref().filter(|position| position.version == env!("CARGO_PKG_VERSION"))?;
         let Position { length, chain, sha256, .. } = position;
-        let digest = trail.up_to(*length).filter(|digest| digest.is(sha256))?;
+        let digest = trail.up_to(*length).filter(|digest| digest.hex() == *sha256)?;
         Some(Tail { seq: self.state.seq, chain: chain.clone(), length: *length, digest })
     }
 }

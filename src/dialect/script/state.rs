@@ -15,7 +15,6 @@ use super::record::Record;
 use super::record::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
-use crate::model::DigestText;
 use crate::model::JsonText;
 use crate::model::Outcome;
 use crate::model::RollBack;
@@ -82,7 +81,7 @@ pub(crate) struct StepState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<DigestText>,
+    pub(crate) digest: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

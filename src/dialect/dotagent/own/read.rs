@@ -18,7 +18,6 @@ use crate::model::After;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
-use crate::model::DigestText;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -168,7 +167,7 @@ impl Reader<'_> {
         step.definition = definition.essence().into();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
-        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(DigestText::from);
+        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail_mut().parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
             Some((at, task)) => self.settle(&mut step, *at, task, findings),
