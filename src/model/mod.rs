@@ -14,7 +14,6 @@ mod evidence;
 mod files;
 mod finding;
 mod id;
-mod json_text;
 mod options;
 mod patch;
 mod plan;
@@ -47,7 +46,6 @@ pub(crate) use files::{
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
-pub(crate) use json_text::JsonText;
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{

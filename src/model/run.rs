@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::Detail;
 use super::DialectId;
 use super::Interruption;
-use super::JsonText;
 use super::Mode;
 use super::RelPath;
 use super::ReviewVerdict;
@@ -162,7 +161,6 @@ pub(crate) enum DefinedAs {
     Workflow,
     // A step takes as much room as the largest of these.
     This(Box<Value>),
-    Text(JsonText),
     /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
     Stored {
         bytes: Arc<[u8]>,
@@ -176,23 +174,13 @@ impl DefinedAs {
         match self {
             Self::Workflow => Cow::Owned(Value::Null),
             Self::This(value) => Cow::Borrowed(value),
-            Self::Text(text) => Cow::Borrowed(text.value()),
             Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
         }
     }
 
     fn digest(&self) -> Option<String> {
-        if let Self::Text(text) = self {
-            return Some(sha256_hex(text.as_str().as_bytes()));
-        }
         let definition = self.value();
         (!definition.is_null()).then(|| sha256_hex(definition.to_string().as_bytes()))
-    }
-}
-
-impl From<JsonText> for DefinedAs {
-    fn from(text: JsonText) -> Self {
-        if text.as_str() == "null" { Self::Workflow } else { Self::Text(text) }
     }
 }
 

@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::state::State;
 use crate::model::Change;
 use crate::model::Digest;
-use crate::model::JsonText;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -166,7 +165,7 @@ pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
     /// `Step::essence`.
-    pub(crate) definition: JsonText,
+    pub(crate) definition: Value,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(crate) idempotent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -275,7 +275,7 @@ impl Workflow {
         let steps = self.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
-            definition: (&step.essence).into(),
+            definition: step.essence.clone(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
