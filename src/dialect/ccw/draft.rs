@@ -5,11 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::json;
 
-use super::layout::Layout;
-use super::notes::Notes;
 use super::parts;
 use super::raw;
-use super::session::Session;
+use super::session_files::SessionFiles;
 use super::task::Place;
 use super::todo;
 use super::write;
@@ -28,10 +26,7 @@ use crate::model::StepId;
 
 /// Is a session folder with changes on top.
 pub(super) struct Draft<'a> {
-    pub(super) session: Session<'a>,
-    pub(super) notes: &'a Notes,
-    files: &'a FileSet,
-    layout: Layout,
+    pub(super) session_files: &'a SessionFiles<'a>,
     /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
     ticks: Vec<usize>,
@@ -49,15 +44,13 @@ pub(super) struct TaskDraft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(files: &'a FileSet, notes: &'a Notes) -> Self {
-        let layout = Layout::of(&files.state);
-        let session = Session::read(files, &layout);
-        Self { session, notes, files, layout, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
+    pub(super) fn new(session_files: &'a SessionFiles<'a>) -> Self {
+        Self { session_files, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that only the checklist knows.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(place) = self.notes.place(step) else {
+        let Some(place) = self.session_files.place(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
         let (path, base) = match place {
@@ -65,20 +58,20 @@ impl<'a> Draft<'a> {
             Place::File { path, pointer } => (path, pointer.as_str()),
             Place::Unreadable { path } => (path, ""),
         };
-        let tape = self.files.bytes(path).and_then(|bytes| Tape::parse(bytes).ok()).unwrap_or_else(Tape::null);
+        let tape =
+            self.session_files.files.bytes(path).and_then(|bytes| Tape::parse(bytes).ok()).unwrap_or_else(Tape::null);
         let document = self.document(path, base)?;
         Ok(Some(TaskDraft { document, base, tape }))
     }
 
     /// Opens the session file.
     pub(super) fn session_document(&mut self) -> Result<&mut Document, EditError> {
-        let path = self.layout.session.clone();
-        self.document(&path, "")
+        self.document(&self.session_files.layout.session, "")
     }
 
     /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
     pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
-        if !self.session.value().is_null()
+        if !self.session_files.session.value().is_null()
             && let Ok(session) = self.session_document()
         {
             change(session);
@@ -87,12 +80,12 @@ impl<'a> Draft<'a> {
 
     /// Ticks the box of a task, where it has one of its own.
     pub(super) fn tick(&mut self, step: &StepId) {
-        self.ticks.extend(self.notes.box_of(step));
+        self.ticks.extend(self.session_files.box_of(step));
     }
 
     /// Empties the box of a task, where it has one of its own.
     pub(super) fn empty(&mut self, step: &StepId) {
-        self.emptied.extend(self.notes.box_of(step));
+        self.emptied.extend(self.session_files.box_of(step));
     }
 
     /// Opens a JSON file with an object at `base`.
@@ -101,8 +94,8 @@ impl<'a> Draft<'a> {
             return Ok(&mut self.documents[at].1);
         }
         let unreadable = |problem: String| EditError::Unreadable { file: path.as_str().to_owned(), problem };
-        let Some(bytes) = self.files.bytes(path) else {
-            return Err(match self.files.files.get(path).map(|entry| &entry.content) {
+        let Some(bytes) = self.session_files.files.bytes(path) else {
+            return Err(match self.session_files.files.files.get(path).map(|entry| &entry.content) {
                 None => EditError::Missing { file: path.as_str().to_owned() },
                 Some(Content::Problem(problem)) => unreadable(problem.to_string()),
                 Some(Content::NameOnly | Content::Bytes(_)) => unreadable("its content was not read".to_owned()),
@@ -119,7 +112,7 @@ impl<'a> Draft<'a> {
 
     /// Returns what changed: task files, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
-        let (files, layout) = (self.files, self.layout);
+        let (files, layout) = (self.session_files.files, &self.session_files.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
             self.documents.into_iter().partition(|(path, _)| path == &layout.session);
         let mut edits: Vec<Edit> = Vec::new();

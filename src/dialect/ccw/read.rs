@@ -8,7 +8,6 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::ids;
-use super::notes::Notes;
 use super::parts;
 use super::raw;
 use super::rules;
@@ -97,7 +96,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(session_files))), ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (ccw.md B4, hierarchy rules).

@@ -83,6 +83,26 @@ impl<'a> SessionFiles<'a> {
         session_files
     }
 
+    /// Returns where a task is recorded.
+    pub(super) fn place(&self, id: &StepId) -> Option<&Place> {
+        Some(&self.tasks[self.find(id)?].place)
+    }
+
+    /// Returns the byte of the checklist at which the box of a task is. The box of one that only the checklist knows is its
+    /// status, whatever other lines say of it.
+    pub(super) fn box_of(&self, id: &StepId) -> Option<usize> {
+        let at = self.find(id)?;
+        match self.tasks[at].place {
+            Place::Checklist { at, .. } => Some(at),
+            Place::File { .. } | Place::Unreadable { .. } => self.mentions[at].as_ref().and_then(|mention| mention.at),
+        }
+    }
+
+    fn find(&self, id: &StepId) -> Option<usize> {
+        let exact = self.tasks.iter().position(|task| task.id == *id);
+        exact.or_else(|| self.tasks.iter().position(|task| task.id.matches(id.as_str())))
+    }
+
     /// Reports where the checklist and the tasks do not name the same things (ccw.md B7.5).
     fn compare_checklist(&mut self) {
         if !self.has_todo {

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::draft::TaskDraft;
-use super::notes::Notes;
 use super::raw;
 use super::rebuild;
 use super::rules;
 use super::rules::Word;
+use super::session_files::SessionFiles;
 use super::task;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
@@ -31,9 +31,10 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::mask_secrets;
 
-/// Computes the edits of a change. `notes` are of the same files.
-pub(super) fn edit(files: &FileSet, notes: &Notes, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut writer = Writer { draft: Draft::new(files, notes), at: change.at };
+/// Computes the edits of a change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let session_files = SessionFiles::read(files);
+    let mut writer = Writer { draft: Draft::new(&session_files), at: change.at };
     match &change.kind {
         ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -75,7 +76,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
-        let running = self.draft.notes.running;
+        let running = self.draft.session_files.running;
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
         let was = rules::word(task.value());
         if let Some(part) = part
@@ -236,8 +237,8 @@ impl Writer<'_> {
                 }
             }
         }
-        let (status, _) = self.draft.session.status();
-        let resumes = self.draft.session.resumes();
+        let (status, _) = self.draft.session_files.session.status();
+        let resumes = self.draft.session_files.session.resumes();
         let entry = interruption.map(|interruption| history_entry(interruption, strategy, &at));
         self.draft.session_if_readable(|session| {
             if matches!(status, RunStatus::Paused | RunStatus::Aborted) {
@@ -285,7 +286,7 @@ impl Writer<'_> {
                 task.set_in("result", "success", &json!(false));
             }
         }
-        let (status, _) = self.draft.session.status();
+        let (status, _) = self.draft.session_files.session.status();
         self.draft.session_if_readable(|session| {
             if status != RunStatus::Active {
                 session.set("/status", &json!("active"));
@@ -311,7 +312,7 @@ impl Writer<'_> {
 
     fn word_of(&self, status: Status) -> &'static str {
         match status {
-            Status::InProgress => self.draft.notes.running,
+            Status::InProgress => self.draft.session_files.running,
             Status::Pending
             | Status::Completed
             | Status::Failed

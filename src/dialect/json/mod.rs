@@ -13,7 +13,6 @@ pub(crate) use document::Document;
 pub(crate) use news::news;
 pub(crate) use tape::Json;
 pub(crate) use tape::Kind;
-pub(crate) use tape::Places;
 pub(crate) use tape::Tape;
 
 use serde_json::Value;

@@ -24,10 +24,6 @@ pub(crate) struct Tape<'a> {
     pub(super) nodes: Vec<Node>,
 }
 
-/// Is where the values of a text stand, without the text.
-#[derive(Debug)]
-pub(crate) struct Places(Vec<Node>);
-
 /// Is one value of a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Json<'t> {
@@ -61,21 +57,6 @@ impl<'a> Tape<'a> {
         };
         nodes.shrink_to_fit();
         Ok(Self { text: Cow::Borrowed(text), nodes })
-    }
-
-    /// Returns what a second look at the same text needs.
-    pub(crate) fn into_places(self) -> Places {
-        Places(self.nodes)
-    }
-
-    /// Looks a second time at the text whose places these are.
-    ///
-    /// # Errors
-    ///
-    /// When the bytes are not UTF-8, so that they are another text.
-    pub(crate) fn again(bytes: &'a [u8], places: &Places) -> Result<Self, JsonError> {
-        let text = utf8(bytes)?;
-        Ok(Self { text: Cow::Borrowed(text.strip_prefix(BOM).unwrap_or(text)), nodes: places.0.clone() })
     }
 
     /// Writes a value down.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::ledger::Ledger;
-use super::notes::Notes;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
@@ -15,7 +14,6 @@ use super::rules::StepNumber;
 use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
-use crate::dialect::Editor;
 use crate::dialect::Loaded;
 use crate::dialect::json::Tape;
 use crate::model::Action;
@@ -162,9 +160,7 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
         writable: state.newer.is_none(),
         degraded,
     };
-    let (bytes, places) = (Arc::clone(opened.bytes), opened.tape.into_places());
-    let editor = (!degraded).then(|| Box::new(Notes { bytes, places, state, ledger }) as Box<dyn Editor>);
-    Loaded { run: Some(run), findings, wanted, editor, ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 fn first_stamp(state: &State) -> Option<Timestamp> {

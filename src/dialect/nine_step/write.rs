@@ -86,34 +86,14 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     }
     let Opened { file, bytes, tape } = open(files)?;
     let state = State::read(&Source { files, file: &file, tape: &tape }, &mut Vec::new());
-    let ledger = Ledger::of(&state);
-    on(files, Before { bytes, tape: &tape, state: &state, ledger: &ledger }, change)
-}
-
-/// Is the state file before a change.
-#[derive(Clone, Copy)]
-pub(super) struct Before<'a> {
-    pub(super) bytes: &'a Arc<[u8]>,
-    pub(super) tape: &'a Tape<'a>,
-    pub(super) state: &'a State,
-    pub(super) ledger: &'a Ledger,
-}
-
-/// Computes the edits of one change to a state that was read.
-///
-/// # Errors
-///
-/// As [`edit`].
-pub(super) fn on(files: &FileSet, read: Before<'_>, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let before = Arc::clone(read.bytes);
-    let mut writer = Writer::new(files, read, change)?;
+    let mut writer = Writer::new(files, (bytes, &tape), &state, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
     let destination = destination(files, writer.state);
     if let Some(worktree) = &destination {
         writer.set("/worktree_path", &json!(worktree))?;
     }
-    let after = writer.document.into_bytes();
+    let (before, after) = (Arc::clone(bytes), writer.document.into_bytes());
     Ok(match destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)) {
         Some(Ok(path)) => moved(files, path, after, before),
         Some(Err(_)) | None => vec![Edit { path: files.state.clone(), kind: EditKind::Replace { before, after } }],
@@ -159,21 +139,26 @@ struct Writer<'a> {
     /// The file as it was.
     tape: &'a Tape<'a>,
     state: &'a State,
-    ledger: &'a Ledger,
+    ledger: Ledger,
     now: Timestamp,
     at: Value,
     is_imported: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(files: &'a FileSet, before: Before<'a>, change: &Change) -> Result<Self, EditError> {
-        let Before { bytes, tape, state, ledger } = before;
+    fn new(
+        files: &'a FileSet,
+        (bytes, tape): (&[u8], &'a Tape<'a>),
+        state: &'a State,
+        change: &Change,
+    ) -> Result<Self, EditError> {
         if let Some(version) = state.newer {
             let message = format!("{} has version {version}, newer than this piton; it is left as it is", files.state);
             return Err(EditError::Unsupported(message));
         }
         let document = Document::of(tape, bytes.starts_with("\u{feff}".as_bytes()));
         let (now, at) = (change.at, json!(change.at));
+        let ledger = Ledger::of(state);
         Ok(Self { files, document, tape, state, ledger, now, at, is_imported: false })
     }
 
