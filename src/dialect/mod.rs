@@ -28,8 +28,6 @@ pub(crate) use aios::check_story;
 #[cfg(any(test, fuzzing))]
 pub(crate) use ccw::check_checklist;
 #[cfg(any(test, fuzzing))]
-pub(crate) use json::Tape as JsonTape;
-#[cfg(any(test, fuzzing))]
 pub(crate) use yaml::Document as YamlDocument;
 #[cfg(any(test, fuzzing))]
 pub(crate) use yaml::Node as YamlNode;

@@ -13,9 +13,8 @@ use super::todo;
 use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
 use crate::dialect::json::escape;
+use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -39,8 +38,8 @@ pub(super) struct TaskDraft<'a> {
     document: &'a mut Document,
     /// Where in the file the task is.
     base: &'a str,
-    /// The file as it was.
-    tape: Tape<'a>,
+    /// The task as it was.
+    was: Value,
 }
 
 impl<'a> Draft<'a> {
@@ -58,10 +57,10 @@ impl<'a> Draft<'a> {
             Place::File { path, pointer } => (path, pointer.as_str()),
             Place::Unreadable { path } => (path, ""),
         };
-        let tape =
-            self.session_files.files.bytes(path).and_then(|bytes| Tape::parse(bytes).ok()).unwrap_or_else(Tape::null);
+        let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
+        let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
         let document = self.document(path, base)?;
-        Ok(Some(TaskDraft { document, base, tape }))
+        Ok(Some(TaskDraft { document, base, was }))
     }
 
     /// Opens the session file.
@@ -142,8 +141,8 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 
 impl TaskDraft<'_> {
     /// Returns the task as it was.
-    pub(super) fn value(&self) -> Json<'_> {
-        self.tape.root().pointer(self.base).unwrap_or_else(|| self.tape.root())
+    pub(super) fn value(&self) -> &Value {
+        &self.was
     }
 
     /// Sets a value below the task.
@@ -157,7 +156,7 @@ impl TaskDraft<'_> {
 
     /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
-        if self.value().get("status").is_some_and(|status| status.is(word)) {
+        if self.value().get("status").is_some_and(|status| status == word) {
             return Ok(());
         }
         self.set("/status", &json!(word))?;
@@ -168,7 +167,7 @@ impl TaskDraft<'_> {
     /// Appends an entry to `status_history`, from the status that the task had.
     pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) {
         let mut entry = json!({
-            "from": self.value().get("status").map_or(Value::Null, Json::to_value),
+            "from": self.value().get("status").cloned().unwrap_or_default(),
             "to": word,
             "changed_at": at,
         });
@@ -192,7 +191,7 @@ impl TaskDraft<'_> {
     pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
         let pointer = format!("{}/{object}", self.base);
         let field = format!("{pointer}/{}", escape(key));
-        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Json::is_null) {
+        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Value::is_null) {
             self.document.set(&pointer, &json!({key: value}));
         }
     }

@@ -11,9 +11,8 @@ use super::rules::Doer;
 use super::rules::Word;
 use super::task;
 use super::task::Dependency;
-use crate::dialect::json::Json;
 use crate::dialect::json::JsonError;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::FileEntry;
 use crate::model::Status;
@@ -68,9 +67,9 @@ pub(super) struct Subtask {
 impl Gist {
     /// Returns the gist of a file; `None` where it has no bytes.
     pub(super) fn of(entry: &FileEntry, clock: Clock) -> Option<Arc<Self>> {
-        entry.gist(|bytes| match Tape::parse(bytes) {
-            Ok(tape) if task::listed(tape.root()).is_some() => Self::empty(Shape::List),
-            Ok(tape) if tape.root().is_object() => Self::of_task(tape.root(), clock),
+        entry.gist(|bytes| match parse_value(bytes) {
+            Ok(value) if task::listed(&value).is_some() => Self::empty(Shape::List),
+            Ok(value) if value.is_object() => Self::of_task(&value, clock),
             Ok(_) => Self::empty(Shape::Other),
             Err(error) => Self::empty(Shape::Broken(error)),
         })
@@ -83,11 +82,10 @@ impl Gist {
 
     /// Returns the gist of an object that has no file to itself, with the text of it.
     pub(super) fn with_text(object: &Value, clock: Clock) -> (Arc<Self>, Arc<[u8]>) {
-        let tape = Tape::of(object);
-        (Arc::new(Self::of_task(tape.root(), clock)), tape.root().literal().as_bytes().into())
+        (Arc::new(Self::of_task(object, clock)), object.to_string().into_bytes().into())
     }
 
-    fn of_task(value: Json<'_>, clock: Clock) -> Self {
+    fn of_task(value: &Value, clock: Clock) -> Self {
         let word = rules::word(value);
         let mut running = Running::default();
         running.hear(value.get("status"));
@@ -95,7 +93,7 @@ impl Gist {
             running.hear(entry.get("to"));
             running.hear(entry.get("from"));
         }
-        let subtask = |(at, subtask): (usize, Json<'_>)| Subtask {
+        let subtask = |(at, subtask): (usize, &Value)| Subtask {
             id: raw::first_text(subtask, &["/id", "/task_id"]),
             name: task::subtask_name(subtask, at),
             is_name: subtask.is_string(),
@@ -135,9 +133,9 @@ impl Gist {
 }
 
 impl Running {
-    fn hear(&mut self, value: Option<Json<'_>>) {
-        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
-        match said.map(|said| rules::fold(&said)).as_deref() {
+    fn hear(&mut self, value: Option<&Value>) {
+        let said = value.and_then(Value::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
+        match said.map(rules::fold).as_deref() {
             Some("active") => self.active = true,
             Some(_) => self.in_progress = true,
             None => {}

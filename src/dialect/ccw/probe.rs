@@ -14,7 +14,7 @@ use super::layout::below;
 use super::notices;
 use super::raw;
 use crate::dialect::Probed;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -166,8 +166,7 @@ impl<'a> Survey<'a> {
             seen.has_tasks |= is_task;
             seen.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.look) {
-                seen.session_id =
-                    Tape::parse(look).ok().and_then(|tape| raw::first_text(tape.root(), &["/session_id"]));
+                seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && place.rest == "state.json" {
             self.look_alikes.insert(path);

@@ -19,8 +19,7 @@ use super::task::Place;
 use super::task::Task;
 use super::todo::Mark;
 use crate::dialect::Loaded;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Detail;
@@ -316,10 +315,10 @@ fn stored_detail(bytes: &[u8], status: Status) -> Detail {
 }
 
 fn read_detail(bytes: &[u8], status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
-    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, is_child))
+    parse_value(bytes).map_or_else(|_| Detail::default(), |task| detail_of(&task, status, is_child))
 }
 
-fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
+fn detail_of(task: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
     Detail {
         parts: parts::read(task, status, is_child),
         variables: variables(task),
@@ -330,8 +329,8 @@ fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) ->
     }
 }
 
-fn variables(task: Json<'_>) -> Map<String, Value> {
-    match raw::at(task, "/execution/variables").map(Json::to_value) {
+fn variables(task: &Value) -> Map<String, Value> {
+    match raw::at(task, "/execution/variables").cloned() {
         Some(Value::Object(variables)) => variables,
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => Map::new(),
     }
@@ -520,13 +519,7 @@ fn report_session(
     if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
     }
-    let word = session_files
-        .session
-        .value()
-        .get("status")
-        .and_then(Json::as_str)
-        .map(|word| rules::fold(&word))
-        .unwrap_or_default();
+    let word = session_files.session.value().get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));

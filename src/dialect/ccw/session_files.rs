@@ -29,7 +29,7 @@ use crate::model::StepId;
 pub(super) struct SessionFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) session: Session<'a>,
+    pub(super) session: Session,
     /// In natural order of their ids.
     pub(super) tasks: Vec<Task>,
     pub(super) index: Index,

@@ -15,8 +15,6 @@ use super::session_files::SessionFiles;
 use super::task;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -90,7 +88,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
-        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status.is(running))) {
+        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status == running)) {
             // What cut the attempt before off leaves `execution` with it, and must not be lost (ccw.md B7.7).
             task.enter_history(running, &at, Some(note));
         } else {
@@ -272,7 +270,7 @@ impl Writer<'_> {
             let (pointer, subtasks) = task::subtasks(task.value());
             let inner: Vec<usize> = subtasks
                 .enumerate()
-                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| !status.is("pending")))
+                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status != "pending"))
                 .map(|(number, _)| number)
                 .collect();
             for number in inner {
@@ -281,8 +279,7 @@ impl Writer<'_> {
             for passed in OF_ATTEMPTS {
                 task.drop_execution(passed);
             }
-            if task.value().pointer("/result/success").is_some_and(|success| matches!(success.kind(), Kind::Bool(true)))
-            {
+            if task.value().pointer("/result/success").and_then(Value::as_bool) == Some(true) {
                 task.set_in("result", "success", &json!(false));
             }
         }
@@ -361,7 +358,7 @@ fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
 
 /// Fills in `result` where the format has one (format H), as its agents do.
 fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
-    let has_result = task.value().get("result").is_some_and(Json::is_object);
+    let has_result = task.value().get("result").is_some_and(Value::is_object);
     if !has_result
         && (task.value().get("convergence").is_none() || task.value().get("result").is_some_and(|old| !old.is_null()))
     {
@@ -384,7 +381,7 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
 }
 
 /// Finds the pointer of a subtask that has no file of its own.
-pub(super) fn subtask_pointer(value: Json<'_>, name: &str) -> Option<String> {
+pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
     let (pointer, subtasks) = task::subtasks(value);
     let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
     let (at, _) = named.find(|(at, subtask)| task::subtask_name(*subtask, *at).eq_ignore_ascii_case(name))?;

@@ -1,14 +1,15 @@
 //! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before there is a worktree, beside the plans
 //! (nine-step.md A5.1, A9.6).
 
+use serde_json::Value;
+
 use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
 use super::workspace::plan_by_convention;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -114,10 +115,10 @@ impl Prober<'_> {
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
         let Some(bytes) = &entry.look else { return Ok(self.candidate(entry, place, None)) };
-        match Tape::parse(bytes) {
-            Ok(tape) if is_ours(tape.root()) => {
-                let name = tape.root().get("feature_name").and_then(Json::as_str);
-                Ok(self.candidate(entry, place, name.map(|name| clean_line(&name, 200))))
+        match parse_value(bytes) {
+            Ok(value) if is_ours(&value) => {
+                let name = value.get("feature_name").and_then(Value::as_str);
+                Ok(self.candidate(entry, place, name.map(|name| clean_line(name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
             Err(_) if self.is_suspect(entry, place, bytes) => Ok(self.candidate(entry, place, None)),

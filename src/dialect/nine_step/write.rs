@@ -30,8 +30,6 @@ pub(super) use roll_back::tracker;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -84,9 +82,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Repair(traces) = &change.kind {
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
-    let Opened { file, bytes, tape } = open(files)?;
-    let state = State::read(&Source { files, file: &file, tape: &tape }, &mut Vec::new());
-    let mut writer = Writer::new(files, (bytes, &tape), &state, change)?;
+    let Opened { file, bytes, value } = open(files)?;
+    let state = State::read(&Source { files, file: &file, bytes, value: &value }, &mut Vec::new());
+    let mut writer = Writer::new(files, (bytes, &value), &state, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
     let destination = destination(files, writer.state);
@@ -137,7 +135,7 @@ struct Writer<'a> {
     files: &'a FileSet,
     document: Document,
     /// The file as it was.
-    tape: &'a Tape<'a>,
+    value: &'a Value,
     state: &'a State,
     ledger: Ledger,
     now: Timestamp,
@@ -148,7 +146,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(
         files: &'a FileSet,
-        (bytes, tape): (&[u8], &'a Tape<'a>),
+        (bytes, value): (&[u8], &'a Value),
         state: &'a State,
         change: &Change,
     ) -> Result<Self, EditError> {
@@ -156,10 +154,13 @@ impl<'a> Writer<'a> {
             let message = format!("{} has version {version}, newer than this piton; it is left as it is", files.state);
             return Err(EditError::Unsupported(message));
         }
-        let document = Document::of(tape, bytes.starts_with("\u{feff}".as_bytes()));
+        let document = Document::parse(bytes).map_err(|error| EditError::Unreadable {
+            file: files.state.as_str().to_owned(),
+            problem: format!("line {}: {}", error.line, error.message),
+        })?;
         let (now, at) = (change.at, json!(change.at));
         let ledger = Ledger::of(state);
-        Ok(Self { files, document, tape, state, ledger, now, at, is_imported: false })
+        Ok(Self { files, document, value, state, ledger, now, at, is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -416,13 +417,13 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let Some(place) = unrecorded(self.state).and_then(Entry::place) else { return Ok(()) };
-        let Some(recorded) = self.tape.root().get("last_execution").filter(|last| last.is_object()) else {
+        let Some(recorded) = self.value.get("last_execution").filter(|last| last.is_object()) else {
             return Ok(());
         };
         let mut entry = Map::new();
         for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
-                entry.insert(key.to_owned(), value.to_value());
+                entry.insert(key.to_owned(), value.clone());
             }
         }
         if let Some(tally) = self.ledger.get(place) {
@@ -471,7 +472,7 @@ impl<'a> Writer<'a> {
 
     /// Sets a value, unless the file says the same already in its own spelling.
     fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        let old = pointer.split('/').skip(1).try_fold(self.tape.root(), Json::get);
+        let old = self.value.pointer(pointer);
         if (self.document.has(pointer) && old.is_some_and(|old| is_same_value(pointer, old, value)))
             || self.document.set(pointer, value)
         {
@@ -481,7 +482,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, pointer: &str, value: Value) -> Result<(), EditError> {
-        let is_null = self.tape.root().get(&pointer[1..]).is_some_and(Json::is_null) && self.document.has(pointer);
+        let is_null = self.value.get(&pointer[1..]).is_some_and(Value::is_null) && self.document.has(pointer);
         let is_first = is_null && !self.document.has(&format!("{pointer}/0"));
         let done =
             if is_first { self.document.set(pointer, &json!([value])) } else { self.document.push(pointer, &value) };
@@ -491,7 +492,7 @@ impl<'a> Writer<'a> {
     /// Lists a success in `completed_steps`. Where that is no list it is left alone: nothing of it is read, the history tells
     /// the same, and a result that cannot be recorded would be lost.
     fn list_success(&mut self, entry: Map<String, Value>) -> Result<(), EditError> {
-        let listed = self.tape.root().get("completed_steps");
+        let listed = self.value.get("completed_steps");
         if listed.is_some_and(|listed| !listed.is_array() && !listed.is_null()) {
             return Ok(());
         }
@@ -503,16 +504,15 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn is_same_value(pointer: &str, old: Json<'_>, new: &Value) -> bool {
-    let written = || Tape::of(new);
+fn is_same_value(pointer: &str, old: &Value, new: &Value) -> bool {
     match pointer {
         "/current_step" | "/last_execution/step" => {
-            StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(written().root()))
+            StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(new))
         }
         "/current_phase" | "/last_execution/phase" => {
-            raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(written().root()))
+            raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(new))
         }
-        _ => old.to_value() == *new,
+        _ => old == new,
     }
 }
 
