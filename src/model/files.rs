@@ -235,8 +235,6 @@ pub(crate) struct Candidate {
     /// Where Piton keeps its own data for this run.
     pub(crate) data_dir: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
-    /// Takes the gist of a file of [`ReadSpec::Contents`], for whoever reads it: what is read side by side is understood so too.
-    pub(crate) gist: Option<fn(&FileEntry, Clock)>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
     pub(crate) claim: Claim,

@@ -75,11 +75,6 @@ impl Gist {
         })
     }
 
-    /// Takes the gist of a file that is about to be asked for.
-    pub(super) fn take(entry: &FileEntry, clock: Clock) {
-        Self::of(entry, clock);
-    }
-
     /// Returns the gist of an object that has no file to itself, with the text of it.
     pub(super) fn with_text(object: &Value, clock: Clock) -> (Arc<Self>, Arc<[u8]>) {
         (Arc::new(Self::of_task(object, clock)), object.to_string().into_bytes().into())

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::gist::Gist;
 use super::layout::Layout;
 use super::layout::MARKER;
 use super::layout::OWN_DIR;
@@ -248,7 +247,6 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         data_dir: below(&dir, OWN_DIR),
         state: dir,
         reads,
-        gist: Some(Gist::take),
         rank,
         claim: Claim::Stated,
         may_be_replaced: false,

@@ -167,7 +167,6 @@ impl Prober<'_> {
             reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
             state,
             data_dir,
-            gist: None,
             rank: None,
             claim: Claim::Stated,
             may_be_replaced: place == Where::Early,

@@ -51,7 +51,6 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let execution = beside(&state, EXECUTION)?;
     let source = state::source_of(&phase, &state);
     Some(Candidate {
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
