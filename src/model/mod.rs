@@ -22,7 +22,6 @@ mod rollback;
 mod run;
 mod secrets;
 mod session;
-mod side_by_side;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -59,7 +58,6 @@ pub(crate) use run::{
 };
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
-pub(crate) use side_by_side::side_by_side;
 pub(crate) use status::{ReviewVerdict, Status};
 pub(crate) use text::{clean, clean_line, is_clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

@@ -20,7 +20,6 @@ use crate::model::PartRef;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
-use crate::model::side_by_side;
 
 /// Is what a caller asks of the planner, as typed.
 #[derive(Clone, Debug, Default)]
@@ -64,11 +63,7 @@ pub(crate) fn planned(
 pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
-    // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
-    let header = opened.header(run, String::new());
-    let plan = || engine::plan(run, header, evidence, findings, options);
-    let (revision, mut planned) = side_by_side(opened.size(), || opened.revision(), plan);
-    planned.plan.run.revision = revision;
+    let mut planned = engine::plan(run, opened.header(run, opened.revision()), evidence, findings, options);
     planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()

@@ -25,7 +25,6 @@ use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::Evidence;
-use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -432,12 +431,6 @@ impl OpenedRun {
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
         self.revision_with(&[])
-    }
-
-    /// Returns how many bytes were read.
-    pub(crate) fn size(&self) -> usize {
-        let bytes = |entry: &FileEntry| if let Content::Bytes(bytes) = &entry.content { bytes.len() } else { 0 };
-        self.files.files.values().map(bytes).sum()
     }
 
     fn state_files(&self) -> &[RelPath] {

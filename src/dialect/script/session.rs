@@ -25,7 +25,6 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::clean_line;
-use crate::model::side_by_side;
 
 /// Is a session as it was read.
 #[derive(Clone, Debug)]
@@ -56,8 +55,7 @@ impl Session {
         let (trail, snapshot) = match snapshot {
             None => (None, None),
             Some(bytes) => {
-                let trail = || Some(Trail::of(header_bytes, journal));
-                side_by_side(journal.len(), trail, || Some(Snapshot::read(&header.session, bytes)))
+                (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes)))
             }
         };
         let (snapshot, snapshot_problem) = match snapshot {
