@@ -1,12 +1,10 @@
 //! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::OnceLock;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -331,20 +329,11 @@ pub(crate) enum Content {
 pub(crate) struct FileEntry {
     pub(crate) content: Content,
     pub(crate) modified: Option<Timestamp>,
-    gist: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl FileEntry {
     pub(crate) const fn new(content: Content, modified: Option<Timestamp>) -> Self {
-        Self { content, modified, gist: OnceLock::new() }
-    }
-
-    /// Returns what `read` makes of the bytes, where there are any. It is asked once: the gist stays with the entry for as long as
-    /// that stays in the set, and the one dialect that reads the set has one way of reading a file.
-    pub(crate) fn gist<T: Send + Sync + 'static>(&self, read: impl FnOnce(&Arc<[u8]>) -> T) -> Option<Arc<T>> {
-        let Content::Bytes(bytes) = &self.content else { return None };
-        let gist = Arc::clone(self.gist.get_or_init(|| Arc::new(read(bytes))));
-        Some(gist.downcast().expect("a file is read in one way"))
+        Self { content, modified }
     }
 }
 
@@ -435,28 +424,8 @@ impl Edit {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::sync::Arc;
-
-    use super::Content;
-    use super::FileEntry;
     use super::RelPath;
     use super::RelPathError;
-
-    #[test]
-    fn the_gist_of_a_file_is_taken_once_for_as_long_as_the_entry_stays() {
-        let taken = Cell::new(0);
-        let length = |bytes: &Arc<[u8]>| {
-            taken.set(taken.get() + 1);
-            bytes.len()
-        };
-        let entry = |text: &str| FileEntry::new(Content::Bytes(text.as_bytes().into()), None);
-        let kept = entry("four");
-        assert_eq!((kept.gist(length).as_deref(), kept.gist(length).as_deref()), (Some(&4), Some(&4)));
-        assert_eq!((kept.clone().gist(length).as_deref(), taken.get()), (Some(&4), 1));
-        assert_eq!((entry("other").gist(length).as_deref(), taken.get()), (Some(&5), 2));
-        assert_eq!(FileEntry::new(Content::NameOnly, None).gist(length), None);
-    }
 
     #[test]
     fn paths_are_taken_apart_and_put_together() {

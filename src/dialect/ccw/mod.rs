@@ -6,13 +6,13 @@
 mod archive;
 mod brief;
 mod draft;
-mod gist;
 mod history;
 mod ids;
 mod layout;
 mod manifest;
 mod native;
 mod notices;
+mod parsed_task;
 mod parts;
 mod probe;
 mod raw;

@@ -59,7 +59,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     for at in 0..session_files.tasks.len() {
         let task = &session_files.tasks[at];
         let (status, kind) = standing(&session_files, at, &kinship, &mut findings);
-        stamp = stamp.max(task.gist.history.stamp);
+        stamp = stamp.max(task.parsed.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
         steps.push(step(&session_files, at, (status, kind), &kinship, &mut findings));
     }
@@ -118,7 +118,7 @@ impl Kinship {
             owners: BTreeMap::new(),
         };
         for (at, task) in session_files.tasks.iter().enumerate() {
-            for (number, subtask) in task.gist.subtasks.iter().enumerate() {
+            for (number, subtask) in task.parsed.subtasks.iter().enumerate() {
                 if let Some(id) = subtask.id.as_ref().filter(|_| number < raw::LIST_LIMIT) {
                     kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
                 }
@@ -133,7 +133,7 @@ impl Kinship {
         }
         for (at, task) in session_files.tasks.iter().enumerate() {
             let above = ids::ancestors(task.id.as_str());
-            let declared = task.gist.parent.as_ref().and_then(|parent| session_files.index.find(parent));
+            let declared = task.parsed.parent.as_ref().and_then(|parent| session_files.index.find(parent));
             if let Some(parent) = declared
                 && (is_group(&session_files.tasks[parent])
                     || above.contains(&ids::loose(session_files.tasks[parent].id.as_str())))
@@ -176,7 +176,7 @@ impl Kinship {
 
 /// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
 fn is_group(task: &Task) -> bool {
-    task.gist.word == Word::Container || matches!(task.place, Place::Checklist { .. })
+    task.parsed.word == Word::Container || matches!(task.place, Place::Checklist { .. })
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
@@ -201,14 +201,14 @@ fn standing(
             Place::Checklist { number, .. } => finding.at(&session_files.layout.todo).line(*number, None),
         });
     };
-    match &task.gist.word {
+    match &task.parsed.word {
         Word::Known(status) => (*status, kind),
         Word::Container if is_container => (Status::Pending, kind),
         Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if task.gist.subtasks.is_empty() => {
+        Word::Container if task.parsed.subtasks.is_empty() => {
             let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
@@ -258,12 +258,12 @@ fn step(
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &session_files.tasks[at];
-    let (gist, history) = (&task.gist, &task.gist.history);
+    let (parsed, history) = (&task.parsed, &task.parsed.history);
     let legacy = session_files.layout.is_legacy;
-    let agent = gist.doer.agent(legacy);
-    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(gist.word, Word::Unknown(_));
+    let agent = parsed.doer.agent(legacy);
+    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(parsed.word, Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(session_files, at, kinship, findings);
-    if kind == StepKind::Container || gist.word == Word::Container {
+    if kind == StepKind::Container || parsed.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
@@ -289,17 +289,17 @@ fn step(
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
-        commit: gist.commit.clone(),
+        commit: parsed.commit.clone(),
         file: task.place.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
         definition: task::defined_as(task),
-        ..Step::new(task.id.clone(), gist.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
+        ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
 /// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
 fn detail(session_files: &SessionFiles<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
     let task = &session_files.tasks[at];
-    if task.place.is_whole_file() && kind == StepKind::Work && task.gist.subtasks.is_empty() {
+    if task.place.is_whole_file() && kind == StepKind::Work && task.parsed.subtasks.is_empty() {
         return StepDetail::stored(Arc::clone(&task.text), status, stored_detail);
     }
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
@@ -348,7 +348,7 @@ fn dependencies(
         let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
         session_files.index.find_leading(text).or_else(owner)
     };
-    for dependency in &session_files.tasks[at].gist.dependencies {
+    for dependency in &session_files.tasks[at].parsed.dependencies {
         let named = session_files.index.find(&dependency.text);
         let texts = match named {
             Some(_) => vec![dependency.text.clone()],
@@ -401,7 +401,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
             line: Some(mention.number),
         });
     }
-    witnesses.extend(session_files.tasks[at].gist.record.map(|source| Witness {
+    witnesses.extend(session_files.tasks[at].parsed.record.map(|source| Witness {
         source: source.into(),
         done: true,
         file: session_files.tasks[at].place.path().cloned(),
@@ -414,7 +414,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
 
 /// Returns the interruption that a task records about its running or failed attempt (the seed's `execution`).
 fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
-    let history = &task.gist.history;
+    let history = &task.parsed.history;
     let reason = history.interruption_reason.as_ref()?;
     let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);

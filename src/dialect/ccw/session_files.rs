@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::gist::Gist;
 use super::ids;
 use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
+use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules::Word;
 use super::session::Session;
@@ -121,7 +121,7 @@ impl<'a> SessionFiles<'a> {
             .iter()
             .zip(&self.mentions)
             // A group stands in the list as a line without a box (ccw.md B5).
-            .filter(|(task, mention)| mention.is_none() && task.gist.word != Word::Container)
+            .filter(|(task, mention)| mention.is_none() && task.parsed.word != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {
@@ -197,9 +197,9 @@ fn from_line(line: &Line, id: &str, title: &str, clock: Clock) -> Task {
         Mark::Blocked => "blocked",
         Mark::Cancelled => "cancelled",
     };
-    let (gist, text) = Gist::with_text(&serde_json::json!({"title": title, "status": status}), clock);
+    let (parsed, text) = ParsedTask::with_text(&serde_json::json!({"title": title, "status": status}), clock);
     let place = Place::Checklist { number: line.number, at: line.at };
-    Task { id: StepId::new(id), aliases: Vec::new(), place, gist, text }
+    Task { id: StepId::new(id), aliases: Vec::new(), place, parsed, text }
 }
 
 /// Gives each summary to the one task that its name begins with.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::gist::Gist;
-use super::gist::Shape;
 use super::ids;
 use super::layout::Layout;
+use super::parsed_task::ParsedTask;
+use super::parsed_task::Shape;
 use super::raw;
 use super::rules;
 use super::rules::Word;
@@ -32,7 +32,7 @@ pub(super) struct Task {
     /// Other names under which dependencies and checklists may speak of it.
     pub(super) aliases: Vec<String>,
     pub(super) place: Place,
-    pub(super) gist: Arc<Gist>,
+    pub(super) parsed: ParsedTask,
     /// The object that defines it: the file that it has for itself, else what stands in another one; null when it could not be read.
     pub(super) text: Arc<[u8]>,
 }
@@ -91,22 +91,23 @@ fn stem(path: &RelPath) -> &str {
 impl Tasks {
     /// Reads a file with a task of its own, and tells whether it is a list of tasks instead.
     fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> bool {
-        let (bytes, gist) = match (&entry.content, Gist::of(entry, clock)) {
-            (Content::Bytes(bytes), Some(gist)) => (bytes, gist),
-            (Content::Problem(problem), _) => {
+        let bytes = match &entry.content {
+            Content::Bytes(bytes) => bytes,
+            Content::Problem(problem) => {
                 self.unreadable(path, &problem.to_string(), None);
                 return false;
             }
-            (Content::Bytes(_) | Content::NameOnly, _) => {
+            Content::NameOnly => {
                 self.unreadable(path, "its content was not read", None);
                 return false;
             }
         };
-        match &gist.shape {
+        let parsed = ParsedTask::of(bytes, clock);
+        match &parsed.shape {
             Shape::List => return true,
             Shape::Task => {
                 let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, (Arc::clone(&gist), Arc::clone(bytes)));
+                self.add(path, stem(path), place, (parsed, Arc::clone(bytes)));
             }
             Shape::Other => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
             Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
@@ -144,13 +145,13 @@ impl Tasks {
                 continue;
             }
             let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            let object = Gist::with_text(value, clock);
+            let object = ParsedTask::with_text(value, clock);
             self.add(path, &format!("task-{}", at + 1), place, object);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (gist, text): (Arc<Gist>, Arc<[u8]>)) {
-        let own = gist.own_id.as_deref();
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (parsed, text): (ParsedTask, Arc<[u8]>)) {
+        let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
             Some(id) => {
@@ -167,7 +168,7 @@ impl Tasks {
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, place, gist, text });
+        self.list.push(Task { id, aliases, place, parsed, text });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -182,8 +183,8 @@ impl Tasks {
         });
         self.is_degraded = true;
         let place = Place::Unreadable { path: path.clone() };
-        let (gist, text) = (Arc::new(Gist::empty(Shape::Other)), Arc::from(&b"null"[..]));
-        self.list.push(Task { id, aliases: Vec::new(), place, gist, text });
+        let (parsed, text) = (ParsedTask::empty(Shape::Other), Arc::from(&b"null"[..]));
+        self.list.push(Task { id, aliases: Vec::new(), place, parsed, text });
     }
 
     /// Keeps, of tasks with one id, the one whose file has that name, else the first.
@@ -234,8 +235,8 @@ impl Place {
 
 /// Returns the word for a running task: `active` where the files of this session use that, else the seed's `in_progress`.
 pub(super) fn running_word(tasks: &[Task]) -> &'static str {
-    let is_active = tasks.iter().any(|task| task.gist.running.active);
-    let is_in_progress = tasks.iter().any(|task| task.gist.running.in_progress);
+    let is_active = tasks.iter().any(|task| task.parsed.running.active);
+    let is_in_progress = tasks.iter().any(|task| task.parsed.running.in_progress);
     if is_active && !is_in_progress { "active" } else { "in_progress" }
 }
 

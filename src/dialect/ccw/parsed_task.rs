@@ -1,4 +1,4 @@
-//! What a task file says by itself: all that a session needs of it, read once for as long as its bytes are the same.
+//! What a task file says by itself, whatever else there is in its session.
 
 use std::sync::Arc;
 
@@ -14,12 +14,11 @@ use super::task::Dependency;
 use crate::dialect::json::JsonError;
 use crate::dialect::json::parse_value;
 use crate::model::Clock;
-use crate::model::FileEntry;
 use crate::model::Status;
 
-/// Is what the object that defines a task says, whatever else there is in its session.
+/// What the object that defines a task says.
 #[derive(Debug)]
-pub(super) struct Gist {
+pub(super) struct ParsedTask {
     pub(super) shape: Shape,
     pub(super) own_id: Option<String>,
     /// What its `status` says.
@@ -64,20 +63,20 @@ pub(super) struct Subtask {
     pub(super) is_name: bool,
 }
 
-impl Gist {
-    /// Returns the gist of a file; `None` where it has no bytes.
-    pub(super) fn of(entry: &FileEntry, clock: Clock) -> Option<Arc<Self>> {
-        entry.gist(|bytes| match parse_value(bytes) {
+impl ParsedTask {
+    /// Parses a task file.
+    pub(super) fn of(bytes: &[u8], clock: Clock) -> Self {
+        match parse_value(bytes) {
             Ok(value) if task::listed(&value).is_some() => Self::empty(Shape::List),
             Ok(value) if value.is_object() => Self::of_task(&value, clock),
             Ok(_) => Self::empty(Shape::Other),
             Err(error) => Self::empty(Shape::Broken(error)),
-        })
+        }
     }
 
-    /// Returns the gist of an object that has no file to itself, with the text of it.
-    pub(super) fn with_text(object: &Value, clock: Clock) -> (Arc<Self>, Arc<[u8]>) {
-        (Arc::new(Self::of_task(object, clock)), object.to_string().into_bytes().into())
+    /// Parses an object that has no file to itself, and returns it with its text.
+    pub(super) fn with_text(object: &Value, clock: Clock) -> (Self, Arc<[u8]>) {
+        (Self::of_task(object, clock), object.to_string().into_bytes().into())
     }
 
     fn of_task(value: &Value, clock: Clock) -> Self {
