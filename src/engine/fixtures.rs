@@ -84,7 +84,7 @@ pub(crate) fn review(verdict: ReviewVerdict) -> Option<Review> {
 
 /// Returns two witnesses, of which so many say done, and makes both needed.
 pub(crate) fn witness_report(step: &mut Step, done: usize) {
-    step.proof_mut().witnesses = ["the checklist", "the summary"]
+    step.proof.witnesses = ["the checklist", "the summary"]
         .into_iter()
         .enumerate()
         .map(|(at, source)| Witness {
@@ -94,7 +94,7 @@ pub(crate) fn witness_report(step: &mut Step, done: usize) {
             line: None,
         })
         .collect();
-    step.proof_mut().witnesses_needed = 2;
+    step.proof.witnesses_needed = 2;
 }
 
 /// Returns a sound file that was written at a moment.

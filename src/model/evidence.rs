@@ -61,7 +61,7 @@ impl WantedOutput {
     /// Returns what steps must have left, by no schema.
     pub(crate) fn of(steps: &[Step]) -> Vec<Self> {
         let each = |step: &Step, path: &RelPath| Self { step: step.id.clone(), path: path.clone(), schema: None };
-        steps.iter().flat_map(|step| step.proof().outputs.iter().map(move |path| each(step, path))).collect()
+        steps.iter().flat_map(|step| step.proof.outputs.iter().map(move |path| each(step, path))).collect()
     }
 }
 

@@ -1,7 +1,6 @@
 //! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +12,6 @@ use super::RelPath;
 use super::ReviewVerdict;
 use super::RunId;
 use super::Status;
-use super::StepDetail;
 use super::StepId;
 use super::Timestamp;
 use super::sha256_hex;
@@ -113,10 +111,8 @@ pub(crate) struct Step {
     pub(crate) error: Option<String>,
     /// What each failure since the last success said, oldest first; strangers' texts.
     pub(crate) past_errors: Vec<String>,
-    /// `None` where nothing but its status says whether it is done, as in most runs of thousands of steps.
-    pub(crate) proof: Option<Box<Proof>>,
-    /// What only whoever does it has to know.
-    pub(crate) detail: StepDetail,
+    pub(crate) proof: Proof,
+    pub(crate) detail: Detail,
     pub(crate) children: Vec<StepId>,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
@@ -159,13 +155,7 @@ pub(crate) struct Proof {
 pub(crate) enum DefinedAs {
     /// As the workflow itself says, which never changes.
     Workflow,
-    // A step takes as much room as the largest of these.
-    This(Box<Value>),
-    /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
-    Stored {
-        bytes: Arc<[u8]>,
-        read: fn(&[u8]) -> Value,
-    },
+    This(Value),
 }
 
 impl DefinedAs {
@@ -174,7 +164,6 @@ impl DefinedAs {
         match self {
             Self::Workflow => Cow::Owned(Value::Null),
             Self::This(value) => Cow::Borrowed(value),
-            Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
         }
     }
 
@@ -186,7 +175,7 @@ impl DefinedAs {
 
 impl From<Value> for DefinedAs {
     fn from(value: Value) -> Self {
-        if value.is_null() { Self::Workflow } else { Self::This(Box::new(value)) }
+        if value.is_null() { Self::Workflow } else { Self::This(value) }
     }
 }
 
@@ -239,35 +228,7 @@ pub(crate) enum PartKind {
     Work,
 }
 
-impl Proof {
-    const NONE: &'static Self = &Self {
-        outputs: Vec::new(),
-        outputs_any: false,
-        rejected: Vec::new(),
-        fresh_since: None,
-        witnesses: Vec::new(),
-        witnesses_needed: 0,
-        summaries: Vec::new(),
-    };
-}
-
 impl Step {
-    pub(crate) fn proof(&self) -> &Proof {
-        self.proof.as_deref().unwrap_or(Proof::NONE)
-    }
-
-    pub(crate) fn proof_mut(&mut self) -> &mut Proof {
-        self.proof.get_or_insert_default()
-    }
-
-    pub(crate) fn detail(&self) -> &Detail {
-        self.detail.get()
-    }
-
-    pub(crate) fn detail_mut(&mut self) -> &mut Detail {
-        self.detail.get_mut()
-    }
-
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         self.definition.digest()
@@ -293,8 +254,8 @@ impl Step {
             failures: 0,
             error: None,
             past_errors: Vec::new(),
-            proof: None,
-            detail: StepDetail::default(),
+            proof: Proof::default(),
+            detail: Detail::default(),
             children: Vec::new(),
             started_at: None,
             finished_at: None,

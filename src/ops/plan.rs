@@ -171,7 +171,7 @@ pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = 
 
 /// Finds the part a person means, in any case.
 pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
-    let parts = run.step(step).map(|step| step.detail().parts.as_slice()).unwrap_or_default();
+    let parts = run.step(step).map(|step| step.detail.parts.as_slice()).unwrap_or_default();
     let found = parts.iter().find(|part| part.name == text);
     let found = found.or_else(|| parts.iter().find(|part| part.name.eq_ignore_ascii_case(text)));
     found.map(|part| part.name.clone()).ok_or_else(|| OpError::UnknownStep {

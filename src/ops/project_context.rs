@@ -340,8 +340,7 @@ fn look_at_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
     let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
-    let files: Vec<RelPath> =
-        steps.flat_map(|step| &step.proof().witnesses).filter_map(|one| one.file.clone()).collect();
+    let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
     store::look_at(&opened.files.root, &files, evidence);
 }
 

@@ -165,11 +165,7 @@ fn read_locked(
     Ok(read_all(root, &candidate.reads, pending.as_ref()))
 }
 
-fn read_all(
-    root: &Root,
-    reads: &[ReadSpec],
-    pending: Option<&Record>,
-) -> BTreeMap<RelPath, FileEntry> {
+fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
     let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
     for read in reads {
         match read {

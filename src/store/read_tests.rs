@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::file_set;
 use super::bounded;
+use super::file_set;
 use super::read_all;
 use super::read_file;
 use super::text_input;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -22,6 +21,7 @@ use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
+use crate::model::DefinedAs;
 use crate::model::Detail;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -36,7 +36,6 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
-use crate::model::StepDetail;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -237,7 +236,8 @@ fn standing(
 
 /// Derives the status of a container whose subtasks stand in its own file.
 fn status_of_subtasks(task: &Task) -> Status {
-    let parts = stored_detail(&task.text, Status::Pending).parts;
+    let task = parse_value(&task.text).unwrap_or_default();
+    let parts = parts::read(&task, Status::Pending, |_| false);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
         Status::Completed
@@ -266,6 +266,7 @@ fn step(
     if kind == StepKind::Container || parsed.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
+    let (detail, definition) = detail_and_definition(session_files, at, (status, kind));
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
@@ -279,43 +280,37 @@ fn step(
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
-        proof: Some(Box::new(Proof {
+        proof: Proof {
             witnesses: if is_believable { witnesses(session_files, at) } else { Vec::new() },
             witnesses_needed: 2,
             summaries: session_files.summaries[at].clone(),
             ..Proof::default()
-        })),
-        detail: detail(session_files, at, (status, kind)),
+        },
+        detail,
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
         commit: parsed.commit.clone(),
         file: task.place.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
-        definition: task::defined_as(task),
+        definition,
         ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
-/// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
-fn detail(session_files: &SessionFiles<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
-    let task = &session_files.tasks[at];
-    if task.place.is_whole_file() && kind == StepKind::Work && task.parsed.subtasks.is_empty() {
-        return StepDetail::stored(Arc::clone(&task.text), status, stored_detail);
-    }
+/// Parses a task once more, for what depends on the other tasks of its session.
+fn detail_and_definition(
+    session_files: &SessionFiles<'_>,
+    at: usize,
+    (status, kind): (Status, StepKind),
+) -> (Detail, DefinedAs) {
+    let Ok(task) = parse_value(&session_files.tasks[at].text) else { return (Detail::default(), DefinedAs::Workflow) };
+    // Only the whole session tells which subtasks are steps of their own.
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
-    let mut detail = read_detail(&task.text, status, is_child);
+    let mut detail = detail_of(&task, status, is_child);
     if kind == StepKind::Container {
         detail.parts.clear();
     }
-    StepDetail::from(detail)
-}
-
-fn stored_detail(bytes: &[u8], status: Status) -> Detail {
-    read_detail(bytes, status, |_| false)
-}
-
-fn read_detail(bytes: &[u8], status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
-    parse_value(bytes).map_or_else(|_| Detail::default(), |task| detail_of(&task, status, is_child))
+    (detail, task::definition(task).into())
 }
 
 fn detail_of(task: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
@@ -467,7 +462,7 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
         for on in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
-            if on.status == Status::Completed && on.proof().summaries.is_empty() && told.insert(on.id.as_str()) {
+            if on.status == Status::Completed && on.proof.summaries.is_empty() && told.insert(on.id.as_str()) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }

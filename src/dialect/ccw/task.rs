@@ -16,7 +16,6 @@ use super::session::Session;
 use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::Content;
-use crate::model::DefinedAs;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -422,22 +421,8 @@ pub(super) fn acceptance(task: &Value) -> Vec<String> {
     told
 }
 
-/// Says where the definition of a task is found.
-pub(super) fn defined_as(task: &Task) -> DefinedAs {
-    match &task.place {
-        Place::File { .. } | Place::Checklist { .. } => {
-            DefinedAs::Stored { bytes: Arc::clone(&task.text), read: read_definition }
-        }
-        Place::Unreadable { .. } => DefinedAs::Workflow,
-    }
-}
-
-fn read_definition(bytes: &[u8]) -> Value {
-    parse_value(bytes).map_or(Value::Null, definition)
-}
-
 /// Returns the definition: the task without what changes while it runs.
-fn definition(task: Value) -> Value {
+pub(super) fn definition(task: Value) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",
         "status_history",

@@ -125,14 +125,14 @@ fn the_running_word_is_that_of_the_session() {
 fn parts_are_recorded_one_by_one() {
     let task = r#"{"id":"IMPL-1","status":"in_progress","pre_analysis":[{"step":"a","output_to":"v"},{"step":"b"}],"subtasks":[{"id":"S-1","status":"pending"}],"execution":{"flow_step":"b"}}"#;
     let mut set = files(&[("workflow-session.json", SESSION), (".task/IMPL-1.json", task)]);
-    let statuses = |set: &FileSet| run(set).steps[0].detail().parts.iter().map(|part| part.status).collect::<Vec<_>>();
+    let statuses = |set: &FileSet| run(set).steps[0].detail.parts.iter().map(|part| part.status).collect::<Vec<_>>();
     assert_eq!(statuses(&set), [Status::Completed, Status::InProgress, Status::Pending]);
     let mut done = outcome_of("IMPL-1", Status::Completed);
     done.part = Some("b".to_owned());
     done.set.insert("v".to_owned(), json!({"n": 1}));
     set = applied(&set, &edit(&set, ChangeKind::Finish(Box::new(done))));
     assert_eq!(statuses(&set), [Status::Completed, Status::Completed, Status::Pending]);
-    assert_eq!(run(&set).steps[0].detail().parts[0].output, Some(("v".to_owned(), Some(json!({"n": 1})))));
+    assert_eq!(run(&set).steps[0].detail.parts[0].output, Some(("v".to_owned(), Some(json!({"n": 1})))));
     assert_eq!(run(&set).steps[0].status, Status::InProgress);
     let begin =
         ChangeKind::Begin { step: StepId::new("IMPL-1"), part: Some("S-1".to_owned()), agent: None, attempt: 0 };
@@ -152,7 +152,7 @@ fn the_first_part_begins_its_step() {
     let begin = ChangeKind::Begin { step: StepId::new("IMPL-1"), part: Some("b".to_owned()), agent: None, attempt: 1 };
     let step = run(&applied(&set, &edit(&set, begin))).steps.remove(0);
     assert_eq!((step.status, step.attempts), (Status::InProgress, 1));
-    let statuses: Vec<Status> = step.detail().parts.iter().map(|part| part.status).collect();
+    let statuses: Vec<Status> = step.detail.parts.iter().map(|part| part.status).collect();
     assert_eq!(statuses, [Status::Pending, Status::InProgress]);
 }
 

@@ -33,7 +33,7 @@ pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
     skipped.sort_unstable();
-    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail().variables.clone());
+    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail.variables.clone());
     json!({
         "session": run.id,
         "state": said,

@@ -225,7 +225,7 @@ impl Reader<'_> {
             steps[at].depends_on = vec![steps[at - 1].id.clone()];
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
-            open.detail_mut().variables = self.variables();
+            open.detail.variables = self.variables();
         }
         steps
     }
@@ -305,7 +305,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.definition = outline.definition.into();
     step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
     if let Some(items) = &state.items {
-        step.detail_mut().parts = part_names(items)
+        step.detail.parts = part_names(items)
             .into_iter()
             .map(|name| Part {
                 title: name.clone(),

@@ -54,9 +54,7 @@ impl Session {
         let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
         let (trail, snapshot) = match snapshot {
             None => (None, None),
-            Some(bytes) => {
-                (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes)))
-            }
+            Some(bytes) => (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes))),
         };
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),

@@ -74,9 +74,9 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
     if !instructions.is_empty() {
         let _ = writeln!(text, "\nInstructions of the workflow file:\n{}", instructions.trim_end());
     }
-    if !step.proof().outputs.is_empty() {
+    if !step.proof.outputs.is_empty() {
         let _ = writeln!(text, "\nLeave these files; the step counts as done only with them:");
-        for output in &step.proof().outputs {
+        for output in &step.proof.outputs {
             let _ = writeln!(text, "- {output}");
         }
     }

@@ -225,7 +225,7 @@ impl Original {
             steps.push(step);
         }
         if let Some(open) = steps.iter_mut().find(|step| step.status != Status::Completed) {
-            open.detail_mut().variables = self.variables().into_iter().collect();
+            open.detail.variables = self.variables().into_iter().collect();
         }
         let position = self.open().and_then(|at| steps.get(at)).map(|step| step.id.clone());
         let all_done =
