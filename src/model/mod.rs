@@ -59,5 +59,5 @@ pub(crate) use run::{
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, is_clean_line, mistakes, plural, quoted};
+pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

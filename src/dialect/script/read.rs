@@ -1,6 +1,5 @@
 //! From the files of a session to a run.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Map;
@@ -39,7 +38,6 @@ use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
-use crate::model::is_clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
@@ -288,11 +286,7 @@ impl Reader<'_> {
 }
 
 fn step(outline: OutlineStep, state: &StepState) -> Step {
-    let shown = match mask_secrets(&outline.title) {
-        Cow::Borrowed(title) if is_clean_line(title, 200) => None,
-        title => Some(clean_line(&title, 200)),
-    };
-    let mut step = Step::new(outline.id, shown.unwrap_or(outline.title));
+    let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
     step.status = state.status;
     step.attempts = state.attempts;
     step.error = state.errors.last().cloned();
