@@ -88,7 +88,7 @@ pub(crate) fn witness_report(step: &mut Step, done: usize) {
         .into_iter()
         .enumerate()
         .map(|(at, source)| Witness {
-            source: source.to_owned().into(),
+            source: source.to_owned(),
             done: at < done,
             file: Some(path("state.json")),
             line: None,

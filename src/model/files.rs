@@ -1,6 +1,5 @@
 //! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -311,10 +310,10 @@ impl FileSet {
     }
 
     /// Returns why a file could not be read; `Missing` for one that is not in the set.
-    pub(crate) fn problem(&self, path: &RelPath) -> Option<Cow<'_, ReadProblem>> {
+    pub(crate) fn problem(&self, path: &RelPath) -> Option<ReadProblem> {
         match self.files.get(path).map(|entry| &entry.content) {
-            None => Some(Cow::Owned(ReadProblem::Missing)),
-            Some(Content::Problem(problem)) => Some(Cow::Borrowed(problem)),
+            None => Some(ReadProblem::Missing),
+            Some(Content::Problem(problem)) => Some(problem.clone()),
             Some(Content::Bytes(_) | Content::NameOnly) => None,
         }
     }

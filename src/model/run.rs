@@ -202,7 +202,7 @@ pub(crate) struct Review {
 /// Is one place in the state, other than the authoritative one, that says whether a step is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Witness {
-    pub(crate) source: Cow<'static, str>,
+    pub(crate) source: String,
     pub(crate) done: bool,
     pub(crate) file: Option<RelPath>,
     pub(crate) line: Option<u32>,

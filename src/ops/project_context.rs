@@ -477,8 +477,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
     loaded.findings.extend(candidate.findings.iter().cloned());
     for finding in &mut loaded.findings {
         // A file that may not be read is none to restore, and none to correct by hand.
-        let is_closed =
-            |path: &&RelPath| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission);
+        let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
             finding.fix = Some(open_up(&path.under(&files.root)));
         }

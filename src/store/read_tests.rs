@@ -64,7 +64,7 @@ fn specs_are_read_as_asked() {
     ];
     assert_eq!(seen, expected);
     assert!(set.files[&rel("run/state.json")].modified.is_some());
-    assert_eq!(set.problem(&rel("run/missing.json")).as_deref(), Some(&ReadProblem::Missing));
+    assert_eq!(set.problem(&rel("run/missing.json")), Some(ReadProblem::Missing));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_folder_that_leaves_the_root_is_noted_under_its_path() {
     scratch.write("run/x", "");
     symlink(&outside.root, scratch.root.join("run/.task")).unwrap();
     let set = read(&scratch, vec![ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" }]);
-    assert_eq!(set.problem(&rel("run/.task")).as_deref(), Some(&ReadProblem::LinkLeavesRoot));
+    assert_eq!(set.problem(&rel("run/.task")), Some(ReadProblem::LinkLeavesRoot));
     assert_eq!(set.files.len(), 1);
 }
 

@@ -238,7 +238,7 @@ impl Phases<'_> {
                 step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             }
             Decision::Pass if self.status == StoryStatus::InReview => step.proof.witnesses.push(Witness {
-                source: format!("the gate ({})", clean_line(&gate.word, 60)).into(),
+                source: format!("the gate ({})", clean_line(&gate.word, 60)),
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),

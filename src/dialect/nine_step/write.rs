@@ -111,7 +111,7 @@ fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec
 
 fn open(files: &FileSet) -> Result<Opened<'_>, EditError> {
     let file = files.state.as_str().to_owned();
-    read::open(files, &files.state).map_err(|finding| match files.problem(&files.state).as_deref() {
+    read::open(files, &files.state).map_err(|finding| match files.problem(&files.state) {
         Some(ReadProblem::Missing) => EditError::Missing { file },
         Some(_) | None => {
             let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();

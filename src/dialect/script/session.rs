@@ -137,7 +137,7 @@ impl<'a> Parts<'a> {
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
             // Killed between the two files of a new session: nothing was done yet.
-            Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
+            Err(_) if files.problem(&files.state) == Some(ReadProblem::Missing) => &[],
             Err(finding) => return Err(finding),
         };
         let snapshot = files.bytes(&snapshot_file);
