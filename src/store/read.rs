@@ -50,8 +50,7 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let is_there = || lock::exists(&candidate.data_dir.under(checked.path()));
-    let has_writers = || is_there() && checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {

@@ -91,8 +91,7 @@ impl StepNumber {
 
     /// Returns the id of the step in the phase of this number.
     pub(super) fn in_phase(self, phase: &str) -> StepId {
-        // There are ten in every phase: putting pieces together is cheaper than formatting.
-        StepId::new([phase, ":", self.as_str()].concat())
+        StepId::new(format!("{phase}:{}", self.as_str()))
     }
 
     /// Returns the number as the files spell it: an integer, but for `2.5`.
