@@ -345,7 +345,7 @@ fn what_is_no_result_of_this_attempt_finishes_nothing() {
 fn the_definition_that_the_state_itself_recorded_counts_first() {
     for (recorded_by_state, effective_status) in [(true, EffectiveStatus::Done), (false, EffectiveStatus::Invalid)] {
         let mut run = two();
-        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"}).into();
+        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
         let digest = run.steps[0].definition_digest();
         step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };

@@ -1,7 +1,5 @@
 //! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::Detail;
@@ -126,8 +124,9 @@ pub(crate) struct Step {
     pub(crate) probe: Option<String>,
     /// Where it is defined, for findings and contexts.
     pub(crate) file: Option<RelPath>,
-    /// Its definition in its own system's words, for the context; a stranger's text.
-    pub(crate) definition: DefinedAs,
+    /// Its definition in its own system's words, for the context; untrusted text. Null where the workflow itself says it, which never
+    /// changes.
+    pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, where the state itself records it.
     pub(crate) done_as: Option<String>,
 }
@@ -148,35 +147,6 @@ pub(crate) struct Proof {
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
     pub(crate) witnesses_needed: usize,
     pub(crate) summaries: Vec<RelPath>,
-}
-
-/// Says what a step is defined as.
-#[derive(Clone, Debug)]
-pub(crate) enum DefinedAs {
-    /// As the workflow itself says, which never changes.
-    Workflow,
-    This(Value),
-}
-
-impl DefinedAs {
-    /// Returns the definition; null where it is the workflow's own.
-    pub(crate) fn value(&self) -> Cow<'_, Value> {
-        match self {
-            Self::Workflow => Cow::Owned(Value::Null),
-            Self::This(value) => Cow::Borrowed(value),
-        }
-    }
-
-    fn digest(&self) -> Option<String> {
-        let definition = self.value();
-        (!definition.is_null()).then(|| sha256_hex(definition.to_string().as_bytes()))
-    }
-}
-
-impl From<Value> for DefinedAs {
-    fn from(value: Value) -> Self {
-        if value.is_null() { Self::Workflow } else { Self::This(value) }
-    }
 }
 
 /// Says what kind of attention a step needs.
@@ -231,7 +201,7 @@ pub(crate) enum PartKind {
 impl Step {
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
     pub(crate) fn definition_digest(&self) -> Option<String> {
-        self.definition.digest()
+        (!self.definition.is_null()).then(|| sha256_hex(self.definition.to_string().as_bytes()))
     }
 
     /// Returns a pending step of work with nothing else known about it.
@@ -264,7 +234,7 @@ impl Step {
             recorded: true,
             probe: None,
             file: None,
-            definition: DefinedAs::Workflow,
+            definition: Value::Null,
             done_as: None,
         }
     }

@@ -21,7 +21,6 @@ use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
-use crate::model::DefinedAs;
 use crate::model::Detail;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -302,15 +301,15 @@ fn detail_and_definition(
     session_files: &SessionFiles<'_>,
     at: usize,
     (status, kind): (Status, StepKind),
-) -> (Detail, DefinedAs) {
-    let Ok(task) = parse_value(&session_files.tasks[at].text) else { return (Detail::default(), DefinedAs::Workflow) };
+) -> (Detail, Value) {
+    let task = parse_value(&session_files.tasks[at].text).unwrap_or_default();
     // Only the whole session tells which subtasks are steps of their own.
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
     let mut detail = detail_of(&task, status, is_child);
     if kind == StepKind::Container {
         detail.parts.clear();
     }
-    (detail, task::definition(task).into())
+    (detail, task::definition(task))
 }
 
 fn detail_of(task: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {

@@ -206,7 +206,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
     let children = tasks::build(workflow_files, findings);
     step.children = children.iter().map(|child| child.id.clone()).collect();
     if !workflow_files.execution.is_read() {
-        step.definition = workflow_files.execution.proposal(&workflow_files.state).into();
+        step.definition = workflow_files.execution.proposal(&workflow_files.state);
     }
     std::iter::once(step).chain(children).collect()
 }

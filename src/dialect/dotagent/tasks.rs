@@ -106,7 +106,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
     step.group = Some(Phase::Implementation.as_str().to_owned());
     step.agent = Some(task.text(&["agent", "assigned_to"]).unwrap_or_else(|| "implementer".to_owned()));
     step.file = Some(workflow_files.layout.execution.clone());
-    step.definition = task.definition().into();
+    step.definition = task.definition();
     step.started_at = task.started_at.filter(|_| !task.is_leftover);
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
     step.proof.outputs = task.output.iter().cloned().collect();

@@ -78,7 +78,7 @@ pub(super) fn said(state: &State, steps: &[Step]) -> Value {
 /// Writes the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
-    let definition = step.definition.value().into_owned();
+    let definition = step.definition.clone();
     let session = Session::of(files).ok();
     let header = session.as_ref().map(|session| &session.header);
     let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());

@@ -296,7 +296,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.commit.clone_from(&state.commit);
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
-    step.definition = outline.definition.into();
+    step.definition = outline.definition;
     step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
     if let Some(items) = &state.items {
         step.detail.parts = part_names(items)

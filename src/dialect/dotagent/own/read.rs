@@ -163,7 +163,7 @@ impl Reader<'_> {
         step.idempotent = definition.idempotent.unwrap_or(true);
         step.probe.clone_from(&definition.probe);
         step.proof.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
-        step.definition = definition.essence().into();
+        step.definition = definition.essence();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
         step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
