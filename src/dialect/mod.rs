@@ -28,8 +28,6 @@ pub(crate) use aios::check_story;
 #[cfg(any(test, fuzzing))]
 pub(crate) use ccw::check_checklist;
 #[cfg(any(test, fuzzing))]
-pub(crate) use json::Tape as JsonTape;
-#[cfg(any(test, fuzzing))]
 pub(crate) use yaml::Document as YamlDocument;
 #[cfg(any(test, fuzzing))]
 pub(crate) use yaml::Node as YamlNode;
@@ -363,32 +361,6 @@ pub(crate) struct Loaded {
     /// What stands for a state file in the revision, where reading it proved every byte of it by a digest; for all others their content
     /// does. No edit of the dialect replaces one of these files.
     pub(crate) proofs: BTreeMap<RelPath, String>,
-    /// What the dialect knows from reading and needs to write; `None` where that is little.
-    pub(crate) editor: Option<Box<dyn Editor>>,
-}
-
-impl Loaded {
-    /// Computes what a change does to the bytes of the files that were read, as [`Dialect::edit`] does.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub(crate) fn edit(&self, dialect: &dyn Dialect, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        match &self.editor {
-            Some(editor) => editor.edit(files, change),
-            None => dialect.edit(files, change),
-        }
-    }
-}
-
-/// Writes into files that were read, without reading all of them again.
-pub(crate) trait Editor: std::fmt::Debug + Sync {
-    /// Does what [`Dialect::edit`] does.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError>;
 }
 
 /// Is what the evidence means to a system.

@@ -64,7 +64,7 @@ fn a_gate_is_always_put_to_a_person() {
     }
     let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
     step(&mut stale, "G").kind = StepKind::Gate;
-    step(&mut stale, "G").proof_mut().outputs = vec![path("approval.md")];
+    step(&mut stale, "G").proof.outputs = vec![path("approval.md")];
     assert_eq!(next(&stale), ["approve G"], "an approval that is not believed");
     let mut doubted = line_of(&[("A", Status::Completed), ("G", Status::Pending), ("C", Status::Pending)]);
     step(&mut doubted, "G").kind = StepKind::Gate;
@@ -518,7 +518,7 @@ fn what_cannot_be_understood_blocks_what_waits_for_it_and_nothing_else() {
 #[test]
 fn evidence_decides_before_anything_is_run() {
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::InProgress), ("C", Status::Pending)]);
-    step(&mut run, "B").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "B").proof.outputs = vec![path("out.json")];
     let there = Evidence { files: [(path("out.json"), present(at(0)))].into(), ..Evidence::default() };
     let planned_there = planned(&run, &there, &options());
     assert_eq!(next_of(&planned_there), ["run C"]);

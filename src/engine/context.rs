@@ -56,10 +56,10 @@ pub(crate) fn assemble(run: &Run, plan: &Plan, next: &Next, brief: Brief, budget
         findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),
         required_reading: reading(run, &graph, step, brief.reading),
         files_to_touch: step
-            .map(|step| [all(&step.detail().targets), all(&step.detail().focus)].concat())
+            .map(|step| [all(&step.detail.targets), all(&step.detail.focus)].concat())
             .unwrap_or_default(),
-        requirements: step.map(|step| all(&step.detail().requirements)).unwrap_or_default(),
-        acceptance: step.map(|step| all(&step.detail().acceptance)).unwrap_or_default(),
+        requirements: step.map(|step| all(&step.detail.requirements)).unwrap_or_default(),
+        acceptance: step.map(|step| all(&step.detail.acceptance)).unwrap_or_default(),
         done: done(run, &graph, plan),
         open_questions: questions(plan, &brief.notes),
         variables: step.map_or(Value::Null, variables),
@@ -161,10 +161,10 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
     if let Some(step) = step {
         for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
             let what = line(&format!("summary of {}", on.id), TITLE_CHARS);
-            reading.extend(on.proof().summaries.iter().map(|path| path.reading(what.clone())));
+            reading.extend(on.proof.summaries.iter().map(|path| path.reading(what.clone())));
         }
         let what = line(&format!("what {} left before", step.id), TITLE_CHARS);
-        reading.extend(step.proof().summaries.iter().map(|path| path.reading(what.clone())));
+        reading.extend(step.proof.summaries.iter().map(|path| path.reading(what.clone())));
     }
     let mut seen = BTreeSet::new();
     reading.retain(|item| seen.insert(item.path.clone().unwrap_or_else(|| item.what.clone())));
@@ -178,7 +178,7 @@ fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<Reading> {
             Some(commit) => format!("{id}: {} (commit {commit})", step.title),
             None => format!("{id}: {}", step.title),
         };
-        let path = step.proof().summaries.first().map(|path| path.as_str().to_owned());
+        let path = step.proof.summaries.first().map(|path| path.as_str().to_owned());
         Some(Reading { what: line(&what, SENTENCE_CHARS), path })
     };
     plan.steps.completed.iter().filter_map(with_summary).collect()
@@ -192,11 +192,11 @@ fn questions(plan: &Plan, notes: &[String]) -> Vec<String> {
 }
 
 fn variables(step: &Step) -> Value {
-    let known = step.detail().parts.iter().filter_map(|part| {
+    let known = step.detail.parts.iter().filter_map(|part| {
         let (name, value) = part.output.as_ref()?;
         Some((name.clone(), value.clone()?))
     });
-    let others = step.detail().variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let others = step.detail.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
     let variables: Map<String, Value> = known.chain(others).collect();
     if variables.is_empty() { Value::Null } else { safe_value(Value::Object(variables)) }
 }

@@ -38,7 +38,7 @@ fn rich(hostile: &str) -> Run {
     let mut run = line_of(&[("A", done), ("B", done), ("C", done), ("V", Status::Failed), ("D", Status::Pending)]);
     run.goal = Some(text("Ship it"));
     for id in ["A", "B"] {
-        step(&mut run, id).proof_mut().summaries = vec![path(&format!(".summaries/{id}.md"))];
+        step(&mut run, id).proof.summaries = vec![path(&format!(".summaries/{id}.md"))];
     }
     step(&mut run, "A").commit = Some("0123456".to_owned());
     step(&mut run, "A").title = text("First");
@@ -52,12 +52,12 @@ fn rich(hostile: &str) -> Run {
     work.agent = Some("developer".to_owned());
     work.group = Some(text("Phase 1"));
     work.error = Some(text("it broke"));
-    work.detail_mut().targets = vec![text("src/main.rs")];
-    work.detail_mut().focus = vec![text("src/")];
-    work.detail_mut().requirements = vec![text("be quick")];
-    work.detail_mut().acceptance = vec![text("it is quick")];
-    work.proof_mut().summaries = vec![path(".summaries/C.md")];
-    work.detail_mut().parts = vec![Part {
+    work.detail.targets = vec![text("src/main.rs")];
+    work.detail.focus = vec![text("src/")];
+    work.detail.requirements = vec![text("be quick")];
+    work.detail.acceptance = vec![text("it is quick")];
+    work.proof.summaries = vec![path(".summaries/C.md")];
+    work.detail.parts = vec![Part {
         name: "analysis".to_owned(),
         title: String::new(),
         kind: PartKind::Analysis,
@@ -301,7 +301,7 @@ fn a_step_that_builds_on_thousands_is_handed_over() {
     for number in 0..10_000 {
         let mut step = Step::new(StepId::new(format!("S{number}")), "Title");
         step.status = Status::Completed;
-        step.proof_mut().summaries = vec![path(&format!(".summaries/S{number}.md"))];
+        step.proof.summaries = vec![path(&format!(".summaries/S{number}.md"))];
         run.steps.push(step);
     }
     let mut last = Step::new(StepId::new("last"), "Last");

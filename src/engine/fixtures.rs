@@ -84,17 +84,17 @@ pub(crate) fn review(verdict: ReviewVerdict) -> Option<Review> {
 
 /// Returns two witnesses, of which so many say done, and makes both needed.
 pub(crate) fn witness_report(step: &mut Step, done: usize) {
-    step.proof_mut().witnesses = ["the checklist", "the summary"]
+    step.proof.witnesses = ["the checklist", "the summary"]
         .into_iter()
         .enumerate()
         .map(|(at, source)| Witness {
-            source: source.to_owned().into(),
+            source: source.to_owned(),
             done: at < done,
             file: Some(path("state.json")),
             line: None,
         })
         .collect();
-    step.proof_mut().witnesses_needed = 2;
+    step.proof.witnesses_needed = 2;
 }
 
 /// Returns a sound file that was written at a moment.

@@ -1,10 +1,10 @@
 //! Who waits for whom.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::BinaryHeap;
 
-use crate::model::Places;
 use crate::model::Run;
 use crate::model::StepId;
 
@@ -13,9 +13,9 @@ use crate::model::StepId;
 pub(crate) struct Graph<'a> {
     run: &'a Run,
     /// The first step of an id counts.
-    places: Places<'a>,
-    depends_on: Edges,
-    dependents: Edges,
+    positions: BTreeMap<&'a str, usize>,
+    depends_on: Vec<Vec<usize>>,
+    dependents: Vec<Vec<usize>>,
     /// Positions in dependency order, on ties the place that a plan gives, then the natural order of the ids; what is on, or behind, a circle comes last.
     order: Vec<usize>,
     /// The inverse of `order`.
@@ -26,26 +26,24 @@ pub(crate) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
-        let mut pairs = Vec::with_capacity(run.steps.len());
-        // The step that named each other one last, so that naming it twice counts once.
-        let mut named_by = vec![usize::MAX; run.steps.len()];
+        // From the end, so that of steps with the same id the first counts.
+        let positions: BTreeMap<&str, usize> =
+            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
+        let (mut depends_on, mut dependents) = (vec![Vec::new(); run.steps.len()], vec![Vec::new(); run.steps.len()]);
         for (at, step) in run.steps.iter().enumerate() {
             // A container waits for its children as a dependent waits for what it depends on.
-            for id in step.depends_on.iter().chain(&step.children) {
-                if let Some(on) = places.get(id.as_str())
-                    && named_by[on] != at
-                {
-                    named_by[on] = at;
-                    pairs.push((at, on));
-                }
+            let named = step.depends_on.iter().chain(&step.children);
+            let mut named: Vec<usize> = named.filter_map(|id| positions.get(id.as_str()).copied()).collect();
+            let mut known = BTreeSet::new();
+            named.retain(|on| known.insert(*on));
+            for on in &named {
+                dependents[*on].push(at);
             }
+            depends_on[at] = named;
         }
-        let depends_on = Edges::of(run.steps.len(), pairs.iter().copied());
-        let dependents = Edges::of(run.steps.len(), pairs.iter().map(|(at, on)| (*on, *at)));
         let mut graph = Self {
             run,
-            places,
+            positions,
             depends_on,
             dependents,
             order: Vec::with_capacity(run.steps.len()),
@@ -61,13 +59,13 @@ impl<'a> Graph<'a> {
         let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
         by_id.sort_by_key(|at| (self.run.steps[*at].place, &self.run.steps[*at].id));
         let natural = inverse(&by_id);
-        let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on.of_step(at).len()).collect();
+        let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on[at].len()).collect();
         let mut ready: BinaryHeap<Reverse<usize>> =
             (0..missing.len()).filter(|at| missing[*at] == 0).map(|at| Reverse(natural[at])).collect();
         while let Some(Reverse(first)) = ready.pop() {
             let at = by_id[first];
             self.order.push(at);
-            for &dependent in self.dependents.of_step(at) {
+            for &dependent in &self.dependents[at] {
                 missing[dependent] -= 1;
                 if missing[dependent] == 0 {
                     ready.push(Reverse(natural[dependent]));
@@ -80,7 +78,7 @@ impl<'a> Graph<'a> {
     }
 
     pub(crate) fn position(&self, id: &StepId) -> Option<usize> {
-        self.places.get(id.as_str())
+        self.positions.get(id.as_str()).copied()
     }
 
     pub(crate) fn order(&self) -> &[usize] {
@@ -93,11 +91,11 @@ impl<'a> Graph<'a> {
     }
 
     pub(crate) fn depends_on(&self, at: usize) -> &[usize] {
-        self.depends_on.of_step(at)
+        &self.depends_on[at]
     }
 
     pub(crate) fn dependents(&self, at: usize) -> &[usize] {
-        self.dependents.of_step(at)
+        &self.dependents[at]
     }
 
     /// Returns the ids of a circle of dependencies among the steps that count, the first one again at the end.
@@ -109,12 +107,12 @@ impl<'a> Graph<'a> {
             inside[at] = true;
         }
         for &at in &rest {
-            missing[at] = self.depends_on.of_step(at).iter().filter(|on| inside[**on]).count();
+            missing[at] = self.depends_on[at].iter().filter(|on| inside[**on]).count();
         }
         let mut ready: Vec<usize> = rest.iter().copied().filter(|at| missing[*at] == 0).collect();
         while let Some(at) = ready.pop() {
             inside[at] = false;
-            for &dependent in self.dependents.of_step(at).iter().filter(|dependent| inside[**dependent]) {
+            for &dependent in self.dependents[at].iter().filter(|dependent| inside[**dependent]) {
                 missing[dependent] -= 1;
                 if missing[dependent] == 0 {
                     ready.push(dependent);
@@ -132,7 +130,7 @@ impl<'a> Graph<'a> {
         while met_at[at] == usize::MAX {
             met_at[at] = path.len();
             path.push(at);
-            at = self.depends_on.of_step(at).iter().copied().find(|on| inside[*on])?;
+            at = self.depends_on[at].iter().copied().find(|on| inside[*on])?;
         }
         let mut cycle = path.split_off(met_at[at]);
         cycle.push(at);
@@ -150,45 +148,14 @@ impl<'a> Graph<'a> {
     }
 
     /// Costs what it finds, not the size of the run: it is asked for many steps of one plan.
-    fn reach(&self, from: usize, edges: &Edges) -> Vec<usize> {
+    fn reach(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
         let mut seen = BTreeSet::from([self.rank[from]]);
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            open.extend(edges.of_step(at).iter().copied().filter(|next| seen.insert(self.rank[*next])));
+            open.extend(edges[at].iter().copied().filter(|next| seen.insert(self.rank[*next])));
         }
         seen.remove(&self.rank[from]);
         seen.into_iter().map(|rank| self.order[rank]).collect()
-    }
-}
-
-/// Holds where each step leads to, all in one list: of thousands of steps most lead to one other.
-#[derive(Debug)]
-struct Edges {
-    ends: Vec<usize>,
-    /// Where in `ends` those of a step begin; those of the next one follow.
-    starts: Vec<usize>,
-}
-
-impl Edges {
-    /// Takes pairs of steps; those of one step keep their order.
-    fn of(steps: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
-        let mut starts = vec![0; steps + 1];
-        for (from, _) in pairs.clone() {
-            starts[from + 1] += 1;
-        }
-        for at in 0..steps {
-            starts[at + 1] += starts[at];
-        }
-        let (mut next, mut ends) = (starts.clone(), vec![0; starts[steps]]);
-        for (from, to) in pairs {
-            ends[next[from]] = to;
-            next[from] += 1;
-        }
-        Self { ends, starts }
-    }
-
-    fn of_step(&self, at: usize) -> &[usize] {
-        &self.ends[self.starts[at]..self.starts[at + 1]]
     }
 }
 

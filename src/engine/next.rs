@@ -172,12 +172,12 @@ impl<'a> Planner<'a> {
         let step = self.step(at);
         let chosen = |part: &Option<PartRef>| {
             let part = part.as_ref().filter(|part| part.step == step.id)?;
-            step.detail().parts.iter().position(|other| other.name == part.part)
+            step.detail.parts.iter().position(|other| other.name == part.part)
         };
         let from = chosen(&self.options.from_part);
         let retry = chosen(&self.options.retry_part);
         let skip = chosen(&self.options.skip_part);
-        let planned = step.detail().parts.iter().enumerate().map(|(place, part)| {
+        let planned = step.detail.parts.iter().enumerate().map(|(place, part)| {
             let action = if skip == Some(place) {
                 "skip"
             } else if retry == Some(place) {

@@ -229,7 +229,7 @@ impl Chooser<'_> {
         if self.options.refresh_analysis {
             let steps = chosen.choices.iter().filter(|choice| choice.is_work()).map(|choice| self.step(choice));
             let afresh: Vec<StepId> = steps
-                .filter(|step| step.detail().parts.iter().any(|part| part.kind == PartKind::Analysis))
+                .filter(|step| step.detail.parts.iter().any(|part| part.kind == PartKind::Analysis))
                 .map(|step| step.id.clone())
                 .collect();
             let message = match afresh.len() {
@@ -247,10 +247,10 @@ impl Chooser<'_> {
             let message = format!("{option} is about {}, which is not next", part.step);
             return refused(message, format!("add{}", command::option("from", part.step.as_str())));
         };
-        if step.detail().parts.iter().any(|other| other.name == part.part) {
+        if step.detail.parts.iter().any(|other| other.name == part.part) {
             return Finding::new(FindingCode::Override, format!("{option} {verb} {} of {}", part.part, part.step));
         }
-        let names: Vec<&str> = step.detail().parts.iter().map(|part| part.name.as_str()).collect();
+        let names: Vec<&str> = step.detail.parts.iter().map(|part| part.name.as_str()).collect();
         let fix = match names.as_slice() {
             [] => format!("{} has no parts; leave out {option}", part.step),
             names => format!("its parts are {}", names.join(", ")),

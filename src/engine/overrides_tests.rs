@@ -212,7 +212,7 @@ fn retry_takes_the_failed_step_itself() {
     assert_eq!((next_of(&planned), planned.plan.next[0].rule.as_str()), (vec!["retry V".to_owned()], "7.retry"));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --retry"));
     let mut lost = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    step(&mut lost, "A").proof_mut().outputs = vec![path("out.json")];
+    step(&mut lost, "A").proof.outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&lost, &retry(None))), ["retry A"]);
 }
 
@@ -291,7 +291,7 @@ fn what_may_be_left_out() {
     }
     // What is recorded as done and not believed may be left out: somebody goes on without it.
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "A").proof.outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&run, &Options { skip: ids(&["A"]), ..options() })), ["run B"]);
     // A container is what its children are.
     let mut run = line_of(&[("A", Status::Pending), ("P", Status::Pending)]);
@@ -386,7 +386,7 @@ fn part(name: &str, kind: PartKind, status: Status) -> Part {
 fn parted(status: Status, parts: [Status; 6]) -> Run {
     let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
     let names = ["a1", "a2", "w1", "w2", "w3", "w4"];
-    step(&mut run, "A").detail_mut().parts = (names.into_iter().zip(parts))
+    step(&mut run, "A").detail.parts = (names.into_iter().zip(parts))
         .map(|(name, status)| {
             let kind = if name.starts_with('a') { PartKind::Analysis } else { PartKind::Work };
             part(name, kind, status)

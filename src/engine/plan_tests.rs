@@ -349,7 +349,7 @@ fn steps_are_grouped_by_where_they_stand() {
     ];
     let mut run = with_statuses(run_of(&steps), &statuses);
     run.done_elsewhere = 5;
-    step(&mut run, "Lost").proof_mut().outputs = vec![path("gone")];
+    step(&mut run, "Lost").proof.outputs = vec![path("gone")];
     witness_report(step(&mut run, "Look"), 1);
     step(&mut run, "Box").kind = StepKind::Container;
     step(&mut run, "Box").children = ids(&["Open"]);
@@ -404,7 +404,7 @@ fn each_interruption_has_its_strategy() {
     ] {
         let mut run = line_of(&[("A", Status::Completed), ("B", status), ("C", Status::Pending)]);
         if output {
-            step(&mut run, "B").proof_mut().outputs = vec![path("gone")];
+            step(&mut run, "B").proof.outputs = vec![path("gone")];
         }
         let planned = plan_of(&run, &options());
         let (interruption, next) = (planned.plan.interruption.unwrap(), &planned.plan.next[0]);
@@ -518,7 +518,7 @@ fn the_resume_command_leads_to_the_same_plan() {
     let mut run = clean();
     run.steps.push(crate::model::Step::new(StepId::new("D"), "D"));
     for name in ["p", "q r", "s"] {
-        step(&mut run, "B").detail_mut().parts.push(crate::model::Part {
+        step(&mut run, "B").detail.parts.push(crate::model::Part {
             name: name.to_owned(),
             title: String::new(),
             kind: crate::model::PartKind::Work,

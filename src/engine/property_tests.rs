@@ -82,7 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
             witness_report(&mut step, witnesses);
         }
         if has_output && kind != StepKind::Container {
-            step.proof_mut().outputs = vec![path("out.json")];
+            step.proof.outputs = vec![path("out.json")];
         }
         step
     })
@@ -368,7 +368,7 @@ fn ten_thousand_steps_are_planned() {
             "in a line that a lost output opens again",
             large(|at, step| {
                 line(at, step);
-                step.proof_mut().outputs = if at == 0 { vec![path("gone")] } else { Vec::new() };
+                step.proof.outputs = if at == 0 { vec![path("gone")] } else { Vec::new() };
             }),
             1,
         ),

@@ -88,7 +88,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
     let weighing =
         Reconciler { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
     let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
-    let Proof { outputs, outputs_any, .. } = step.proof();
+    let Proof { outputs, outputs_any, .. } = &step.proof;
     let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
     let one_is_enough = *outputs_any && problems.len() < outputs.len();
     if one_is_enough { Vec::new() } else { problems }
@@ -246,7 +246,7 @@ impl Reconciler<'_> {
         }
         // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
-        let witnesses = self.step.proof().witnesses.iter();
+        let witnesses = self.step.proof.witnesses.iter();
         let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
             let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
@@ -337,7 +337,7 @@ impl Reconciler<'_> {
 
     /// Hears the other places in the state; `None` when none of them speaks for done.
     fn witness_report(&mut self) -> Option<WitnessReport> {
-        let Proof { witnesses, witnesses_needed, .. } = self.step.proof();
+        let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
             witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
         let first = *speaking.first()?;
@@ -410,7 +410,7 @@ impl Reconciler<'_> {
 
     /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
     fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
-        let Proof { outputs, outputs_any, .. } = self.step.proof();
+        let Proof { outputs, outputs_any, .. } = &self.step.proof;
         if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
             return Outputs::Valid;
         }
@@ -446,7 +446,7 @@ impl Reconciler<'_> {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
             start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        let fresh_since = self.step.proof().fresh_since.max(self.withdrawn_at());
+        let fresh_since = self.step.proof.fresh_since.max(self.withdrawn_at());
         let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
@@ -465,7 +465,7 @@ impl Reconciler<'_> {
                 Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
             }
             Some(FileFact::Present { .. }) => {
-                let rejected = self.step.proof().rejected.iter().find(|(rejected, _)| rejected == path);
+                let rejected = self.step.proof.rejected.iter().find(|(rejected, _)| rejected == path);
                 rejected.map(|(_, why)| (FindingCode::OutputRejected, why.clone()))
             }
         }

@@ -124,8 +124,8 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
 fn what_witnesses_say_is_said_on() {
     let mut run = one(Status::Pending);
     witness_report(&mut run.steps[0], 1);
-    run.steps[0].proof_mut().witnesses[0].file = Some(path("TODO_LIST.md"));
-    run.steps[0].proof_mut().witnesses[0].line = Some(7);
+    run.steps[0].proof.witnesses[0].file = Some(path("TODO_LIST.md"));
+    run.steps[0].proof.witnesses[0].line = Some(7);
     let reconciled = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
     assert_eq!(reconciled.reasons[0], ["the checklist says done", "the summary does not"]);
     let finding = &reconciled.findings[0];
@@ -179,7 +179,7 @@ fn outputs_are_looked_at_before_done_is_believed() {
         {
             let mut run = one(status);
             run.started_at = Some(at(0));
-            run.steps[0].proof_mut().outputs = vec![path("out.json")];
+            run.steps[0].proof.outputs = vec![path("out.json")];
             assert_eq!(
                 reconciled(&run, &evidence),
                 (vec![effective_status], code.into_iter().collect()),
@@ -198,7 +198,7 @@ fn no_file_says_what_a_person_or_a_reviewer_said() {
             witness_report(&mut by_witnesses.steps[0], 2);
             let mut by_output = one(status);
             by_output.steps[0].kind = kind;
-            by_output.steps[0].proof_mut().outputs = vec![path("out.json")];
+            by_output.steps[0].proof.outputs = vec![path("out.json")];
             for run in [by_witnesses, by_output] {
                 let found = reconciled(&run, &file(present(at(0))));
                 assert_eq!(
@@ -222,7 +222,7 @@ fn a_verdict_that_was_found_in_the_report_closes_a_review_that_was_begun() {
         let mut run = one(Status::InProgress);
         run.steps[0].kind = StepKind::Review;
         run.steps[0].review = verdict.and_then(review);
-        run.steps[0].proof_mut().outputs = vec![path("out.json")];
+        run.steps[0].proof.outputs = vec![path("out.json")];
         assert_eq!(reconciled(&run, &file(present(at(0)))).0, [effective_status], "{verdict:?}");
     }
 }
@@ -230,7 +230,7 @@ fn a_verdict_that_was_found_in_the_report_closes_a_review_that_was_begun() {
 #[test]
 fn one_bad_output_of_two_is_enough() {
     let mut run = one(Status::InProgress);
-    run.steps[0].proof_mut().outputs = vec![path("out.json"), path("gone.md")];
+    run.steps[0].proof.outputs = vec![path("out.json"), path("gone.md")];
     assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Interrupted]);
     step(&mut run, "A").status = Status::Completed;
     assert_eq!(
@@ -245,7 +245,7 @@ fn what_an_earlier_attempt_left_does_not_finish_this_one() {
     run.started_at = Some(at(0));
     run.steps[0].started_at = Some(at(100));
     run.steps[0].attempts = 2;
-    run.steps[0].proof_mut().outputs = vec![path("out.json")];
+    run.steps[0].proof.outputs = vec![path("out.json")];
     assert_eq!(reconciled(&run, &file(present(at(50)))).0, [EffectiveStatus::Interrupted]);
     assert_eq!(reconciled(&run, &file(present(at(101)))).0, [EffectiveStatus::Done]);
 }
@@ -332,8 +332,8 @@ fn what_is_no_result_of_this_attempt_finishes_nothing() {
         (present(at(6)), Some(at(6)), (EffectiveStatus::Done, vec![]), EffectiveStatus::Done),
     ] {
         let mut run = one(Status::Completed);
-        run.steps[0].proof_mut().outputs = vec![path("out.json")];
-        run.steps[0].proof_mut().fresh_since = fresh_since;
+        run.steps[0].proof.outputs = vec![path("out.json")];
+        run.steps[0].proof.fresh_since = fresh_since;
         let evidence = file(fact);
         assert_eq!(reconciled(&run, &evidence), (vec![completed.0], completed.1));
         step(&mut run, "A").status = Status::InProgress;
@@ -345,7 +345,7 @@ fn what_is_no_result_of_this_attempt_finishes_nothing() {
 fn the_definition_that_the_state_itself_recorded_counts_first() {
     for (recorded_by_state, effective_status) in [(true, EffectiveStatus::Done), (false, EffectiveStatus::Invalid)] {
         let mut run = two();
-        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"}).into();
+        step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
         let digest = run.steps[0].definition_digest();
         step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };
@@ -378,10 +378,10 @@ fn a_definition_that_changed_since_counts_against_what_was_done() {
 #[test]
 fn one_output_of_several_is_enough_where_any_will_do() {
     let mut run = one(Status::InProgress);
-    run.steps[0].proof_mut().outputs = vec![path("gone.md"), path("out.json")];
-    run.steps[0].proof_mut().outputs_any = true;
+    run.steps[0].proof.outputs = vec![path("gone.md"), path("out.json")];
+    run.steps[0].proof.outputs_any = true;
     assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Done]);
-    run.steps[0].proof_mut().rejected = vec![(path("out.json"), "says fail".to_owned())];
+    run.steps[0].proof.rejected = vec![(path("out.json"), "says fail".to_owned())];
     assert_eq!(reconciled(&run, &file(present(at(0)))).0, [EffectiveStatus::Interrupted]);
     run.steps[0].status = Status::Completed;
     let codes = vec![FindingCode::OutputMissing, FindingCode::OutputRejected];
@@ -396,7 +396,7 @@ fn a_witness_that_is_absent_contradicts_nobody() {
         reconciled(&run, &Evidence::default()),
         (vec![EffectiveStatus::Done], vec![FindingCode::StatusOptimistic])
     );
-    run.steps[0].proof_mut().witnesses[1].file = None;
+    run.steps[0].proof.witnesses[1].file = None;
     assert_eq!(reconciled(&run, &Evidence::default()), (vec![EffectiveStatus::Done], vec![]));
 }
 
@@ -490,7 +490,7 @@ fn a_step_that_must_not_run_twice_is_looked_at() {
     ] {
         let mut run = one(status);
         run.steps[0].idempotent = false;
-        run.steps[0].proof_mut().outputs = output.iter().map(|_| path("out.json")).collect();
+        run.steps[0].proof.outputs = output.iter().map(|_| path("out.json")).collect();
         let evidence = output.clone().map(file).unwrap_or_default();
         assert_eq!(reconciled(&run, &evidence), (vec![effective_status], codes), "{status} {output:?}");
     }
@@ -589,7 +589,7 @@ fn what_was_built_on_a_lost_output_is_open_again_all_the_way() {
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("C", &["B"]), ("D", &[]), ("E", &["C"])];
     let done = Status::Completed;
     let mut run = with_statuses(run_of(steps), &[done, done, done, done, Status::Pending]);
-    run.steps[0].proof_mut().outputs = vec![path("out.json")];
+    run.steps[0].proof.outputs = vec![path("out.json")];
     let stale = FindingCode::StaleDependent;
     let expected = vec![
         EffectiveStatus::Invalid,
@@ -606,7 +606,7 @@ fn what_was_built_on_a_lost_output_is_open_again_all_the_way() {
 fn a_lost_output_reaches_through_containers() {
     let done = Status::Completed;
     let mut run = family([done, done], done, done);
-    step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "A").proof.outputs = vec![path("out.json")];
     let (effective_statuses, _) = reconciled(&run, &Evidence::default());
     assert_eq!(
         effective_statuses,
@@ -617,7 +617,7 @@ fn a_lost_output_reaches_through_containers() {
     run.steps[1].depends_on = vec![StepId::new("X")];
     run.steps.push(crate::model::Step::new(StepId::new("X"), "X"));
     run.steps[4].status = done;
-    run.steps[4].proof_mut().outputs = vec![path("out.json")];
+    run.steps[4].proof.outputs = vec![path("out.json")];
     let (effective_statuses, _) = reconciled(&run, &Evidence::default());
     let [invalid, done] = [EffectiveStatus::Invalid, EffectiveStatus::Done];
     assert_eq!(effective_statuses, [EffectiveStatus::OpenContainer, invalid, done, invalid, invalid]);
@@ -627,7 +627,7 @@ fn a_lost_output_reaches_through_containers() {
 fn a_lost_output_goes_round_a_circle() {
     let steps: &[(&str, &[&str])] = &[("A", &["C"]), ("B", &["A"]), ("C", &["B"])];
     let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
-    step(&mut run, "B").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "B").proof.outputs = vec![path("out.json")];
     assert_eq!(reconciled(&run, &Evidence::default()).0, [EffectiveStatus::Invalid; 3]);
 }
 
@@ -635,7 +635,7 @@ fn a_lost_output_goes_round_a_circle() {
 fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("C", &["B"])];
     let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
-    step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "A").proof.outputs = vec![path("out.json")];
     step(&mut run, "B").idempotent = false;
     assert_eq!(
         reconciled(&run, &Evidence::default()).0,
@@ -646,7 +646,7 @@ fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
 #[test]
 fn nobody_records_as_done_what_is_open_again() {
     let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
-    step(&mut run, "A").proof_mut().outputs = vec![path("out.json")];
+    step(&mut run, "A").proof.outputs = vec![path("out.json")];
     witness_report(step(&mut run, "B"), 2);
     let (effective_statuses, codes) = reconciled(&run, &Evidence::default());
     assert_eq!(effective_statuses, [EffectiveStatus::Invalid; 2]);

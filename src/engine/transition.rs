@@ -558,8 +558,8 @@ impl TransitionCheck<'_> {
 }
 
 fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refusal> {
-    step.detail().parts.iter().find(|other| other.name == part).ok_or_else(|| {
-        let names: Vec<&str> = step.detail().parts.iter().map(|part| part.name.as_str()).collect();
+    step.detail.parts.iter().find(|other| other.name == part).ok_or_else(|| {
+        let names: Vec<&str> = step.detail.parts.iter().map(|part| part.name.as_str()).collect();
         let hint = match names.as_slice() {
             [] => format!("{} has no parts; leave out --part", step.id),
             names => format!("its parts are {}", names.join(", ")),

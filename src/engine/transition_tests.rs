@@ -351,7 +351,7 @@ fn one_failure_reported_twice_counts_once() {
 fn with_part(status: Status) -> Run {
     let mut run = one(StepKind::Work, status);
     for (name, status) in [("P", Status::Pending), ("Q", Status::Skipped)] {
-        run.steps[0].detail_mut().parts.push(Part {
+        run.steps[0].detail.parts.push(Part {
             name: name.to_owned(),
             title: String::new(),
             kind: PartKind::Work,

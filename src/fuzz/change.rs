@@ -210,7 +210,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
     let step = named.or_else(|| run.steps.get(at % run.steps.len().max(1)));
     let text = String::from_utf8_lossy(text).into_owned();
     let id = step.map_or_else(|| StepId::new("none"), |step| step.id.clone());
-    let part = step.and_then(|step| step.detail().parts.first()).map(|part| part.name.clone());
+    let part = step.and_then(|step| step.detail.parts.first()).map(|part| part.name.clone());
     let begin = |part| ChangeKind::Begin { step: id.clone(), part, agent: some(&text), attempt: 0 };
     let kind = match kind {
         b'b' => begin(None),

@@ -160,7 +160,6 @@ fn started(spec: StartSpec) -> Vec<Edit> {
         state: path("memory/state/feature/phase.json"),
         data_dir: path("memory/state/feature/.piton"),
         reads: Vec::new(),
-        gist: None,
         rank: None,
         claim: crate::model::Claim::Stated,
         may_be_replaced: false,

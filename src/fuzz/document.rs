@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::dialect::Document;
-use crate::dialect::JsonTape;
 use crate::dialect::Setting;
 use crate::dialect::YamlDocument;
 use crate::dialect::YamlNode;
@@ -80,9 +79,6 @@ pub(super) fn json_edit(data: &[u8]) {
     let Some(job) = Job::parse(data) else { return };
     let bytes = job.text;
     let known: Result<Value, _> = serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes));
-    if let (Ok(tape), Ok(known)) = (JsonTape::parse(bytes), &known) {
-        assert_eq!(tape.root().to_value(), *known, "it is read as something else");
-    }
     for setting in [Setting::Allow("Bash(piton *)".to_owned()), Setting::StatusLine("piton statusline".to_owned())] {
         if let Ok(after) = with_setting(bytes, &setting) {
             assert_eq!(with_setting(&after, &setting).ok(), Some(after), "a setting is made twice");

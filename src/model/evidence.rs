@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::DigestText;
 use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
@@ -62,7 +61,7 @@ impl WantedOutput {
     /// Returns what steps must have left, by no schema.
     pub(crate) fn of(steps: &[Step]) -> Vec<Self> {
         let each = |step: &Step, path: &RelPath| Self { step: step.id.clone(), path: path.clone(), schema: None };
-        steps.iter().flat_map(|step| step.proof().outputs.iter().map(move |path| each(step, path))).collect()
+        steps.iter().flat_map(|step| step.proof.outputs.iter().map(move |path| each(step, path))).collect()
     }
 }
 
@@ -184,7 +183,7 @@ pub(crate) struct EvidenceRecord {
     pub(crate) summary: Option<String>,
     /// Digest of the step's definition as it was done (rule 10 in docs/planning.md#rules).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) definition: Option<DigestText>,
+    pub(crate) definition: Option<String>,
 }
 
 /// Is one output as it was left.

@@ -1,19 +1,14 @@
 //! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
 
-use std::any::Any;
-use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::OnceLock;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
-use serde::Serializer;
 
 use super::Clock;
 use super::Config;
@@ -24,10 +19,9 @@ use super::Timestamp;
 const LENGTH_LIMIT: usize = 4096;
 
 /// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
-// A run names each of its files many times: copies share the text.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct RelPath(Arc<str>);
+pub(crate) struct RelPath(String);
 
 /// Says why a text may not be used as a path.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -47,9 +41,6 @@ pub(crate) enum RelPathError {
 impl RelPath {
     /// Checks and normalises: backslashes and absolute paths are refused, `.` and doubled slashes vanish.
     pub(crate) fn parse(text: &str) -> Result<Self, RelPathError> {
-        if is_normal(text.as_bytes()) {
-            return Ok(Self(text.into()));
-        }
         let shown = || text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
         if text.len() > LENGTH_LIMIT {
             return Err(RelPathError::TooLong);
@@ -74,14 +65,13 @@ impl RelPath {
             [] => Err(RelPathError::Empty),
             // What `./` hid is as absolute as without it.
             [b'~', ..] | [_, b':', ..] => Err(RelPathError::Absolute(shown())),
-            _ => Ok(Self(path.into())),
+            _ => Ok(Self(path)),
         }
     }
 
     /// Appends one checked path.
     pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
-        let joined = |tail: &str| Self([&*self.0, tail].join("/").into());
-        if is_normal(tail.as_bytes()) { Ok(joined(tail)) } else { Self::parse(tail).map(|tail| joined(tail.as_str())) }
+        Ok(Self(format!("{self}/{}", Self::parse(tail)?)))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -95,62 +85,22 @@ impl RelPath {
 
     /// Returns the folder it is in; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Self> {
-        last_slash(&self.0).map(|slash| Self(self.0[..slash].into()))
+        self.0.rsplit_once('/').map(|(folder, _)| Self(folder.to_owned()))
     }
 
     /// Puts it below an absolute root.
     pub(crate) fn under(&self, root: &Utf8Path) -> Utf8PathBuf {
-        root.join(&*self.0)
+        root.join(&self.0)
     }
 
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
-        self.0 == folder.0 || self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.starts_with('/'))
+        self.0 == folder.0 || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
 /// Returns the last part of a path.
 pub(crate) fn name_of(path: &str) -> &str {
-    &path[last_slash(path).map_or(0, |slash| slash + 1)..]
-}
-
-/// Names are short: looking at byte after byte finds their beginning soonest.
-fn last_slash(path: &str) -> Option<usize> {
-    path.bytes().rposition(|byte| byte == b'/')
-}
-
-/// Tells in one pass what nearly every path is: short, of letters that need no second look, and without anything to leave out.
-fn is_normal(path: &[u8]) -> bool {
-    let mut part = 0;
-    let mut dots = 0;
-    for byte in path {
-        match byte {
-            b'/' if part == dots && part <= 2 => return false,
-            b'/' => (part, dots) = (0, 0),
-            b'\\' | b':' | b'~' | 0..=0x1f | 0x7f.. => return false,
-            _ => {
-                part += 1;
-                dots += usize::from(*byte == b'.');
-            }
-        }
-    }
-    !(part == dots && part <= 2) && path.len() <= LENGTH_LIMIT
-}
-
-/// The order of their bytes.
-impl Ord for RelPath {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // The paths of a run begin with the same folders: what they share is passed over in words, not byte after byte.
-        let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
-        let words = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
-        let shared = 8 * words.take_while(|(left, right)| left == right).count();
-        left[shared..].cmp(&right[shared..])
-    }
-}
-
-impl PartialOrd for RelPath {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 impl fmt::Display for RelPath {
@@ -169,13 +119,7 @@ impl TryFrom<String> for RelPath {
 
 impl From<RelPath> for String {
     fn from(path: RelPath) -> Self {
-        path.as_str().to_owned()
-    }
-}
-
-impl Serialize for RelPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        path.0
     }
 }
 
@@ -235,8 +179,6 @@ pub(crate) struct Candidate {
     /// Where Piton keeps its own data for this run.
     pub(crate) data_dir: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
-    /// Takes the gist of a file of [`ReadSpec::Contents`], for whoever reads it: what is read side by side is understood so too.
-    pub(crate) gist: Option<fn(&FileEntry, Clock)>,
     /// `None` where its system ranks no runs.
     pub(crate) rank: Option<Rank>,
     pub(crate) claim: Claim,
@@ -333,20 +275,11 @@ pub(crate) enum Content {
 pub(crate) struct FileEntry {
     pub(crate) content: Content,
     pub(crate) modified: Option<Timestamp>,
-    gist: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl FileEntry {
     pub(crate) const fn new(content: Content, modified: Option<Timestamp>) -> Self {
-        Self { content, modified, gist: OnceLock::new() }
-    }
-
-    /// Returns what `read` makes of the bytes, where there are any. It is asked once: the gist stays with the entry for as long as
-    /// that stays in the set, and the one dialect that reads the set has one way of reading a file.
-    pub(crate) fn gist<T: Send + Sync + 'static>(&self, read: impl FnOnce(&Arc<[u8]>) -> T) -> Option<Arc<T>> {
-        let Content::Bytes(bytes) = &self.content else { return None };
-        let gist = Arc::clone(self.gist.get_or_init(|| Arc::new(read(bytes))));
-        Some(gist.downcast().expect("a file is read in one way"))
+        Self { content, modified }
     }
 }
 
@@ -377,20 +310,21 @@ impl FileSet {
     }
 
     /// Returns why a file could not be read; `Missing` for one that is not in the set.
-    pub(crate) fn problem(&self, path: &RelPath) -> Option<Cow<'_, ReadProblem>> {
+    pub(crate) fn problem(&self, path: &RelPath) -> Option<ReadProblem> {
         match self.files.get(path).map(|entry| &entry.content) {
-            None => Some(Cow::Owned(ReadProblem::Missing)),
-            Some(Content::Problem(problem)) => Some(Cow::Borrowed(problem)),
+            None => Some(ReadProblem::Missing),
+            Some(Content::Problem(problem)) => Some(problem.clone()),
             Some(Content::Bytes(_) | Content::NameOnly) => None,
         }
     }
 
     /// Returns the files directly in `dir`, in the order of their names.
     pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
-        let (above, depth) = (format!("{dir}/"), dir.as_str().len());
-        let first = RelPath(above.as_str().into());
-        let below = self.files.range(first..).take_while(move |(path, _)| path.as_str().starts_with(&above));
-        below.filter(move |(path, _)| last_slash(path.as_str()) == Some(depth))
+        let first = RelPath(format!("{dir}/"));
+        let above = first.0.clone();
+        let names =
+            self.files.range(first..).map_while(move |(path, entry)| Some((path, entry, path.0.strip_prefix(&above)?)));
+        names.filter(|(_, _, name)| !name.contains('/')).map(|(path, entry, _)| (path, entry))
     }
 
     /// Reads a stamp with the local offset of this machine for those without a zone.
@@ -437,28 +371,8 @@ impl Edit {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::sync::Arc;
-
-    use super::Content;
-    use super::FileEntry;
     use super::RelPath;
     use super::RelPathError;
-
-    #[test]
-    fn the_gist_of_a_file_is_taken_once_for_as_long_as_the_entry_stays() {
-        let taken = Cell::new(0);
-        let length = |bytes: &Arc<[u8]>| {
-            taken.set(taken.get() + 1);
-            bytes.len()
-        };
-        let entry = |text: &str| FileEntry::new(Content::Bytes(text.as_bytes().into()), None);
-        let kept = entry("four");
-        assert_eq!((kept.gist(length).as_deref(), kept.gist(length).as_deref()), (Some(&4), Some(&4)));
-        assert_eq!((kept.clone().gist(length).as_deref(), taken.get()), (Some(&4), 1));
-        assert_eq!((entry("other").gist(length).as_deref(), taken.get()), (Some(&5), 2));
-        assert_eq!(FileEntry::new(Content::NameOnly, None).gist(length), None);
-    }
 
     #[test]
     fn paths_are_taken_apart_and_put_together() {

@@ -2,15 +2,12 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
-
-use super::spelled::spelled;
 
 /// Names one of the five formats Piton speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -69,10 +66,9 @@ impl fmt::Display for RunId {
 ///
 /// The order is the natural one: runs of digits compare as numbers, so `IMPL-2 < IMPL-10`,
 /// `IMPL-1 < IMPL-1.1` and `1:2 < 1:2.5 < 1:3`.
-// Other steps, findings and plans name a step again: copies share the text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(transparent)]
-pub(crate) struct StepId(Arc<str>);
+pub(crate) struct StepId(String);
 
 impl StepId {
     pub(crate) fn new(text: impl AsRef<str>) -> Self {
@@ -108,7 +104,7 @@ impl Serialize for StepId {
 
 impl<'de> Deserialize<'de> for StepId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        spelled(deserializer, |text| Ok(Self::new(text)))
+        String::deserialize(deserializer).map(Self::new)
     }
 }
 
@@ -124,9 +120,7 @@ impl PartialOrd for StepId {
     }
 }
 
-fn natural(left: &str, right: &str) -> Ordering {
-    let same = shared_chunks(left, right);
-    let (mut left, mut right) = (&left[same..], &right[same..]);
+fn natural(mut left: &str, mut right: &str) -> Ordering {
     loop {
         match (left.is_empty(), right.is_empty()) {
             (true, true) => return Ordering::Equal,
@@ -149,22 +143,10 @@ fn natural(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Returns the length of the chunks that both begin with, the same to the byte: the ids of a run mostly differ in their end.
-fn shared_chunks(left: &str, right: &str) -> usize {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let same = &left[..left.iter().zip(right).take_while(|(a, b)| a == b).count()];
-    // The last of them may go on in only one.
-    let Some(last) = same.last() else { return 0 };
-    same.iter().rposition(|byte| byte.is_ascii_digit() != last.is_ascii_digit()).map_or(0, |at| at + 1)
-}
-
-/// Compares without regard to case. Sorting the steps of a run asks for this more often than for anything else.
+/// Compares without regard to case.
 fn folded(left: &str, right: &str) -> Ordering {
-    if left.is_ascii() && right.is_ascii() {
-        let right = right.bytes().map(|byte| byte.to_ascii_lowercase());
-        return left.bytes().map(|byte| byte.to_ascii_lowercase()).cmp(right);
-    }
-    left.to_lowercase().cmp(&right.to_lowercase())
+    let right = right.chars().flat_map(char::to_lowercase);
+    left.chars().flat_map(char::to_lowercase).cmp(right)
 }
 
 /// Splits off the leading run of digits, or of anything else.

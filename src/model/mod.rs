@@ -14,18 +14,14 @@ mod evidence;
 mod files;
 mod finding;
 mod id;
-mod json_text;
 mod options;
 mod patch;
-mod places;
 mod plan;
 mod repair;
 mod rollback;
 mod run;
 mod secrets;
 mod session;
-mod side_by_side;
-mod spelled;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -35,9 +31,9 @@ mod time;
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, Reading};
-pub(crate) use detail::{Detail, StepDetail};
+pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
-pub(crate) use digest::{Digest, DigestText, sha256_hex, sha256_hex_of};
+pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, FileFact, OutputRecord,
@@ -49,22 +45,17 @@ pub(crate) use files::{
 };
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
-pub(crate) use json_text::JsonText;
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
-pub(crate) use places::Places;
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
     Question, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use rollback::{GitImpact, RollBack, RollBackRecord, UndoneCommit};
-pub(crate) use run::{
-    After, DefinedAs, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
-};
+pub(crate) use run::{After, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
-pub(crate) use side_by_side::side_by_side;
 pub(crate) use status::{ReviewVerdict, Status};
-pub(crate) use text::{clean, clean_line, is_clean_line, mistakes, plural, quoted};
+pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

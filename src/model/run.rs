@@ -1,23 +1,18 @@
 //! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
-use super::DigestText;
 use super::Interruption;
-use super::JsonText;
 use super::Mode;
 use super::RelPath;
 use super::ReviewVerdict;
 use super::RunId;
 use super::Status;
-use super::StepDetail;
 use super::StepId;
 use super::Timestamp;
+use super::sha256_hex;
 
 /// Is one execution of a workflow.
 #[derive(Clone, Debug)]
@@ -114,10 +109,8 @@ pub(crate) struct Step {
     pub(crate) error: Option<String>,
     /// What each failure since the last success said, oldest first; strangers' texts.
     pub(crate) past_errors: Vec<String>,
-    /// `None` where nothing but its status says whether it is done, as in most runs of thousands of steps.
-    pub(crate) proof: Option<Box<Proof>>,
-    /// What only whoever does it has to know.
-    pub(crate) detail: StepDetail,
+    pub(crate) proof: Proof,
+    pub(crate) detail: Detail,
     pub(crate) children: Vec<StepId>,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
@@ -131,10 +124,11 @@ pub(crate) struct Step {
     pub(crate) probe: Option<String>,
     /// Where it is defined, for findings and contexts.
     pub(crate) file: Option<RelPath>,
-    /// Its definition in its own system's words, for the context; a stranger's text.
-    pub(crate) definition: DefinedAs,
+    /// Its definition in its own system's words, for the context; untrusted text. Null where the workflow itself says it, which never
+    /// changes.
+    pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, where the state itself records it.
-    pub(crate) done_as: Option<DigestText>,
+    pub(crate) done_as: Option<String>,
 }
 
 /// Is what shows that a step is done, beside its status.
@@ -153,53 +147,6 @@ pub(crate) struct Proof {
     /// A single witness that speaks for done is enough to ask, all together are enough to believe.
     pub(crate) witnesses_needed: usize,
     pub(crate) summaries: Vec<RelPath>,
-}
-
-/// Says what a step is defined as.
-#[derive(Clone, Debug)]
-pub(crate) enum DefinedAs {
-    /// As the workflow itself says, which never changes.
-    Workflow,
-    // A step takes as much room as the largest of these.
-    This(Box<Value>),
-    Text(JsonText),
-    /// As these bytes say to its dialect. Few definitions are ever looked at: most stay where they are.
-    Stored {
-        bytes: Arc<[u8]>,
-        read: fn(&[u8]) -> Value,
-    },
-}
-
-impl DefinedAs {
-    /// Returns the definition; null where it is the workflow's own.
-    pub(crate) fn value(&self) -> Cow<'_, Value> {
-        match self {
-            Self::Workflow => Cow::Owned(Value::Null),
-            Self::This(value) => Cow::Borrowed(value),
-            Self::Text(text) => Cow::Borrowed(text.value()),
-            Self::Stored { bytes, read } => Cow::Owned(read(bytes)),
-        }
-    }
-
-    fn digest(&self) -> Option<DigestText> {
-        if let Self::Text(text) = self {
-            return Some(DigestText::of(text.as_str().as_bytes()));
-        }
-        let definition = self.value();
-        (!definition.is_null()).then(|| DigestText::of(definition.to_string().as_bytes()))
-    }
-}
-
-impl From<JsonText> for DefinedAs {
-    fn from(text: JsonText) -> Self {
-        if text.as_str() == "null" { Self::Workflow } else { Self::Text(text) }
-    }
-}
-
-impl From<Value> for DefinedAs {
-    fn from(value: Value) -> Self {
-        if value.is_null() { Self::Workflow } else { Self::This(Box::new(value)) }
-    }
 }
 
 /// Says what kind of attention a step needs.
@@ -225,7 +172,7 @@ pub(crate) struct Review {
 /// Is one place in the state, other than the authoritative one, that says whether a step is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Witness {
-    pub(crate) source: Cow<'static, str>,
+    pub(crate) source: String,
     pub(crate) done: bool,
     pub(crate) file: Option<RelPath>,
     pub(crate) line: Option<u32>,
@@ -251,38 +198,10 @@ pub(crate) enum PartKind {
     Work,
 }
 
-impl Proof {
-    const NONE: &'static Self = &Self {
-        outputs: Vec::new(),
-        outputs_any: false,
-        rejected: Vec::new(),
-        fresh_since: None,
-        witnesses: Vec::new(),
-        witnesses_needed: 0,
-        summaries: Vec::new(),
-    };
-}
-
 impl Step {
-    pub(crate) fn proof(&self) -> &Proof {
-        self.proof.as_deref().unwrap_or(Proof::NONE)
-    }
-
-    pub(crate) fn proof_mut(&mut self) -> &mut Proof {
-        self.proof.get_or_insert_default()
-    }
-
-    pub(crate) fn detail(&self) -> &Detail {
-        self.detail.get()
-    }
-
-    pub(crate) fn detail_mut(&mut self) -> &mut Detail {
-        self.detail.get_mut()
-    }
-
     /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
-    pub(crate) fn definition_digest(&self) -> Option<DigestText> {
-        self.definition.digest()
+    pub(crate) fn definition_digest(&self) -> Option<String> {
+        (!self.definition.is_null()).then(|| sha256_hex(self.definition.to_string().as_bytes()))
     }
 
     /// Returns a pending step of work with nothing else known about it.
@@ -305,8 +224,8 @@ impl Step {
             failures: 0,
             error: None,
             past_errors: Vec::new(),
-            proof: None,
-            detail: StepDetail::default(),
+            proof: Proof::default(),
+            detail: Detail::default(),
             children: Vec::new(),
             started_at: None,
             finished_at: None,
@@ -315,7 +234,7 @@ impl Step {
             recorded: true,
             probe: None,
             file: None,
-            definition: DefinedAs::Workflow,
+            definition: Value::Null,
             done_as: None,
         }
     }

@@ -5,42 +5,21 @@ use std::borrow::Cow;
 /// Removes what could drive a terminal or turn text around: control characters but for tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !is_printable_ascii(text) && text.chars().any(is_unsafe) {
+    if text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
     } else {
         Cow::Borrowed(text)
     }
 }
 
-/// Tells whether every byte is one of ASCII's that print, which most texts are and which is found out many bytes at a time.
-fn is_printable_ascii(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-}
-
 /// Does the same and folds the text into one line of at most `limit` characters.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
-    if is_clean_line(text, limit) {
-        return text.to_owned();
-    }
-    let mut line = String::new();
-    for word in clean(text).split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
+    let mut line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > limit {
         line = line.chars().take(limit.saturating_sub(1)).collect();
         line.push('…');
     }
     line
-}
-
-/// Tells of most texts that [`clean_line`] leaves them as they are.
-pub(crate) fn is_clean_line(text: &str, limit: usize) -> bool {
-    let has_spare_space =
-        || text.starts_with(' ') || text.ends_with(' ') || text.as_bytes().windows(2).any(|pair| pair == b"  ");
-    text.len() <= limit && is_printable_ascii(text) && !has_spare_space()
 }
 
 /// Counts things in words: `1 step`, `2 steps`.

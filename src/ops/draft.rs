@@ -50,7 +50,7 @@ impl OpenedRun {
             Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };
         check_change(&change)?;
-        let mut edits = self.loaded.edit(self.dialect, &self.files, &change)?;
+        let mut edits = self.dialect.edit(&self.files, &change)?;
         edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;

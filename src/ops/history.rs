@@ -98,7 +98,7 @@ fn differences(before: &Run, after: &Run) -> Vec<String> {
 }
 
 fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
-    let (old, new) = (before.detail(), after.detail());
+    let (old, new) = (&before.detail, &after.detail);
     [
         ("attempts", before.attempts != after.attempts),
         ("failures", before.failures != after.failures),

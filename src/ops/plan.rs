@@ -20,7 +20,6 @@ use crate::model::PartRef;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
-use crate::model::side_by_side;
 
 /// Is what a caller asks of the planner, as typed.
 #[derive(Clone, Debug, Default)]
@@ -64,11 +63,7 @@ pub(crate) fn planned(
 pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
-    // Nothing is decided by the revision, and a large run takes as long to digest as to plan.
-    let header = opened.header(run, String::new());
-    let plan = || engine::plan(run, header, evidence, findings, options);
-    let (revision, mut planned) = side_by_side(opened.size(), || opened.revision(), plan);
-    planned.plan.run.revision = revision;
+    let mut planned = engine::plan(run, opened.header(run, opened.revision()), evidence, findings, options);
     planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
@@ -176,7 +171,7 @@ pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = 
 
 /// Finds the part a person means, in any case.
 pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
-    let parts = run.step(step).map(|step| step.detail().parts.as_slice()).unwrap_or_default();
+    let parts = run.step(step).map(|step| step.detail.parts.as_slice()).unwrap_or_default();
     let found = parts.iter().find(|part| part.name == text);
     let found = found.or_else(|| parts.iter().find(|part| part.name.eq_ignore_ascii_case(text)));
     found.map(|part| part.name.clone()).ok_or_else(|| OpError::UnknownStep {

@@ -25,7 +25,6 @@ use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::Evidence;
-use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -341,8 +340,7 @@ fn look_at_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
     let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
-    let files: Vec<RelPath> =
-        steps.flat_map(|step| &step.proof().witnesses).filter_map(|one| one.file.clone()).collect();
+    let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
     store::look_at(&opened.files.root, &files, evidence);
 }
 
@@ -434,12 +432,6 @@ impl OpenedRun {
         self.revision_with(&[])
     }
 
-    /// Returns how many bytes were read.
-    pub(crate) fn size(&self) -> usize {
-        let bytes = |entry: &FileEntry| if let Content::Bytes(bytes) = &entry.content { bytes.len() } else { 0 };
-        self.files.files.values().map(bytes).sum()
-    }
-
     fn state_files(&self) -> &[RelPath] {
         self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
     }
@@ -485,8 +477,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
     loaded.findings.extend(candidate.findings.iter().cloned());
     for finding in &mut loaded.findings {
         // A file that may not be read is none to restore, and none to correct by hand.
-        let is_closed =
-            |path: &&RelPath| files.problem(path).is_some_and(|problem| *problem == ReadProblem::Permission);
+        let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
             finding.fix = Some(open_up(&path.under(&files.root)));
         }

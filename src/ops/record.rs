@@ -105,7 +105,7 @@ impl LockedRun<'_> {
         }
         let files = &self.opened.files;
         let mut paths = outcome.outputs.clone();
-        paths.extend(run.step(&outcome.step).map(|step| step.proof().outputs.clone()).unwrap_or_default());
+        paths.extend(run.step(&outcome.step).map(|step| step.proof.outputs.clone()).unwrap_or_default());
         paths.sort();
         paths.dedup();
         let head_of =

@@ -189,7 +189,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
         Admitted::Already(_) => return Ok(Vec::new()),
     };
     check_change(&change)?;
-    let edits = locked.opened.loaded.edit(locked.opened.dialect, &locked.opened.files, &change)?;
+    let edits = locked.opened.dialect.edit(&locked.opened.files, &change)?;
     edits.iter().try_for_each(|edit| locked.opened.check_schema(edit))?;
     let mut kept = Vec::new();
     for edit in &edits {

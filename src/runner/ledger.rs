@@ -193,7 +193,7 @@ impl Ledger {
             step.attempts = state.attempts;
             step.error = state.errors.last().cloned();
             step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
-            for part in &mut step.detail_mut().parts {
+            for part in &mut step.detail.parts {
                 part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
             }
         }
@@ -210,7 +210,7 @@ impl Ledger {
             commands: Vec::new(),
         });
         if let Some(step) = self.positions.get(step.as_str()).and_then(|at| self.run.steps.get_mut(*at)) {
-            step.detail_mut().parts = parts.collect();
+            step.detail.parts = parts.collect();
         }
         self.bring_up_to_date(Some(step));
     }

@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Read as _;
-use std::iter;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::thread;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -35,20 +32,11 @@ use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::side_by_side;
 
 const FILE_LIMIT: u64 = 64 << 20;
 const SET_LIMIT: u64 = 256 << 20;
 const FILES_LIMIT: usize = 20_000;
 const INPUT_LIMIT: u64 = 16 << 20;
-/// Files up to this size are read side by side, at most so many at once: they bound what is read before it is counted.
-const SMALL_LIMIT: u64 = 64 << 10;
-const SMALL_FILES: usize = 1_024;
-const READ_THREADS: usize = 4;
-/// So many single files are open at once.
-const OPEN_FILES: usize = 8;
-/// With fewer files for each, starting a thread takes longer than it saves.
-const FILES_PER_THREAD: usize = 40;
 
 /// Reads the files of a run as one consistent whole.
 ///
@@ -62,14 +50,13 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let is_there = || lock::exists(&candidate.data_dir.under(checked.path()));
-    let has_writers = || is_there() && checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
     let files = if has_writers() {
-        read_locked(project, &checked, candidate, clock)?
+        read_locked(project, &checked, candidate)?
     } else {
-        let files = read_all(&checked, &candidate.reads, None, &taking(candidate, clock));
+        let files = read_all(&checked, &candidate.reads, None);
         // The first writer may have come while we read.
-        if has_writers() { read_locked(project, &checked, candidate, clock)? } else { files }
+        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
     };
     Ok(set_of(project, root, candidate, files, clock))
 }
@@ -93,7 +80,7 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
-    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None, &taking(candidate, clock)), clock)
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
 }
 
 fn set_of(
@@ -159,11 +146,10 @@ fn read_locked(
     project: &Project,
     root: &Root,
     candidate: &Candidate,
-    clock: Clock,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
     let own_dir = match root.locate(&candidate.data_dir) {
         Ok(own_dir) => own_dir,
-        Err(_) => return Ok(read_all(root, &candidate.reads, None, &taking(candidate, clock))),
+        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
     };
     if txn::is_pending(&own_dir) {
         // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
@@ -175,29 +161,18 @@ fn read_locked(
     }
     let _shared = lock::share(&own_dir, project.lock_timeout)?;
     let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
-    Ok(read_all(root, &candidate.reads, pending.as_ref(), &taking(candidate, clock)))
+    Ok(read_all(root, &candidate.reads, pending.as_ref()))
 }
 
-/// Returns what is done with a file that may be one of many.
-fn taking(candidate: &Candidate, clock: Clock) -> impl Fn(&FileEntry) + Sync + use<> {
-    let gist = candidate.gist;
-    move |entry| gist.iter().for_each(|take| take(entry, clock))
-}
-
-fn read_all(
-    root: &Root,
-    reads: &[ReadSpec],
-    pending: Option<&Record>,
-    take: &(dyn Fn(&FileEntry) + Sync),
-) -> BTreeMap<RelPath, FileEntry> {
+fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
     let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
-    let is_file = |one: &ReadSpec| matches!(one, ReadSpec::File(_));
-    for read in reads.chunk_by(|one, next| is_file(one) && is_file(next)) {
-        match &read[0] {
-            ReadSpec::File(_) => read.chunks(OPEN_FILES).for_each(|files| set.read_together(files)),
+    for read in reads {
+        match read {
+            ReadSpec::File(path) => set.read(path),
             ReadSpec::Contents { dir, suffix } => {
-                let paths = set.names(dir, suffix);
-                set.read_many(paths, take);
+                for path in set.names(dir, suffix) {
+                    set.read(&path);
+                }
             }
             ReadSpec::Tree { dir, suffix } => {
                 for folder in set.folders(dir) {
@@ -205,11 +180,9 @@ fn read_all(
                 }
             }
             ReadSpec::Names { dir } => {
-                let names = set.names(dir, "").into_iter();
-                let mut files: BTreeMap<_, _> =
-                    names.map(|path| (path, FileEntry::new(Content::NameOnly, None))).collect();
-                files.append(&mut set.files);
-                set.files = files;
+                for path in set.names(dir, "") {
+                    set.files.entry(path).or_insert(FileEntry::new(Content::NameOnly, None));
+                }
             }
             ReadSpec::Elsewhere { root, file, shown } => set.read_elsewhere(root, file, shown),
         }
@@ -282,70 +255,11 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn has(&self, path: &RelPath) -> bool {
-        self.files.get(path).is_some_and(|entry| entry.content != Content::NameOnly)
-    }
-
     fn read(&mut self, path: &RelPath) {
-        if self.has(path) {
-            return;
-        }
-        let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
-        self.add(path.clone(), entry);
-    }
-
-    /// Reads single files as if one after the other, the largest beside the others where that saves time.
-    fn read_together(&mut self, reads: &[ReadSpec]) {
-        let mut files: Vec<(&RelPath, Opened)> = Vec::with_capacity(reads.len());
-        for read in reads {
-            if let ReadSpec::File(path) = read
-                && !self.has(path)
-                && files.iter().all(|(known, _)| *known != path)
-            {
-                files.push((path, self.root.open_file(path)));
-            }
-        }
-        let size = |file: &Opened| file.as_ref().map_or(0, |(_, metadata)| metadata.len());
-        let largest = (0..files.len()).max_by_key(|at| size(&files[*at].1));
-        let is_roomy = self.left >= FILE_LIMIT * files.len() as u64;
-        let Some(largest) = largest.filter(|_| is_roomy) else {
-            for (path, file) in files {
-                let entry = entry_of(file, FILE_LIMIT.min(self.left));
-                self.add(path.clone(), entry);
-            }
-            return;
-        };
-        let (path, file) = files.swap_remove(largest);
-        let others = files.iter().map(|(_, file)| usize::try_from(size(file)).unwrap_or(usize::MAX));
-        let file = Mutex::new(Some(file));
-        let read_largest = || {
-            // A thread that came to nothing has taken the open file with it.
-            let opened = file.lock().ok().and_then(|mut file| file.take());
-            entry_of(opened.unwrap_or_else(|| self.root.open_file(path)), FILE_LIMIT)
-        };
-        let (entry, others) = side_by_side(others.fold(0, usize::saturating_add), read_largest, || {
-            files.into_iter().map(|(path, file)| (path, entry_of(file, FILE_LIMIT))).collect::<Vec<_>>()
-        });
-        for (path, entry) in others.into_iter().chain([(path, entry)]) {
+        if self.files.get(path).is_none_or(|entry| entry.content == Content::NameOnly) {
+            let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
             self.add(path.clone(), entry);
         }
-    }
-
-    /// Reads files whose paths are sorted as if one after the other.
-    fn read_many(&mut self, paths: Vec<RelPath>, take: &(dyn Fn(&FileEntry) + Sync)) {
-        let mut read = Vec::with_capacity(paths.len());
-        let mut paths = paths.into_iter();
-        while paths.len() > 0 {
-            let paths: Vec<RelPath> = paths.by_ref().take(SMALL_FILES).filter(|path| !self.has(path)).collect();
-            let is_roomy = self.left >= SMALL_LIMIT * paths.len() as u64;
-            let early = if is_roomy { on_threads(self.root, &paths, take) } else { vec![None; paths.len()] };
-            for (path, early) in paths.into_iter().zip(early) {
-                let entry = early.unwrap_or_else(|| read_entry(self.root, &path, FILE_LIMIT.min(self.left)));
-                read.extend(self.counted(entry).map(|entry| (path, entry)));
-            }
-        }
-        // They come in their order: looking for the place of each of thousands takes as long as reading it.
-        self.files.append(&mut read.into_iter().collect());
     }
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
@@ -356,20 +270,14 @@ impl Reading<'_> {
         }
     }
 
+    /// Adds what was read; of a file that is not there nothing is said.
     fn add(&mut self, path: RelPath, entry: FileEntry) {
-        if let Some(entry) = self.counted(entry) {
-            self.files.insert(path, entry);
-        }
-    }
-
-    /// Counts what was read; of a file that is not there nothing is said.
-    fn counted(&mut self, entry: FileEntry) -> Option<FileEntry> {
         match &entry.content {
-            Content::Problem(ReadProblem::Missing) => return None,
+            Content::Problem(ReadProblem::Missing) => return,
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
             Content::NameOnly | Content::Problem(_) => {}
         }
-        Some(entry)
+        self.files.insert(path, entry);
     }
 
     /// Reads the files of a folder whose names end so, and notes the names of the others.
@@ -427,83 +335,18 @@ impl Reading<'_> {
     }
 }
 
-/// Reads small files on several threads, since most of the time goes into opening one after the other, and takes what there is to
-/// take of each. Whatever a thread cannot settle is `None`.
-fn on_threads(root: &Root, paths: &[RelPath], take: &(dyn Fn(&FileEntry) + Sync)) -> Vec<Option<FileEntry>> {
-    let threads = (paths.len() / FILES_PER_THREAD).min(READ_THREADS);
-    if threads < 2 {
-        return vec![None; paths.len()];
-    }
-    let is_small = |entry: &FileEntry| !matches!(entry.content, Content::Problem(ReadProblem::TooLarge { .. }));
-    let read = &|paths: &[RelPath]| -> Vec<Option<FileEntry>> {
-        let read = |path| Some(read_entry(root, path, SMALL_LIMIT)).filter(is_small).inspect(take);
-        paths.iter().map(read).collect()
-    };
-    let mut chunks = paths.chunks(paths.len().div_ceil(threads));
-    // This thread would only wait for the others.
-    let data_dir = chunks.next().unwrap_or_default();
-    thread::scope(|scope| {
-        let start = |chunk| (chunk, thread::Builder::new().spawn_scoped(scope, move || read(chunk)));
-        let others: Vec<(&[RelPath], _)> = chunks.map(start).collect();
-        let mut entries = read(data_dir);
-        for (chunk, thread) in others {
-            let found = thread.ok().and_then(|thread| thread.join().ok());
-            entries.extend(found.unwrap_or_else(|| vec![None; chunk.len()]));
-        }
-        entries
-    })
-}
-
-/// Is a file that was opened, or why it could not be.
-type Opened = Result<(fs::File, fs::Metadata), ReadProblem>;
-
 fn read_entry(root: &Root, path: &RelPath, limit: u64) -> FileEntry {
-    entry_of(root.open_file(path), limit)
-}
-
-fn entry_of(file: Opened, limit: u64) -> FileEntry {
     let problem = |problem| FileEntry::new(Content::Problem(problem), None);
-    let (file, metadata) = match file {
+    let (file, metadata) = match root.open_file(path) {
         Ok(opened) => opened,
         Err(found) => return problem(found),
     };
     let modified = metadata.modified().ok().and_then(clock::from_system);
-    let content = match in_place(file, metadata.len(), limit) {
-        Ok(bytes) => Content::Bytes(bytes),
+    let content = match bounded(file, metadata.len(), limit) {
+        Ok(bytes) => Content::Bytes(bytes.into()),
         Err(found) => Content::Problem(found),
     };
     FileEntry::new(content, modified)
-}
-
-/// Does the same as [`bounded`] in the place where the bytes stay: a copy of a large file costs as much as reading it.
-fn in_place(mut file: fs::File, size: u64, limit: u64) -> Result<Arc<[u8]>, ReadProblem> {
-    let too_large = |bytes| ReadProblem::TooLarge { bytes, limit };
-    let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or_else(|| too_large(size))?;
-    let mut bytes: Arc<[u8]> = iter::repeat_n(0, length).collect();
-    let place = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
-    let filled = fill(&mut file, place).map_err(|error| problem_of(&error))?;
-    let mut rest = Vec::new();
-    file.take(limit - filled as u64 + 1).read_to_end(&mut rest).map_err(|error| problem_of(&error))?;
-    let total = filled as u64 + rest.len() as u64;
-    if total > limit {
-        return Err(too_large(total));
-    }
-    // The file became shorter or longer since it was asked for its size.
-    Ok(if filled < length || !rest.is_empty() { [&bytes[..filled], &rest].concat().into() } else { bytes })
-}
-
-/// Reads until a place is full or the file ends; returns how much of it is full.
-fn fill(file: &mut fs::File, place: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < place.len() {
-        match file.read(&mut place[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// Reads an open file to its end, but not more than `limit` bytes.

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bounded;
 use super::file_set;
-use super::in_place;
 use super::read_all;
 use super::read_file;
 use super::text_input;
@@ -31,30 +31,6 @@ fn read(scratch: &Scratch, reads: Vec<ReadSpec>) -> FileSet {
 
 fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-}
-
-#[test]
-fn large_files_are_read_beside_each_other_as_if_one_after_the_other() {
-    let scratch = Scratch::new();
-    let (journal, snapshot) = ("j".repeat(400_000), "s".repeat(200_000));
-    for (path, text) in [("run/a", "a"), ("run/journal", &journal), ("run/snapshot", &snapshot), ("run/b", "b")] {
-        scratch.write(path, text);
-    }
-    let file = |name: &str| ReadSpec::File(rel(&format!("run/{name}")));
-    // More than are open at once, some of them twice, and the largest first, last and alone.
-    for names in [
-        &["journal", "a", "snapshot", "journal", "missing", "b"][..],
-        &["a", "b", "missing", "snapshot", "a", "b", "a", "b", "snapshot", "journal", "journal"],
-        &["journal"],
-    ] {
-        let set = read(&scratch, names.iter().map(|name| file(name)).collect());
-        let wanted = [("a", "a"), ("b", "b"), ("journal", &journal), ("snapshot", &snapshot)];
-        for (name, text) in wanted {
-            let expected = names.contains(&name).then_some(text.as_bytes());
-            assert!(set.bytes(&rel(&format!("run/{name}"))) == expected, "{name} of {names:?}");
-        }
-        assert_eq!(set.files.len(), wanted.iter().filter(|(name, _)| names.contains(name)).count());
-    }
 }
 
 #[test]
@@ -88,7 +64,7 @@ fn specs_are_read_as_asked() {
     ];
     assert_eq!(seen, expected);
     assert!(set.files[&rel("run/state.json")].modified.is_some());
-    assert_eq!(set.problem(&rel("run/missing.json")).as_deref(), Some(&ReadProblem::Missing));
+    assert_eq!(set.problem(&rel("run/missing.json")), Some(ReadProblem::Missing));
 }
 
 #[test]
@@ -135,7 +111,7 @@ fn what_is_wrong_with_a_file_is_a_value() {
 }
 
 #[test]
-fn many_files_are_read_as_if_one_after_the_other() {
+fn many_files_are_read_each_with_what_is_wrong_with_it() {
     let scratch = Scratch::new();
     for at in 0..300 {
         scratch.write(&format!("run/.task/IMPL-{at:03}.json"), &at.to_string());
@@ -169,7 +145,7 @@ fn a_folder_that_leaves_the_root_is_noted_under_its_path() {
     scratch.write("run/x", "");
     symlink(&outside.root, scratch.root.join("run/.task")).unwrap();
     let set = read(&scratch, vec![ReadSpec::Contents { dir: rel("run/.task"), suffix: ".json" }]);
-    assert_eq!(set.problem(&rel("run/.task")).as_deref(), Some(&ReadProblem::LinkLeavesRoot));
+    assert_eq!(set.problem(&rel("run/.task")), Some(ReadProblem::LinkLeavesRoot));
     assert_eq!(set.files.len(), 1);
 }
 
@@ -238,7 +214,7 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
     let root = Root::open(&scratch.root).unwrap();
     let seen = |read: ReadSpec| -> Vec<(String, Content)> {
-        let files = read_all(&root, &[read], Some(&record), &|_| {});
+        let files = read_all(&root, &[read], Some(&record));
         files.into_iter().map(|(path, entry)| (path.as_str().to_owned(), entry.content)).collect()
     };
     let bytes = |text: &str| Content::Bytes(Arc::from(text.as_bytes()));
@@ -278,7 +254,7 @@ fn a_file_that_changed_its_size_while_it_was_read_is_read_whole_or_refused() {
     let scratch = Scratch::new();
     let path = scratch.root.join("file");
     fs::write(&path, b"twelve bytes").unwrap();
-    let read = |size: u64, limit: u64| in_place(fs::File::open(&path).unwrap(), size, limit);
+    let read = |size: u64, limit: u64| bounded(fs::File::open(&path).unwrap(), size, limit);
     for size in [0, 5, 12, 13, 100] {
         assert_eq!(read(size, 100).as_deref(), Ok(&b"twelve bytes"[..]), "{size}");
     }

@@ -136,7 +136,6 @@ pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
         state: rel("run/state.json"),
         data_dir: data_dir(),
         reads,
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

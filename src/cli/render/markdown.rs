@@ -93,7 +93,7 @@ fn row(number: usize, step: &Step, standing: StepLine<'_>) -> String {
     };
     let agent =
         step.agent.as_ref().filter(|_| !is_done).map_or_else(String::new, |agent| format!("[Agent: {}] ", word(agent)));
-    let flow = if !is_done && !step.detail().parts.is_empty() { "[FLOW_CONTROL] " } else { "" };
+    let flow = if !is_done && !step.detail.parts.is_empty() { "[FLOW_CONTROL] " } else { "" };
     let checked = if is_done || is_skipped { "x" } else { " " };
     format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", word(step.id.as_str()))
 }

@@ -65,7 +65,7 @@ fn is_open(step: &Step) -> bool {
 }
 
 fn targets(base: &str, step: &Step) -> Vec<RelPath> {
-    step.detail().targets.iter().filter_map(|path| RelPath::parse(&format!("{base}{path}")).ok()).collect()
+    step.detail.targets.iter().filter_map(|path| RelPath::parse(&format!("{base}{path}")).ok()).collect()
 }
 
 fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {
@@ -244,7 +244,7 @@ impl Weighing<'_> {
 
     fn outputs(&mut self) {
         for step in &self.run.steps {
-            for path in &step.proof().outputs {
+            for path in &step.proof.outputs {
                 let found = match self.evidence.files.get(path) {
                     Some(FileFact::Present { parses: Some(false), .. }) => "there, and does not parse".to_owned(),
                     Some(FileFact::Present { .. }) => "there".to_owned(),

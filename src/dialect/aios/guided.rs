@@ -35,7 +35,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut steps = steps;
     if run.status == RunStatus::Completed {
         // What became of its artifacts after the end opens nothing again.
-        steps.iter_mut().for_each(|step| step.proof_mut().outputs.clear());
+        steps.iter_mut().for_each(|step| step.proof.outputs.clear());
     }
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
@@ -65,7 +65,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         let mut step = step(entry, index);
-        step.proof_mut().outputs = artifacts(tree, index);
+        step.proof.outputs = artifacts(tree, index);
         let is_open = !matches!(step.status, Status::Completed | Status::Skipped);
         // What is done waits for nothing; what is open waits for all that was to come before it.
         step.depends_on = match &last_open {

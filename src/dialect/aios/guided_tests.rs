@@ -80,7 +80,7 @@ fn artifacts_belong_to_the_step_that_made_them() {
            - { name: evil, created_by_step: 0, path: ../../etc/passwd, status: created }\n";
     let run = read(&text).run.unwrap();
     let outputs: Vec<Vec<&str>> =
-        run.steps.iter().map(|step| step.proof().outputs.iter().map(|path| path.as_str()).collect()).collect();
+        run.steps.iter().map(|step| step.proof.outputs.iter().map(|path| path.as_str()).collect()).collect();
     assert_eq!(outputs, [vec!["docs/brief.md"], vec![], vec![]]);
 }
 

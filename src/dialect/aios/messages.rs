@@ -362,7 +362,7 @@ pub(super) fn inputs(run: &Run, plan: &Plan) -> Vec<String> {
     let next: Vec<_> = plan.next.iter().filter_map(|next| run.step(&next.step)).collect();
     let of_next = next.iter().filter_map(|step| step.file.as_ref());
     let done = plan.steps.completed.iter().filter_map(|id| run.step(id));
-    let left = done.flat_map(|step| &step.proof().outputs).filter(|_| !next.is_empty());
+    let left = done.flat_map(|step| &step.proof.outputs).filter(|_| !next.is_empty());
     let mut inputs: Vec<String> = Vec::new();
     for path in of_next.chain(left) {
         if !inputs.iter().any(|input| input == path.as_str()) && inputs.len() < SHOWN {

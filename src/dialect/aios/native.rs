@@ -49,7 +49,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
             "step": step.id,
             "name": step.title,
             "agent": step.agent,
-            "output": step.proof().outputs,
+            "output": step.proof.outputs,
         })),
         "resume_phase": resume,
         "validation_status": validation(findings),

@@ -376,7 +376,6 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         data_dir: own.unwrap_or_else(|| state.clone()),
         reads,
         claim: Claim::StatedAmong { priority: kind.priority() },
-        gist: None,
         rank: None,
         // Another state of the same epic may be the newer one.
         may_be_replaced: true,

@@ -211,7 +211,7 @@ impl Artifacts<'_> {
                 _ => self.pipeline.folder.join(&format!("{stem}.{extension}")).ok(),
             };
             if step.status != Status::Skipped {
-                step.proof_mut().outputs =
+                step.proof.outputs =
                     artifact.as_ref().map(|artifact| artifact.path.clone()).or_else(to_write).into_iter().collect();
             }
             step.kind = if at == CRITIQUE { StepKind::Review } else { StepKind::Work };

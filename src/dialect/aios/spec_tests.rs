@@ -121,15 +121,15 @@ fn the_pipeline_of_nexos_ends_with_its_critique() {
     assert_eq!(loaded.run.unwrap().status, RunStatus::Completed);
     let loaded = aios(&yml[..1]);
     let run = loaded.run.unwrap();
-    assert_eq!(run.steps[1].proof().outputs, [path("docs/stories/3.2/spec/complexity.yml")]);
+    assert_eq!(run.steps[1].proof.outputs, [path("docs/stories/3.2/spec/complexity.yml")]);
 
     let folder = "docs/specs/login";
     let loaded = load(&set(folder, &[("requirements.json", "{}")]));
     assert_eq!(statuses(&loaded), [Completed, Pending, Pending, Pending, Pending]);
     let run = loaded.run.unwrap();
     assert_eq!(run.id.as_str(), "spec-login");
-    assert_eq!(run.steps[1].proof().outputs, [path("docs/specs/login/complexity.json")]);
-    assert_eq!(run.steps[3].proof().outputs, [path("docs/specs/spec-login.md")]);
+    assert_eq!(run.steps[1].proof.outputs, [path("docs/specs/login/complexity.json")]);
+    assert_eq!(run.steps[3].proof.outputs, [path("docs/specs/spec-login.md")]);
 }
 
 #[test]

@@ -214,16 +214,16 @@ impl Phases<'_> {
             output: None,
             commands: Vec::new(),
         };
-        step.detail_mut().parts = self.story.tasks.iter().enumerate().map(part).collect();
-        step.detail_mut().targets = self.story.files.clone();
-        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
-        step.detail_mut().requirements = self.story.section(SectionKind::Scope);
+        step.detail.parts = self.story.tasks.iter().enumerate().map(part).collect();
+        step.detail.targets = self.story.files.clone();
+        step.detail.acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail.requirements = self.story.section(SectionKind::Scope);
     }
 
     fn review(&self, step: &mut Step, implement: StepId) {
         step.kind = StepKind::Review;
         step.returns_to = Some(implement);
-        step.detail_mut().acceptance = self.story.section(SectionKind::Acceptance);
+        step.detail.acceptance = self.story.section(SectionKind::Acceptance);
         if step.status == Status::Completed {
             step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });
         }
@@ -238,8 +238,8 @@ impl Phases<'_> {
                 step.error = Some(gate.reasons.join("; ")).filter(|error| !error.is_empty());
                 step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             }
-            Decision::Pass if self.status == StoryStatus::InReview => step.proof_mut().witnesses.push(Witness {
-                source: format!("the gate ({})", clean_line(&gate.word, 60)).into(),
+            Decision::Pass if self.status == StoryStatus::InReview => step.proof.witnesses.push(Witness {
+                source: format!("the gate ({})", clean_line(&gate.word, 60)),
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),

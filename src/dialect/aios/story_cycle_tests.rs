@@ -52,7 +52,7 @@ fn a_cycle_is_named_after_its_story_and_its_agents_after_the_task() {
     let agents: Vec<&str> = run.steps.iter().filter_map(|step| step.agent.as_deref()).collect();
     assert_eq!(agents, ["sm", "po", "data-engineer", "qa"]);
     let parts: Vec<(&str, Status)> =
-        run.steps[2].detail().parts.iter().map(|part| (part.title.as_str(), part.status)).collect();
+        run.steps[2].detail.parts.iter().map(|part| (part.title.as_str(), part.status)).collect();
     assert_eq!(parts, [("Form", Completed), ("Send", Pending)]);
 }
 
@@ -73,7 +73,7 @@ fn the_newest_gate_says_how_a_review_ended_and_the_status_never_does() {
         let run = load(&files(&[(STORY, &text), (GATE, gate)])).run.unwrap();
         let step = &run.steps[3];
         assert_eq!(step.status, review, "{status} {gate}");
-        assert_eq!(step.proof().witnesses.iter().any(|witness| witness.done), says_done, "{status} {gate}");
+        assert_eq!(step.proof.witnesses.iter().any(|witness| witness.done), says_done, "{status} {gate}");
         assert_eq!(step.returns_to.as_ref().map(|id| id.as_str()), Some("3_implement"));
     }
 }

@@ -151,9 +151,9 @@ fn take_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath)
     let told = documents.bytes(path).map(|bytes| story::parse(path, bytes));
     for step in &mut run.steps {
         step.file.get_or_insert_with(|| path.clone());
-        if let Some(told) = told.as_ref().filter(|_| step.detail().targets.is_empty()) {
-            step.detail_mut().targets.clone_from(&told.files);
-            step.detail_mut().acceptance = told.section(story::SectionKind::Acceptance);
+        if let Some(told) = told.as_ref().filter(|_| step.detail.targets.is_empty()) {
+            step.detail.targets.clone_from(&told.files);
+            step.detail.acceptance = told.section(story::SectionKind::Acceptance);
         }
     }
     run.goal = run.goal.take().or_else(|| told.and_then(|told| told.title));

@@ -88,7 +88,7 @@ impl Facts {
 
     fn agent_context(&self, plan: &Plan, step: Option<&Step>) -> Value {
         let parts = |kind: PartKind| {
-            let parts = step.map(|step| step.detail().parts.as_slice()).unwrap_or_default();
+            let parts = step.map(|step| step.detail.parts.as_slice()).unwrap_or_default();
             parts.iter().filter(|part| part.kind == kind).map(part_facts).collect::<Vec<Value>>()
         };
         json!({
@@ -106,8 +106,8 @@ impl Facts {
             "session_state": self.session,
             "pre_analysis": parts(PartKind::Analysis),
             "implementation": parts(PartKind::Work),
-            "focus_paths": step.map(|step| step.detail().focus.clone()).unwrap_or_default(),
-            "target_files": step.map(|step| step.detail().targets.clone()).unwrap_or_default(),
+            "focus_paths": step.map(|step| step.detail.focus.clone()).unwrap_or_default(),
+            "target_files": step.map(|step| step.detail.targets.clone()).unwrap_or_default(),
         })
     }
 
@@ -150,7 +150,7 @@ impl Facts {
             text.push_str(VERIFY);
             return text;
         }
-        let parts = step.map(|step| step.detail().parts.as_slice()).unwrap_or_default();
+        let parts = step.map(|step| step.detail.parts.as_slice()).unwrap_or_default();
         if !parts.is_empty() {
             let from = self.flow_step.as_deref().or_else(|| first_open(parts).map(|part| part.name.as_str()));
             let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", raw::line(&or_none(from)));
@@ -158,7 +158,7 @@ impl Facts {
                 let _ = writeln!(text, "{}", part_line(part));
             }
         }
-        let variables = step.map(|step| &step.detail().variables).filter(|variables| !variables.is_empty());
+        let variables = step.map(|step| &step.detail.variables).filter(|variables| !variables.is_empty());
         if let Some(variables) = variables {
             text.push_str("\nPREVIOUS STEP OUTPUTS:\n");
             for (name, value) in variables {
@@ -167,8 +167,8 @@ impl Facts {
         }
         text.push_str(RECOVERY_STEPS);
         let paths = |paths: &[String]| if paths.is_empty() { "none".to_owned() } else { paths.join(", ") };
-        let focus = step.map(|step| paths(&step.detail().focus)).unwrap_or_default();
-        let targets = step.map(|step| paths(&step.detail().targets)).unwrap_or_default();
+        let focus = step.map(|step| paths(&step.detail.focus)).unwrap_or_default();
+        let targets = step.map(|step| paths(&step.detail.targets)).unwrap_or_default();
         let _ = write!(text, "\nFocus Paths: {focus}\nTarget Files: {targets}\n{IMPORTANT}");
         text
     }
@@ -224,7 +224,7 @@ IMPORTANT:
 ";
 
 fn interrupted_part(step: &Step) -> Option<&Part> {
-    step.detail().parts.iter().find(|part| matches!(part.status, Status::InProgress | Status::Failed))
+    step.detail.parts.iter().find(|part| matches!(part.status, Status::InProgress | Status::Failed))
 }
 
 fn first_open(parts: &[Part]) -> Option<&Part> {
@@ -258,7 +258,7 @@ fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = Vec::new();
     for dependency in step.depends_on.iter().filter_map(|id| run.step(id)) {
         let children = dependency.children.iter().filter_map(|id| run.step(id));
-        let of = dependency.proof().summaries.iter().chain(children.flat_map(|child| &child.proof().summaries));
+        let of = dependency.proof.summaries.iter().chain(children.flat_map(|child| &child.proof.summaries));
         found.extend(of.cloned());
     }
     found.sort();
@@ -276,7 +276,7 @@ fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<Rel
 /// Returns what the last attempt said, which is a stranger's text.
 fn notes(step: &Step) -> Vec<String> {
     let error = step.error.as_deref().map(|error| format!("Last failure: {}", clean(error)));
-    let has_commands = step.detail().parts.iter().any(|part| !part.commands.is_empty());
+    let has_commands = step.detail.parts.iter().any(|part| !part.commands.is_empty());
     let commands = has_commands.then(|| "Commands are quoted from the task file; Piton has not run them.".to_owned());
     error.into_iter().chain(commands).collect()
 }

@@ -5,19 +5,16 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::json;
 
-use super::layout::Layout;
-use super::notes::Notes;
 use super::parts;
 use super::raw;
-use super::session::Session;
+use super::session_files::SessionFiles;
 use super::task::Place;
 use super::todo;
 use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
 use crate::dialect::json::escape;
+use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -28,10 +25,7 @@ use crate::model::StepId;
 
 /// Is a session folder with changes on top.
 pub(super) struct Draft<'a> {
-    pub(super) session: Session<'a>,
-    pub(super) notes: &'a Notes,
-    files: &'a FileSet,
-    layout: Layout,
+    pub(super) session_files: &'a SessionFiles<'a>,
     /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
     ticks: Vec<usize>,
@@ -44,20 +38,18 @@ pub(super) struct TaskDraft<'a> {
     document: &'a mut Document,
     /// Where in the file the task is.
     base: &'a str,
-    /// The file as it was.
-    tape: Tape<'a>,
+    /// The task as it was.
+    was: Value,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(files: &'a FileSet, notes: &'a Notes) -> Self {
-        let layout = Layout::of(&files.state);
-        let session = Session::read(files, &layout);
-        Self { session, notes, files, layout, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
+    pub(super) fn new(session_files: &'a SessionFiles<'a>) -> Self {
+        Self { session_files, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that only the checklist knows.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(place) = self.notes.place(step) else {
+        let Some(place) = self.session_files.place(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
         let (path, base) = match place {
@@ -65,20 +57,20 @@ impl<'a> Draft<'a> {
             Place::File { path, pointer } => (path, pointer.as_str()),
             Place::Unreadable { path } => (path, ""),
         };
-        let tape = self.files.bytes(path).and_then(|bytes| Tape::parse(bytes).ok()).unwrap_or_else(Tape::null);
+        let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
+        let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
         let document = self.document(path, base)?;
-        Ok(Some(TaskDraft { document, base, tape }))
+        Ok(Some(TaskDraft { document, base, was }))
     }
 
     /// Opens the session file.
     pub(super) fn session_document(&mut self) -> Result<&mut Document, EditError> {
-        let path = self.layout.session.clone();
-        self.document(&path, "")
+        self.document(&self.session_files.layout.session, "")
     }
 
     /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
     pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
-        if !self.session.value().is_null()
+        if !self.session_files.session.value().is_null()
             && let Ok(session) = self.session_document()
         {
             change(session);
@@ -87,12 +79,12 @@ impl<'a> Draft<'a> {
 
     /// Ticks the box of a task, where it has one of its own.
     pub(super) fn tick(&mut self, step: &StepId) {
-        self.ticks.extend(self.notes.box_of(step));
+        self.ticks.extend(self.session_files.box_of(step));
     }
 
     /// Empties the box of a task, where it has one of its own.
     pub(super) fn empty(&mut self, step: &StepId) {
-        self.emptied.extend(self.notes.box_of(step));
+        self.emptied.extend(self.session_files.box_of(step));
     }
 
     /// Opens a JSON file with an object at `base`.
@@ -101,8 +93,8 @@ impl<'a> Draft<'a> {
             return Ok(&mut self.documents[at].1);
         }
         let unreadable = |problem: String| EditError::Unreadable { file: path.as_str().to_owned(), problem };
-        let Some(bytes) = self.files.bytes(path) else {
-            return Err(match self.files.files.get(path).map(|entry| &entry.content) {
+        let Some(bytes) = self.session_files.files.bytes(path) else {
+            return Err(match self.session_files.files.files.get(path).map(|entry| &entry.content) {
                 None => EditError::Missing { file: path.as_str().to_owned() },
                 Some(Content::Problem(problem)) => unreadable(problem.to_string()),
                 Some(Content::NameOnly | Content::Bytes(_)) => unreadable("its content was not read".to_owned()),
@@ -119,7 +111,7 @@ impl<'a> Draft<'a> {
 
     /// Returns what changed: task files, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
-        let (files, layout) = (self.files, self.layout);
+        let (files, layout) = (self.session_files.files, &self.session_files.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
             self.documents.into_iter().partition(|(path, _)| path == &layout.session);
         let mut edits: Vec<Edit> = Vec::new();
@@ -149,8 +141,8 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 
 impl TaskDraft<'_> {
     /// Returns the task as it was.
-    pub(super) fn value(&self) -> Json<'_> {
-        self.tape.root().pointer(self.base).unwrap_or_else(|| self.tape.root())
+    pub(super) fn value(&self) -> &Value {
+        &self.was
     }
 
     /// Sets a value below the task.
@@ -164,7 +156,7 @@ impl TaskDraft<'_> {
 
     /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
-        if self.value().get("status").is_some_and(|status| status.is(word)) {
+        if self.value().get("status").is_some_and(|status| status == word) {
             return Ok(());
         }
         self.set("/status", &json!(word))?;
@@ -175,7 +167,7 @@ impl TaskDraft<'_> {
     /// Appends an entry to `status_history`, from the status that the task had.
     pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) {
         let mut entry = json!({
-            "from": self.value().get("status").map_or(Value::Null, Json::to_value),
+            "from": self.value().get("status").cloned().unwrap_or_default(),
             "to": word,
             "changed_at": at,
         });
@@ -199,7 +191,7 @@ impl TaskDraft<'_> {
     pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
         let pointer = format!("{}/{object}", self.base);
         let field = format!("{pointer}/{}", escape(key));
-        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Json::is_null) {
+        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Value::is_null) {
             self.document.set(&pointer, &json!({key: value}));
         }
     }

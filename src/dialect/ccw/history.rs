@@ -1,9 +1,10 @@
 //! What a task file tells about its past: `status_history` (format G on) and `execution` (format D)
 //! (docs/formats/ccw.md#task-file).
 
+use serde_json::Value;
+
 use super::raw;
 use super::rules;
-use crate::dialect::json::Json;
 use crate::model::Clock;
 use crate::model::Status;
 use crate::model::Timestamp;
@@ -34,11 +35,12 @@ struct Entry {
 }
 
 impl History {
-    pub(super) fn read(task: Json<'_>, clock: Clock) -> Self {
-        let time = |value: Option<Json<'_>>| raw::text(value).and_then(|text| clock.read(&text));
-        let [history, execution, meta] = task.pick(["status_history", "execution", "meta"]);
+    pub(super) fn read(task: &Value, clock: Clock) -> Self {
+        let time = |value: Option<&Value>| raw::text(value).and_then(|text| clock.read(&text));
+        let (execution, meta) = (task.get("execution"), task.get("meta"));
         let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
-        let entries: Vec<Entry> = raw::items(history).map(|entry| read_entry(entry, clock)).collect();
+        let entries: Vec<Entry> =
+            raw::items(task.get("status_history")).map(|entry| read_entry(entry, clock)).collect();
         let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
         let starts = u32::try_from(starts).unwrap_or(u32::MAX);
         let recorded = raw::count(in_execution("attempts"));
@@ -50,13 +52,12 @@ impl History {
         let last_attempt = time(in_execution("last_attempt"));
         let completed = time(in_execution("completion_time"));
         let [executed_at, completed_at, updated_at] =
-            task.pick(["executed_at", "completed_at", "updated_at"]).map(time);
+            ["executed_at", "completed_at", "updated_at"].map(|key| time(task.get(key)));
         let finished_at = last(&[Status::Completed, Status::Failed, Status::Skipped, Status::Cancelled])
             .or(completed)
             .or(executed_at)
             .or(completed_at);
-        let in_meta =
-            meta.map(|meta| meta.pick(["updated", "updated_at", "completed_at"]).map(time)).unwrap_or_default();
+        let in_meta = ["updated", "updated_at", "completed_at"].map(|key| time(meta.and_then(|meta| meta.get(key))));
         let stamps = [last_attempt, completed, executed_at, completed_at, updated_at].into_iter().chain(in_meta);
         let stamp = stamps.flatten().chain(entries.iter().filter_map(|entry| entry.at)).max();
         Self {
@@ -93,7 +94,7 @@ impl History {
     }
 }
 
-fn read_entry(entry: Json<'_>, clock: Clock) -> Entry {
+fn read_entry(entry: &Value, clock: Clock) -> Entry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
         rules::status(&word).or_else(|| rules::meant(&word))
@@ -124,10 +125,10 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
     }))
 }
 
-fn error(task: Json<'_>, execution: Option<Json<'_>>, entries: &[Entry]) -> Option<String> {
-    let [result, error] = task.pick(["result", "error"]);
+fn error(task: &Value, execution: Option<&Value>, entries: &[Entry]) -> Option<String> {
+    let (result, error) = (task.get("result"), task.get("error"));
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
-    let told = |error: Json<'_>| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
+    let told = |error: &Value| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
     let reason = || raw::text(execution?.get("interruption_reason"));
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed))?.note.clone();
     errors.into_iter().flatten().find_map(told).or_else(reason).or_else(last_failure)

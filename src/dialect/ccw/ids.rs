@@ -1,39 +1,36 @@
 //! Task ids as people and agents spell them: `impl-1.2`, `IMPL-001`, `L0`, `IMPL-001.3-validation` (docs/formats/ccw.md#task-ids).
 
-/// Finds tasks by what a dependency, a checklist line or a file name calls them. Both lists are sorted by name.
+use std::collections::BTreeMap;
+
+/// Finds tasks by what a dependency, a checklist line or a file name calls them.
 #[derive(Debug)]
 pub(super) struct Index {
-    exact: Vec<(String, usize)>,
+    exact: BTreeMap<String, usize>,
     /// `None` where two tasks share the loose spelling, so that `IMPL-1` and `IMPL-001` are never taken for one another.
-    loose: Vec<(String, Option<usize>)>,
+    loose: BTreeMap<String, Option<usize>>,
 }
 
 impl Index {
     /// Takes the id of every task, and the other names of tasks, which count where no task is called so already.
     pub(super) fn of<'n>(ids: impl Iterator<Item = &'n str>, aliases: impl Iterator<Item = (&'n str, usize)>) -> Self {
-        let (mut exact, mut known) = (Vec::new(), Vec::new());
+        let mut index = Self { exact: BTreeMap::new(), loose: BTreeMap::new() };
         for (at, id) in ids.enumerate() {
-            exact.push((id.to_lowercase(), at));
-            known.push((loose(id), Some(at)));
+            index.exact.entry(id.to_lowercase()).or_insert(at);
+            index.loose.entry(loose(id)).and_modify(|known| *known = None).or_insert(Some(at));
         }
-        known.sort_by(|left, right| left.0.cmp(&right.0));
-        known.dedup_by(|later, first| {
-            let is_shared = later.0 == first.0;
-            first.1 = first.1.filter(|_| !is_shared);
-            is_shared
-        });
         for (name, at) in aliases {
-            exact.push((name.to_lowercase(), at));
-            known.push((loose(name), Some(at)));
+            index.exact.entry(name.to_lowercase()).or_insert(at);
+            index.loose.entry(loose(name)).or_insert(Some(at));
         }
-        Self { exact: by_name(exact), loose: by_name(known) }
+        index
     }
 
     /// Finds the one task of this name: in any case first, then with any number of leading zeros.
     pub(super) fn find(&self, text: &str) -> Option<usize> {
         let text = text.trim().trim_matches(['*', '`', '[', ']', '"', '\'']).trim();
         let text = text.strip_suffix(".json").unwrap_or(text);
-        at_name(&self.exact, &text.to_lowercase()).or_else(|| at_name(&self.loose, &loose(text)).flatten())
+        let exact = self.exact.get(&text.to_lowercase()).copied();
+        exact.or_else(|| self.loose.get(&loose(text)).copied().flatten())
     }
 
     /// Finds the task of a longer text that begins with its id: `IMPL-001 (foundation)`, `IMPL-001-setup`.
@@ -53,18 +50,6 @@ impl Index {
             token = head;
         }
     }
-}
-
-/// Sorts by name, and keeps the first of each.
-fn by_name<T>(mut named: Vec<(String, T)>) -> Vec<(String, T)> {
-    named.sort_by(|left, right| left.0.cmp(&right.0));
-    named.dedup_by(|later, first| later.0 == first.0);
-    named
-}
-
-fn at_name<T: Copy>(sorted: &[(String, T)], name: &str) -> Option<T> {
-    let place = sorted.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
-    Some(sorted[place].1)
 }
 
 /// Returns the spelling in which case and leading zeros of numbers do not count.

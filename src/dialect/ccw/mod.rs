@@ -6,14 +6,13 @@
 mod archive;
 mod brief;
 mod draft;
-mod gist;
 mod history;
 mod ids;
 mod layout;
 mod manifest;
 mod native;
-mod notes;
 mod notices;
+mod parsed_task;
 mod parts;
 mod probe;
 mod raw;
@@ -33,13 +32,9 @@ mod testing;
 #[cfg(any(test, fuzzing))]
 pub(crate) use todo::check as check_checklist;
 
-use notes::Notes;
-use session_files::SessionFiles;
-
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
-use crate::dialect::Editor as _;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::Register;
@@ -88,7 +83,7 @@ impl Dialect for Ccw {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        Notes::of(SessionFiles::read(files)).edit(files, change)
+        write::edit(files, change)
     }
 
     fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {

@@ -1,17 +1,18 @@
 //! What can be resumed inside a task: flow-control steps and subtasks without a file of their own
 //! (docs/formats/ccw.md#flow-steps-and-subtasks).
 
+use serde_json::Value;
+
 use super::raw;
 use super::rules;
 use super::rules::Word;
 use super::task;
-use crate::dialect::json::Json;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Status;
 
 /// Lists the parts of a task. `is_child` tells which subtasks are steps of their own.
-pub(super) fn read(value: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
+pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
         add_flow_steps(value, pointer, PartKind::Analysis, &mut parts);
@@ -46,7 +47,7 @@ pub(super) fn read(value: Json<'_>, status: Status, is_child: impl Fn(&str) -> b
     parts
 }
 
-fn add_flow_steps(task: Json<'_>, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
+fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
     for (at, step) in raw::items(raw::at(task, pointer)).take(raw::LIST_LIMIT).enumerate() {
         let told = raw::first_text(step, &["/step", "/id", "/name"]);
         let name = told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name));
@@ -55,7 +56,7 @@ fn add_flow_steps(task: Json<'_>, pointer: &str, kind: PartKind, parts: &mut Vec
         let variable = raw::first_text(step, &["/output_to", "/output"]).map(|variable| raw::line(&variable));
         let variables = raw::at(task, "/execution/variables");
         let output = variable.map(|name| {
-            let known = variables.and_then(|variables| variables.get(&name)).map(Json::to_value);
+            let known = variables.and_then(|variables| variables.get(&name)).cloned();
             (name, known)
         });
         let mut commands = raw::list(step.get("command"));
@@ -65,7 +66,7 @@ fn add_flow_steps(task: Json<'_>, pointer: &str, kind: PartKind, parts: &mut Vec
     }
 }
 
-fn word(value: Json<'_>) -> Option<Status> {
+fn word(value: &Value) -> Option<Status> {
     match rules::word(value) {
         Word::Known(status) | Word::Alias { status, .. } => Some(status),
         Word::Container | Word::Missing | Word::Unknown(_) => None,
@@ -95,7 +96,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn read(task: Json<'_>) -> Self {
+    fn read(task: &Value) -> Self {
         let completed = ["/execution/completed_flow_steps", "/execution/current_attempt/completed_checkpoints"];
         let completed = completed.iter().find_map(|pointer| raw::at(task, pointer)).map(|list| raw::list(Some(list)));
         Self {

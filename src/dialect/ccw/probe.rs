@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::gist::Gist;
 use super::layout::Layout;
 use super::layout::MARKER;
 use super::layout::OWN_DIR;
@@ -14,7 +13,7 @@ use super::layout::below;
 use super::notices;
 use super::raw;
 use crate::dialect::Probed;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -166,8 +165,7 @@ impl<'a> Survey<'a> {
             seen.has_tasks |= is_task;
             seen.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.look) {
-                seen.session_id =
-                    Tape::parse(look).ok().and_then(|tape| raw::first_text(tape.root(), &["/session_id"]));
+                seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && place.rest == "state.json" {
             self.look_alikes.insert(path);
@@ -249,7 +247,6 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         data_dir: below(&dir, OWN_DIR),
         state: dir,
         reads,
-        gist: Some(Gist::take),
         rank,
         claim: Claim::Stated,
         may_be_replaced: false,

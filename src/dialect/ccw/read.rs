@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Map;
 use serde_json::Value;
 
 use super::ids;
-use super::notes::Notes;
 use super::parts;
 use super::raw;
 use super::rules;
@@ -20,8 +18,7 @@ use super::task::Place;
 use super::task::Task;
 use super::todo::Mark;
 use crate::dialect::Loaded;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Detail;
@@ -38,7 +35,6 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
-use crate::model::StepDetail;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -61,7 +57,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     for at in 0..session_files.tasks.len() {
         let task = &session_files.tasks[at];
         let (status, kind) = standing(&session_files, at, &kinship, &mut findings);
-        stamp = stamp.max(task.gist.history.stamp);
+        stamp = stamp.max(task.parsed.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
         steps.push(step(&session_files, at, (status, kind), &kinship, &mut findings));
     }
@@ -98,7 +94,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         workspace,
     };
     let wanted = wanted(&run);
-    Loaded { run: Some(run), findings, wanted, editor: Some(Box::new(Notes::of(session_files))), ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 /// Says which tasks are groups of which others (docs/formats/ccw.md#groups).
@@ -121,7 +117,7 @@ impl Kinship {
             owners: BTreeMap::new(),
         };
         for (at, task) in session_files.tasks.iter().enumerate() {
-            for (number, subtask) in task.gist.subtasks.iter().enumerate() {
+            for (number, subtask) in task.parsed.subtasks.iter().enumerate() {
                 if let Some(id) = subtask.id.as_ref().filter(|_| number < raw::LIST_LIMIT) {
                     kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
                 }
@@ -136,7 +132,7 @@ impl Kinship {
         }
         for (at, task) in session_files.tasks.iter().enumerate() {
             let above = ids::ancestors(task.id.as_str());
-            let declared = task.gist.parent.as_ref().and_then(|parent| session_files.index.find(parent));
+            let declared = task.parsed.parent.as_ref().and_then(|parent| session_files.index.find(parent));
             if let Some(parent) = declared
                 && (is_group(&session_files.tasks[parent])
                     || above.contains(&ids::loose(session_files.tasks[parent].id.as_str())))
@@ -179,7 +175,7 @@ impl Kinship {
 
 /// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
 fn is_group(task: &Task) -> bool {
-    task.gist.word == Word::Container || matches!(task.place, Place::Checklist { .. })
+    task.parsed.word == Word::Container || matches!(task.place, Place::Checklist { .. })
 }
 
 /// Returns status and kind of a task, and reports words that are missing or unknown.
@@ -204,14 +200,14 @@ fn standing(
             Place::Checklist { number, .. } => finding.at(&session_files.layout.todo).line(*number, None),
         });
     };
-    match &task.gist.word {
+    match &task.parsed.word {
         Word::Known(status) => (*status, kind),
         Word::Container if is_container => (Status::Pending, kind),
         Word::Container if !kinship.missing[at].is_empty() => {
             report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if task.gist.subtasks.is_empty() => {
+        Word::Container if task.parsed.subtasks.is_empty() => {
             let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
@@ -240,7 +236,8 @@ fn standing(
 
 /// Derives the status of a container whose subtasks stand in its own file.
 fn status_of_subtasks(task: &Task) -> Status {
-    let parts = stored_detail(&task.text, Status::Pending).parts;
+    let task = parse_value(&task.text).unwrap_or_default();
+    let parts = parts::read(&task, Status::Pending, |_| false);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
         Status::Completed
@@ -261,14 +258,15 @@ fn step(
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &session_files.tasks[at];
-    let (gist, history) = (&task.gist, &task.gist.history);
+    let (parsed, history) = (&task.parsed, &task.parsed.history);
     let legacy = session_files.layout.is_legacy;
-    let agent = gist.doer.agent(legacy);
-    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(gist.word, Word::Unknown(_));
+    let agent = parsed.doer.agent(legacy);
+    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(parsed.word, Word::Unknown(_));
     let (depends_on, mut dangling) = dependencies(session_files, at, kinship, findings);
-    if kind == StepKind::Container || gist.word == Word::Container {
+    if kind == StepKind::Container || parsed.word == Word::Container {
         dangling.extend(kinship.missing[at].iter().cloned());
     }
+    let (detail, definition) = detail_and_definition(session_files, at, (status, kind));
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
@@ -282,46 +280,40 @@ fn step(
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
-        proof: Some(Box::new(Proof {
+        proof: Proof {
             witnesses: if is_believable { witnesses(session_files, at) } else { Vec::new() },
             witnesses_needed: 2,
             summaries: session_files.summaries[at].clone(),
             ..Proof::default()
-        })),
-        detail: detail(session_files, at, (status, kind)),
+        },
+        detail,
         children: ids_of(&kinship.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
-        commit: gist.commit.clone(),
+        commit: parsed.commit.clone(),
         file: task.place.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
-        definition: task::defined_as(task),
-        ..Step::new(task.id.clone(), gist.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
+        definition,
+        ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
-/// Leaves the detail in the task's own file, but for subtasks: whether they are steps of their own, only the whole session tells.
-fn detail(session_files: &SessionFiles<'_>, at: usize, (status, kind): (Status, StepKind)) -> StepDetail {
-    let task = &session_files.tasks[at];
-    if task.place.is_whole_file() && kind == StepKind::Work && task.gist.subtasks.is_empty() {
-        return StepDetail::stored(Arc::clone(&task.text), status, stored_detail);
-    }
+/// Parses a task once more, for what depends on the other tasks of its session.
+fn detail_and_definition(
+    session_files: &SessionFiles<'_>,
+    at: usize,
+    (status, kind): (Status, StepKind),
+) -> (Detail, Value) {
+    let task = parse_value(&session_files.tasks[at].text).unwrap_or_default();
+    // Only the whole session tells which subtasks are steps of their own.
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
-    let mut detail = read_detail(&task.text, status, is_child);
+    let mut detail = detail_of(&task, status, is_child);
     if kind == StepKind::Container {
         detail.parts.clear();
     }
-    StepDetail::from(detail)
+    (detail, task::definition(task))
 }
 
-fn stored_detail(bytes: &[u8], status: Status) -> Detail {
-    read_detail(bytes, status, |_| false)
-}
-
-fn read_detail(bytes: &[u8], status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
-    Tape::parse(bytes).map_or_else(|_| Detail::default(), |tape| detail_of(tape.root(), status, is_child))
-}
-
-fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
+fn detail_of(task: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
     Detail {
         parts: parts::read(task, status, is_child),
         variables: variables(task),
@@ -332,8 +324,8 @@ fn detail_of(task: Json<'_>, status: Status, is_child: impl Fn(&str) -> bool) ->
     }
 }
 
-fn variables(task: Json<'_>) -> Map<String, Value> {
-    match raw::at(task, "/execution/variables").map(Json::to_value) {
+fn variables(task: &Value) -> Map<String, Value> {
+    match raw::at(task, "/execution/variables").cloned() {
         Some(Value::Object(variables)) => variables,
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => Map::new(),
     }
@@ -351,7 +343,7 @@ fn dependencies(
         let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
         session_files.index.find_leading(text).or_else(owner)
     };
-    for dependency in &session_files.tasks[at].gist.dependencies {
+    for dependency in &session_files.tasks[at].parsed.dependencies {
         let named = session_files.index.find(&dependency.text);
         let texts = match named {
             Some(_) => vec![dependency.text.clone()],
@@ -404,7 +396,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
             line: Some(mention.number),
         });
     }
-    witnesses.extend(session_files.tasks[at].gist.record.map(|source| Witness {
+    witnesses.extend(session_files.tasks[at].parsed.record.map(|source| Witness {
         source: source.into(),
         done: true,
         file: session_files.tasks[at].place.path().cloned(),
@@ -417,7 +409,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
 
 /// Returns the interruption that a task records about its running or failed attempt (`execution` of format D).
 fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
-    let history = &task.gist.history;
+    let history = &task.parsed.history;
     let reason = history.interruption_reason.as_ref()?;
     let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);
@@ -471,7 +463,7 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
         for on in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
-            if on.status == Status::Completed && on.proof().summaries.is_empty() && told.insert(on.id.as_str()) {
+            if on.status == Status::Completed && on.proof.summaries.is_empty() && told.insert(on.id.as_str()) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }
@@ -523,13 +515,7 @@ fn report_session(
     if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
     }
-    let word = session_files
-        .session
-        .value()
-        .get("status")
-        .and_then(Json::as_str)
-        .map(|word| rules::fold(&word))
-        .unwrap_or_default();
+    let word = session_files.session.value().get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session says {word} although tasks have begun")));

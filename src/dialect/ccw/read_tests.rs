@@ -53,12 +53,12 @@ fn a_session_of_format_d_is_read() {
     assert_eq!((step.status, step.attempts, step.agent.as_deref()), (Status::InProgress, 1, Some("code-developer")));
     assert_eq!(step.depends_on, [StepId::new("impl-1.1")]);
     assert_eq!(
-        (step.detail().focus.as_slice(), step.detail().targets[0].as_str()),
+        (step.detail.focus.as_slice(), step.detail.targets[0].as_str()),
         (&["src/auth".to_owned()][..], "src/auth/login.ts:handle:75-120")
     );
-    assert_eq!(step.detail().parts[0].commands, ["rg auth"]);
-    assert!(step.proof().summaries.is_empty());
-    assert_eq!(run.steps[0].proof().summaries[0].name(), "IMPL-1.1-summary.md");
+    assert_eq!(step.detail.parts[0].commands, ["rg auth"]);
+    assert!(step.proof.summaries.is_empty());
+    assert_eq!(run.steps[0].proof.summaries[0].name(), "IMPL-1.1-summary.md");
     let interruption = run.interruption.as_ref().unwrap();
     assert_eq!(
         (interruption.kind, interruption.reason.as_str()),
@@ -79,13 +79,13 @@ fn the_other_formats_are_read() {
     assert_eq!(a.dangling, ["impl-9"]);
     let c =
         only_step(r#"{"id":"IMPL-1","status":"pending","paths":"a;b","relations":{"parent":null,"dependencies":[]}}"#);
-    assert_eq!(c.detail().focus, ["a", "b"]);
+    assert_eq!(c.detail.focus, ["a", "b"]);
     let e = only_step(
         r#"{"id":"IMPL-1","title":"t","status":"pending","meta":{"type":"test-fix","execution_group":null},
             "flow_control":{"pre_analysis":[{"step":"s","commands":["a","b"],"output_to":"o"}],
             "implementation_approach":[{"step":1,"title":"w","depends_on":[]}]}}"#,
     );
-    assert_eq!((e.agent.as_deref(), e.detail().parts.len()), (Some("test-fix-agent"), 2));
+    assert_eq!((e.agent.as_deref(), e.detail.parts.len()), (Some("test-fix-agent"), 2));
     let h = only_step(
         r#"{"id":"IMPL-1","title":"t","description":"d","depends_on":[],"convergence":{"criteria":["c"]},"status":"completed",
             "status_history":[{"from":null,"to":"pending","changed_at":"2026-03-29T10:05:00+08:00"},
@@ -93,7 +93,7 @@ fn the_other_formats_are_read() {
               {"status":"completed","at":"2026-03-29","note":"n"}],
             "result":{"success":true,"commit_hash":"8ab598a"}}"#,
     );
-    assert_eq!((h.status, h.attempts, h.detail().acceptance.as_slice()), (Status::Completed, 1, &["c".to_owned()][..]));
+    assert_eq!((h.status, h.attempts, h.detail.acceptance.as_slice()), (Status::Completed, 1, &["c".to_owned()][..]));
     assert_eq!(h.started_at, Some(time("2026-03-29T10:16:45.1234567Z")));
     assert_eq!(h.finished_at, Some(time("2026-03-29T00:00:00Z")));
     assert_eq!(h.commit.as_deref(), Some("8ab598a"));
@@ -149,8 +149,8 @@ fn witnesses_say_what_checklist_and_summaries_say() {
     let run = loaded.run.as_ref().unwrap();
     let said = |id: &str| {
         let step = step(run, id);
-        assert_eq!(step.proof().witnesses_needed, 2);
-        step.proof().witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
+        assert_eq!(step.proof.witnesses_needed, 2);
+        step.proof.witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
     };
     let (todo, summary) = ("TODO_LIST.md", "summary");
     assert_eq!(said("IMPL-1"), [(todo, true, Some(1)), (summary, false, None)]);
@@ -194,7 +194,7 @@ fn containers_have_children() {
     ] {
         assert_eq!((step(run, id).kind, step(run, id).status), (kind, status), "{id}");
     }
-    assert_eq!(step(run, "IMPL-5").detail().parts.len(), 2);
+    assert_eq!(step(run, "IMPL-5").detail.parts.len(), 2);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn unknown_words_are_never_read_as_done() {
     let loaded = load(&set);
     let run = loaded.run.as_ref().unwrap();
     assert_eq!((run.status, run.steps[0].status), (RunStatus::Active, Status::Blocked));
-    assert!(run.steps[0].proof().witnesses.is_empty());
+    assert!(run.steps[0].proof.witnesses.is_empty());
     assert!(codes(&loaded).contains(&FindingCode::StatusUnknown));
     assert!(codes(&loaded).contains(&FindingCode::SessionStatusStale));
 }

@@ -1,9 +1,9 @@
 //! The words of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
 //! docs/formats/ccw.md#interruptions-and-strategies).
 
+use serde_json::Value;
+
 use super::raw;
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
@@ -27,21 +27,21 @@ pub(super) const CORRECT_WORD: &str =
     "correct the word in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
 
 /// Reads the status of a task or subtask.
-pub(super) fn word(task: Json<'_>) -> Word {
+pub(super) fn word(task: &Value) -> Word {
     let Some(said) = task.get("status") else { return Word::Missing };
-    match said.kind() {
-        Kind::Null => Word::Missing,
-        Kind::String(text) if text.trim().is_empty() => Word::Missing,
-        Kind::String(text) => match status(&text) {
+    match said {
+        Value::Null => Word::Missing,
+        Value::String(text) if text.trim().is_empty() => Word::Missing,
+        Value::String(text) => match status(text) {
             Some(status) => Word::Known(status),
-            None if fold(&text) == "container" => Word::Container,
-            None => match meant(&text) {
-                Some(status) => Word::Alias { word: raw::line(&text), status },
-                None => Word::Unknown(raw::line(&text)),
+            None if fold(text) == "container" => Word::Container,
+            None => match meant(text) {
+                Some(status) => Word::Alias { word: raw::line(text), status },
+                None => Word::Unknown(raw::line(text)),
             },
         },
-        Kind::Bool(_) | Kind::Number(_) | Kind::Array | Kind::Object => {
-            Word::Unknown(raw::line(&said.to_value().to_string()))
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Word::Unknown(raw::line(&said.to_string()))
         }
     }
 }
@@ -112,7 +112,7 @@ pub(super) enum Doer {
 }
 
 impl Doer {
-    pub(super) fn of(task: Json<'_>) -> Self {
+    pub(super) fn of(task: &Value) -> Self {
         let named = raw::first_text(task, &["/meta/agent", "/agent"]);
         let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
         let kind = || raw::first_text(task, &["/meta/type", "/type"]).map(|kind| kind.trim().to_lowercase());

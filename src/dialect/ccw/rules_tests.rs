@@ -6,12 +6,11 @@ use super::Word;
 use super::interruption_kind;
 use super::interruption_word;
 use super::word;
-use crate::dialect::json::Tape;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
 fn word_of(task: &Value) -> Word {
-    word(Tape::of(task).root())
+    word(task)
 }
 
 #[test]
@@ -72,7 +71,7 @@ fn agents_are_named_or_follow_from_the_type_and_the_time() {
         (json!({"meta": {"agent": "@"}}), false, None),
         (json!({"meta": 3}), false, None),
     ] {
-        assert_eq!(Doer::of(Tape::of(&task).root()).agent(legacy).as_deref(), expected, "{task}");
+        assert_eq!(Doer::of(&task).agent(legacy).as_deref(), expected, "{task}");
     }
 }
 

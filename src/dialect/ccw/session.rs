@@ -1,11 +1,12 @@
 //! The session file, of which only `session_id` is ever needed (docs/formats/ccw.md#session-file).
 
+use serde_json::Value;
+
 use super::ids;
 use super::layout::Layout;
 use super::raw;
 use super::rules;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -14,9 +15,9 @@ use crate::model::Timestamp;
 
 /// Is what the session file says; without one, everything is empty.
 #[derive(Debug)]
-pub(super) struct Session<'a> {
+pub(super) struct Session {
     /// An object, or null when there is no readable file.
-    tape: Tape<'a>,
+    value: Value,
     pub(super) is_unreadable: bool,
     pub(super) findings: Vec<Finding>,
 }
@@ -51,21 +52,21 @@ const LATER: [&str; 8] = [
     "/meta/updated",
 ];
 
-impl<'a> Session<'a> {
-    pub(super) fn read(files: &'a FileSet, layout: &Layout) -> Self {
+impl Session {
+    pub(super) fn read(files: &FileSet, layout: &Layout) -> Self {
         let path = &layout.session;
         let Some(bytes) = files.bytes(path) else {
             let problem = files.problem(path).map(|problem| problem.to_string()).unwrap_or_default();
             let missing = !files.files.contains_key(path);
             let code = if missing { FindingCode::FileMissing } else { FindingCode::SessionUnreadable };
             let finding = Finding::new(code, format!("the session file cannot be read: {problem}")).at(path);
-            return Self { tape: Tape::null(), is_unreadable: !missing, findings: vec![finding] };
+            return Self { value: Value::Null, is_unreadable: !missing, findings: vec![finding] };
         };
-        match Tape::parse(bytes) {
-            Ok(tape) if tape.root().is_object() => Self { tape, is_unreadable: false, findings: Vec::new() },
+        match parse_value(bytes) {
+            Ok(value) if value.is_object() => Self { value, is_unreadable: false, findings: Vec::new() },
             Ok(_) => {
                 let finding = Finding::new(FindingCode::SessionUnreadable, "the session file holds no JSON object");
-                Self { tape: Tape::null(), is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
+                Self { value: Value::Null, is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
             }
             Err(error) => {
                 let message = format!("the session file does not parse: {}", error.message);
@@ -73,13 +74,13 @@ impl<'a> Session<'a> {
                 let finding = finding.line(error.line, Some(error.column)).fix(
                     "correct the file by hand, or `piton restore` an earlier checkpoint; the tasks are planned without it",
                 );
-                Self { tape: Tape::null(), is_unreadable: true, findings: vec![finding] }
+                Self { value: Value::Null, is_unreadable: true, findings: vec![finding] }
             }
         }
     }
 
-    pub(super) fn value(&self) -> Json<'_> {
-        self.tape.root()
+    pub(super) fn value(&self) -> &Value {
+        &self.value
     }
 
     pub(super) fn id(&self) -> Option<String> {
@@ -113,7 +114,7 @@ impl<'a> Session<'a> {
         let Some(text) = self.value().get("status").filter(|status| !status.is_null()) else {
             return (RunStatus::Active, None);
         };
-        let word = text.as_str().map(|text| rules::fold(&text)).unwrap_or_default();
+        let word = text.as_str().map(rules::fold).unwrap_or_default();
         match word.as_str() {
             "paused" => (RunStatus::Paused, None),
             "completed" => (RunStatus::Completed, None),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::gist::Gist;
 use super::ids;
 use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
+use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules::Word;
 use super::session::Session;
@@ -29,7 +29,7 @@ use crate::model::StepId;
 pub(super) struct SessionFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) session: Session<'a>,
+    pub(super) session: Session,
     /// In natural order of their ids.
     pub(super) tasks: Vec<Task>,
     pub(super) index: Index,
@@ -83,6 +83,26 @@ impl<'a> SessionFiles<'a> {
         session_files
     }
 
+    /// Returns where a task is recorded.
+    pub(super) fn place(&self, id: &StepId) -> Option<&Place> {
+        Some(&self.tasks[self.find(id)?].place)
+    }
+
+    /// Returns the byte of the checklist at which the box of a task is. The box of one that only the checklist knows is its
+    /// status, whatever other lines say of it.
+    pub(super) fn box_of(&self, id: &StepId) -> Option<usize> {
+        let at = self.find(id)?;
+        match self.tasks[at].place {
+            Place::Checklist { at, .. } => Some(at),
+            Place::File { .. } | Place::Unreadable { .. } => self.mentions[at].as_ref().and_then(|mention| mention.at),
+        }
+    }
+
+    fn find(&self, id: &StepId) -> Option<usize> {
+        let exact = self.tasks.iter().position(|task| task.id == *id);
+        exact.or_else(|| self.tasks.iter().position(|task| task.id.matches(id.as_str())))
+    }
+
     /// Reports where the checklist and the tasks do not name the same things (docs/formats/ccw.md#checks-before-a-resume).
     fn compare_checklist(&mut self) {
         if !self.has_todo {
@@ -101,7 +121,7 @@ impl<'a> SessionFiles<'a> {
             .iter()
             .zip(&self.mentions)
             // A group stands in the list as a line without a box (docs/formats/ccw.md#checklist).
-            .filter(|(task, mention)| mention.is_none() && task.gist.word != Word::Container)
+            .filter(|(task, mention)| mention.is_none() && task.parsed.word != Word::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {
@@ -177,9 +197,9 @@ fn from_line(line: &Line, id: &str, title: &str, clock: Clock) -> Task {
         Mark::Blocked => "blocked",
         Mark::Cancelled => "cancelled",
     };
-    let (gist, text) = Gist::with_text(&serde_json::json!({"title": title, "status": status}), clock);
+    let (parsed, text) = ParsedTask::with_text(&serde_json::json!({"title": title, "status": status}), clock);
     let place = Place::Checklist { number: line.number, at: line.at };
-    Task { id: StepId::new(id), aliases: Vec::new(), place, gist, text }
+    Task { id: StepId::new(id), aliases: Vec::new(), place, parsed, text }
 }
 
 /// Gives each summary to the one task that its name begins with.

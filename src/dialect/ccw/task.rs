@@ -5,20 +5,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::gist::Gist;
-use super::gist::Shape;
 use super::ids;
 use super::layout::Layout;
+use super::parsed_task::ParsedTask;
+use super::parsed_task::Shape;
 use super::raw;
 use super::rules;
 use super::rules::Word;
 use super::session::Session;
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::Content;
-use crate::model::DefinedAs;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -34,7 +31,7 @@ pub(super) struct Task {
     /// Other names under which dependencies and checklists may speak of it.
     pub(super) aliases: Vec<String>,
     pub(super) place: Place,
-    pub(super) gist: Arc<Gist>,
+    pub(super) parsed: ParsedTask,
     /// The object that defines it: the file that it has for itself, else what stands in another one; null when it could not be read.
     pub(super) text: Arc<[u8]>,
 }
@@ -60,7 +57,7 @@ pub(super) struct Tasks {
 }
 
 /// Reads the task files, else the tasks inside the session file, in natural order.
-pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session<'_>) -> Tasks {
+pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
     let mut tasks = Tasks::default();
     let mut found: Vec<(&RelPath, &FileEntry)> = Vec::new();
     for (path, entry) in files.in_dir(&layout.tasks) {
@@ -93,22 +90,23 @@ fn stem(path: &RelPath) -> &str {
 impl Tasks {
     /// Reads a file with a task of its own, and tells whether it is a list of tasks instead.
     fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> bool {
-        let (bytes, gist) = match (&entry.content, Gist::of(entry, clock)) {
-            (Content::Bytes(bytes), Some(gist)) => (bytes, gist),
-            (Content::Problem(problem), _) => {
+        let bytes = match &entry.content {
+            Content::Bytes(bytes) => bytes,
+            Content::Problem(problem) => {
                 self.unreadable(path, &problem.to_string(), None);
                 return false;
             }
-            (Content::Bytes(_) | Content::NameOnly, _) => {
+            Content::NameOnly => {
                 self.unreadable(path, "its content was not read", None);
                 return false;
             }
         };
-        match &gist.shape {
+        let parsed = ParsedTask::of(bytes, clock);
+        match &parsed.shape {
             Shape::List => return true,
             Shape::Task => {
                 let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, (Arc::clone(&gist), Arc::clone(bytes)));
+                self.add(path, stem(path), place, (parsed, Arc::clone(bytes)));
             }
             Shape::Other => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
             Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
@@ -129,8 +127,8 @@ impl Tasks {
     fn read_list(&mut self, path: &RelPath, entry: &FileEntry, is_alone: bool, clock: Clock) {
         let before = self.list.len();
         if let Content::Bytes(bytes) = &entry.content
-            && let Ok(tape) = Tape::parse(bytes)
-            && let Some((pointer, tasks)) = listed(tape.root()).filter(|_| is_alone)
+            && let Ok(value) = parse_value(bytes)
+            && let Some((pointer, tasks)) = listed(&value).filter(|_| is_alone)
         {
             self.read_embedded(path, pointer, Some(tasks), clock);
         }
@@ -141,19 +139,19 @@ impl Tasks {
     }
 
     /// Reads the tasks of an array that stands at `pointer` in a file.
-    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<Json<'_>>, clock: Clock) {
+    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<&Value>, clock: Clock) {
         for (at, value) in raw::items(tasks).enumerate() {
             if !value.is_object() || own_id(value).is_none() {
                 continue;
             }
             let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            let object = Gist::with_text(&value.to_value(), clock);
+            let object = ParsedTask::with_text(value, clock);
             self.add(path, &format!("task-{}", at + 1), place, object);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (gist, text): (Arc<Gist>, Arc<[u8]>)) {
-        let own = gist.own_id.as_deref();
+    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (parsed, text): (ParsedTask, Arc<[u8]>)) {
+        let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
             Some(id) => {
@@ -170,7 +168,7 @@ impl Tasks {
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, place, gist, text });
+        self.list.push(Task { id, aliases, place, parsed, text });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -185,8 +183,8 @@ impl Tasks {
         });
         self.is_degraded = true;
         let place = Place::Unreadable { path: path.clone() };
-        let (gist, text) = (Arc::new(Gist::empty(Shape::Other)), Arc::from(&b"null"[..]));
-        self.list.push(Task { id, aliases: Vec::new(), place, gist, text });
+        let (parsed, text) = (ParsedTask::empty(Shape::Other), Arc::from(&b"null"[..]));
+        self.list.push(Task { id, aliases: Vec::new(), place, parsed, text });
     }
 
     /// Keeps, of tasks with one id, the one whose file has that name, else the first.
@@ -237,21 +235,21 @@ impl Place {
 
 /// Returns the word for a running task: `active` where the files of this session use that, else `in_progress`.
 pub(super) fn running_word(tasks: &[Task]) -> &'static str {
-    let is_active = tasks.iter().any(|task| task.gist.running.active);
-    let is_in_progress = tasks.iter().any(|task| task.gist.running.in_progress);
+    let is_active = tasks.iter().any(|task| task.parsed.running.active);
+    let is_in_progress = tasks.iter().any(|task| task.parsed.running.in_progress);
     if is_active && !is_in_progress { "active" } else { "in_progress" }
 }
 
-pub(super) fn own_id(value: Json<'_>) -> Option<String> {
-    match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))?.kind() {
-        Kind::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
-        Kind::Number(id) => Some(id.to_string()),
-        Kind::Null | Kind::Bool(_) | Kind::Array | Kind::Object => None,
+pub(super) fn own_id(value: &Value) -> Option<String> {
+    match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))? {
+        Value::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
+        Value::Number(id) => Some(id.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
 /// Returns the list that a file among the task files is, with its pointer; of a task nothing.
-pub(super) fn listed(value: Json<'_>) -> Option<(&'static str, Json<'_>)> {
+pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
     if value.is_array() {
         return raw::items(Some(value)).any(|item| own_id(item).is_some()).then_some(("", value));
     }
@@ -269,15 +267,13 @@ pub(super) struct Dependency {
 }
 
 /// Collects the dependencies from all the places where they are written (docs/formats/ccw.md#dependencies).
-pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
+pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     let mut found = Vec::new();
-    let [own, context, relations, meta, own_vague] =
-        task.pick(["depends_on", "context", "relations", "meta", "dependencies"]);
-    let strict = [context, relations, meta].map(|holder| holder?.get("depends_on"));
-    let vague = [relations, context].map(|holder| holder?.get("dependencies"));
-    let strict = [own].into_iter().chain(strict).map(|place| (place, false));
-    for (place, is_vague) in strict.chain([own_vague].into_iter().chain(vague).map(|place| (place, true))) {
-        match place {
+    let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
+    let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
+    let places = strict.into_iter().map(|place| (place, false)).chain(vague.into_iter().map(|place| (place, true)));
+    for (place, is_vague) in places {
+        match task.pointer(place) {
             Some(object) if object.is_object() => collect_object(object, &mut found),
             other => collect(other, is_vague, &mut found),
         }
@@ -292,15 +288,15 @@ pub(super) fn dependencies(task: Json<'_>) -> Vec<Dependency> {
 }
 
 /// Collects from an object: lists under the names in use, else its keys are what it depends on (`{"IMPL-1": "for the API"}`).
-fn collect_object(object: Json<'_>, found: &mut Vec<Dependency>) {
+fn collect_object(object: &Value, found: &mut Vec<Dependency>) {
     let lists = ["depends_on", "upstream", "requires", "blocked_by", "tasks"];
     let others = ["blocks", "downstream", "dependents", "required_by"];
     for key in lists {
         collect(object.get(key), false, found);
     }
     if lists.iter().chain(&others).all(|key| object.get(key).is_none()) {
-        for name in object.members().take(raw::LIST_LIMIT).filter_map(|(name, _)| raw::text(Some(name))) {
-            collect_text(&name, true, found);
+        for (name, _) in object.as_object().into_iter().flatten().take(raw::LIST_LIMIT) {
+            collect_text(name, true, found);
         }
     }
 }
@@ -312,21 +308,18 @@ fn collect_text(text: &str, is_vague: bool, found: &mut Vec<Dependency>) {
     }
 }
 
-fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>) {
+fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
     let mut add = |text: &str| collect_text(text, is_vague, found);
     let Some(value) = value else { return };
-    match value.kind() {
-        Kind::String(text) => text.split([',', ';', '\n']).for_each(add),
-        Kind::Array => {
-            let flat = value.items().flat_map(|item| {
-                let inner = item.is_array().then(|| item.items());
-                std::iter::once(item).filter(|item| !item.is_array()).chain(inner.into_iter().flatten())
-            });
+    match value {
+        Value::String(text) => text.split([',', ';', '\n']).for_each(add),
+        Value::Array(items) => {
+            let flat = items.iter().flat_map(|item| item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice));
             for item in flat.take(raw::LIST_LIMIT) {
                 let named = ["/id", "/task_id", "/task", "/depends_on", "/task/id", "/ref", "/name", "/title"];
                 let text = if item.is_object() || item.is_array() {
                     // What nobody can read is a dependency that nobody can meet.
-                    Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(item.literal())))
+                    Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(&item.to_string())))
                 } else {
                     raw::text(Some(item))
                 };
@@ -335,14 +328,14 @@ fn collect(value: Option<Json<'_>>, is_vague: bool, found: &mut Vec<Dependency>)
                 }
             }
         }
-        Kind::Number(number) => add(&number.to_string()),
-        Kind::Null | Kind::Bool(_) | Kind::Object => {}
+        Value::Number(number) => add(&number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Object(_) => {}
     }
 }
 
 /// Names what in a task that counts as pending says that it is done: the log that CCW's tools keep of it, a result, or a status
 /// in another place than its own. It is one witness of several: `pending` may have been written after it.
-pub(super) fn record_of_success(task: Json<'_>, word: &Word) -> Option<&'static str> {
+pub(super) fn record_of_success(task: &Value, word: &Word) -> Option<&'static str> {
     let is_absent = match word {
         Word::Missing => true,
         Word::Known(Status::Pending) | Word::Alias { status: Status::Pending, .. } => false,
@@ -356,7 +349,7 @@ pub(super) fn record_of_success(task: Json<'_>, word: &Word) -> Option<&'static 
     let logged = last.and_then(|entry| raw::first_text(entry, &["/to", "/status"]));
     if logged.and_then(|word| rules::status(&word)) == Some(Status::Completed) {
         Some("status_history")
-    } else if raw::at(task, "/result/success").is_some_and(|success| matches!(success.kind(), Kind::Bool(true))) {
+    } else if raw::at(task, "/result/success").and_then(Value::as_bool) == Some(true) {
         Some("result")
     } else if is_absent && completes(&["/meta/status", "/execution/status", "/state"]) {
         Some("a status in another field")
@@ -366,36 +359,36 @@ pub(super) fn record_of_success(task: Json<'_>, word: &Word) -> Option<&'static 
 }
 
 /// Returns the task that this one says it belongs to.
-pub(super) fn parent(task: Json<'_>) -> Option<String> {
+pub(super) fn parent(task: &Value) -> Option<String> {
     raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
 }
 
 /// Returns the list of subtasks, wherever it is, with its pointer.
-pub(super) fn subtasks<'t>(task: Json<'t>) -> (&'static str, impl Iterator<Item = Json<'t>>) {
+pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Value>) {
     let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
     let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
     (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
 }
 
 /// Returns the name by which a subtask is addressed: its id, its text, else its number.
-pub(super) fn subtask_name(subtask: Json<'_>, at: usize) -> String {
+pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
     let told = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
     told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
 }
 
 /// Returns the first lines of what the task is about, where it says so.
-pub(super) fn title(task: Json<'_>) -> Option<String> {
+pub(super) fn title(task: &Value) -> Option<String> {
     let told = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
     told.map(|title| raw::line(&title))
 }
 
 /// Returns the commit that its result is.
-pub(super) fn commit(task: Json<'_>) -> Option<String> {
+pub(super) fn commit(task: &Value) -> Option<String> {
     let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
     raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
 }
 
-pub(super) fn focus(task: Json<'_>) -> Vec<String> {
+pub(super) fn focus(task: &Value) -> Vec<String> {
     let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
     if !listed.is_empty() {
         return listed.iter().flat_map(|path| split(path)).collect();
@@ -408,12 +401,12 @@ fn split(paths: &str) -> Vec<String> {
     paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
 }
 
-pub(super) fn targets(task: Json<'_>) -> Vec<String> {
+pub(super) fn targets(task: &Value) -> Vec<String> {
     let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
     raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
 }
 
-pub(super) fn requirements(task: Json<'_>) -> Vec<String> {
+pub(super) fn requirements(task: &Value) -> Vec<String> {
     let mut told = raw::first_list(task, &["/context/requirements", "/requirements"]);
     let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
     if let Some(description) = raw::first_text(task, &whole).filter(|text| !told.contains(text)) {
@@ -422,29 +415,15 @@ pub(super) fn requirements(task: Json<'_>) -> Vec<String> {
     told
 }
 
-pub(super) fn acceptance(task: Json<'_>) -> Vec<String> {
+pub(super) fn acceptance(task: &Value) -> Vec<String> {
     let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
     let mut told = raw::first_list(task, &places);
     told.extend(raw::text(raw::at(task, "/convergence/verification")));
     told
 }
 
-/// Says where the definition of a task is found.
-pub(super) fn defined_as(task: &Task) -> DefinedAs {
-    match &task.place {
-        Place::File { .. } | Place::Checklist { .. } => {
-            DefinedAs::Stored { bytes: Arc::clone(&task.text), read: read_definition }
-        }
-        Place::Unreadable { .. } => DefinedAs::Workflow,
-    }
-}
-
-fn read_definition(bytes: &[u8]) -> Value {
-    Tape::parse(bytes).map_or(Value::Null, |tape| definition(tape.root()))
-}
-
 /// Returns the definition: the task without what changes while it runs.
-fn definition(task: Json<'_>) -> Value {
+pub(super) fn definition(task: Value) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",
         "status_history",
@@ -459,7 +438,7 @@ fn definition(task: Json<'_>) -> Value {
         "cli_execution",
         "context_package_path",
     ];
-    let Value::Object(mut kept) = task.to_value() else { return Value::Null };
+    let Value::Object(mut kept) = task else { return Value::Null };
     kept.retain(|key, _| !VOLATILE.contains(&key.as_str()));
     if let Some(Value::Array(subtasks)) = kept.get_mut("subtasks") {
         for subtask in subtasks.iter_mut().filter_map(Value::as_object_mut) {

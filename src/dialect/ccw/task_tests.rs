@@ -10,7 +10,6 @@ use crate::dialect::ccw::testing::codes;
 use crate::dialect::ccw::testing::files;
 use crate::dialect::ccw::testing::ids;
 use crate::dialect::ccw::testing::load;
-use crate::dialect::json::Tape;
 use crate::model::FindingCode;
 use crate::model::Status;
 
@@ -35,8 +34,7 @@ fn dependencies_come_from_all_places() {
         (json!({"depends_on": [{"after": 3}]}), vec![r#"{"after":3}"#]),
         (json!({}), vec![]),
     ] {
-        let found: Vec<String> =
-            dependencies(Tape::of(&task).root()).into_iter().map(|dependency| dependency.text).collect();
+        let found: Vec<String> = dependencies(&task).into_iter().map(|dependency| dependency.text).collect();
         assert_eq!(found, expected, "{task}");
     }
 }
@@ -56,24 +54,24 @@ fn paths_are_read_in_the_forms_of_all_formats() {
         (json!({"paths": "src/a;src/b; "}), vec!["src/a", "src/b"]),
         (json!({"context": 5}), vec![]),
     ] {
-        assert_eq!(focus(Tape::of(&task).root()), expected, "{task}");
+        assert_eq!(focus(&task), expected, "{task}");
     }
     for (task, expected) in [
         (json!({"flow_control": {"target_files": ["src/a.ts:login:10-20"]}}), vec!["src/a.ts:login:10-20"]),
         (json!({"files": [{"path": "src/a.ts", "action": "create"}]}), vec!["src/a.ts"]),
     ] {
-        assert_eq!(targets(Tape::of(&task).root()), expected, "{task}");
+        assert_eq!(targets(&task), expected, "{task}");
     }
 }
 
 #[test]
 fn what_to_do_and_when_it_is_done_are_found() {
     let old = json!({"context": {"requirements": ["one", {"description": "two"}], "acceptance": "three"}});
-    assert_eq!(requirements(Tape::of(&old).root()), ["one", "two"]);
-    assert_eq!(acceptance(Tape::of(&old).root()), ["three"]);
+    assert_eq!(requirements(&old), ["one", "two"]);
+    assert_eq!(acceptance(&old), ["three"]);
     let new = json!({"description": "whole", "convergence": {"criteria": ["a"], "verification": "b"}});
-    assert_eq!(requirements(Tape::of(&new).root()), ["whole"]);
-    assert_eq!(acceptance(Tape::of(&new).root()), ["a", "b"]);
+    assert_eq!(requirements(&new), ["whole"]);
+    assert_eq!(acceptance(&new), ["a", "b"]);
 }
 
 #[test]
@@ -82,10 +80,7 @@ fn the_definition_is_what_does_not_change_by_running() {
         "id": "A", "status": "pending", "title": "t", "execution": {}, "status_history": [],
         "subtasks": [{"id": "A.1", "status": "pending"}, "A.2"], "result": "done"
     });
-    assert_eq!(
-        definition(Tape::of(&task).root()),
-        json!({"id": "A", "title": "t", "subtasks": [{"id": "A.1"}, "A.2"]})
-    );
+    assert_eq!(definition(task.clone()), json!({"id": "A", "title": "t", "subtasks": [{"id": "A.1"}, "A.2"]}));
 }
 
 #[test]
@@ -148,7 +143,7 @@ fn a_broken_file_leaves_a_step_that_is_never_done() {
     assert_eq!(ids(run), ["IMPL-1", "IMPL-2", "IMPL-3", "IMPL-4"]);
     for broken in [0, 2, 3] {
         assert_eq!(run.steps[broken].status, Status::Blocked);
-        assert!(run.steps[broken].proof().witnesses.is_empty());
+        assert!(run.steps[broken].proof.witnesses.is_empty());
     }
     let finding = loaded.findings.iter().find(|finding| finding.code == FindingCode::PartUnreadable).unwrap();
     assert_eq!((finding.line, finding.column), (Some(3), Some(14)));

@@ -7,16 +7,14 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::draft::TaskDraft;
-use super::notes::Notes;
 use super::raw;
 use super::rebuild;
 use super::rules;
 use super::rules::Word;
+use super::session_files::SessionFiles;
 use super::task;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -31,9 +29,10 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::mask_secrets;
 
-/// Computes the edits of a change. `notes` are of the same files.
-pub(super) fn edit(files: &FileSet, notes: &Notes, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let mut writer = Writer { draft: Draft::new(files, notes), at: change.at };
+/// Computes the edits of a change.
+pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let session_files = SessionFiles::read(files);
+    let mut writer = Writer { draft: Draft::new(&session_files), at: change.at };
     match &change.kind {
         ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -75,7 +74,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
-        let running = self.draft.notes.running;
+        let running = self.draft.session_files.running;
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
         let was = rules::word(task.value());
         if let Some(part) = part
@@ -89,9 +88,8 @@ impl Writer<'_> {
             return Ok(());
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
-        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status.is(running))) {
-            // What cut the attempt before off leaves `execution` with it, and must not be lost
-            // (docs/formats/ccw.md#what-is-written).
+        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status == running)) {
+            // What cut the attempt before off leaves `execution` with it, and must not be lost (docs/formats/ccw.md#what-is-written).
             task.enter_history(running, &at, Some(note));
         } else {
             task.set_status(running, &at, note.as_deref())?;
@@ -237,8 +235,8 @@ impl Writer<'_> {
                 }
             }
         }
-        let (status, _) = self.draft.session.status();
-        let resumes = self.draft.session.resumes();
+        let (status, _) = self.draft.session_files.session.status();
+        let resumes = self.draft.session_files.session.resumes();
         let entry = interruption.map(|interruption| history_entry(interruption, strategy, &at));
         self.draft.session_if_readable(|session| {
             if matches!(status, RunStatus::Paused | RunStatus::Aborted) {
@@ -272,7 +270,7 @@ impl Writer<'_> {
             let (pointer, subtasks) = task::subtasks(task.value());
             let inner: Vec<usize> = subtasks
                 .enumerate()
-                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| !status.is("pending")))
+                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status != "pending"))
                 .map(|(number, _)| number)
                 .collect();
             for number in inner {
@@ -281,12 +279,11 @@ impl Writer<'_> {
             for passed in OF_ATTEMPTS {
                 task.drop_execution(passed);
             }
-            if task.value().pointer("/result/success").is_some_and(|success| matches!(success.kind(), Kind::Bool(true)))
-            {
+            if task.value().pointer("/result/success").and_then(Value::as_bool) == Some(true) {
                 task.set_in("result", "success", &json!(false));
             }
         }
-        let (status, _) = self.draft.session.status();
+        let (status, _) = self.draft.session_files.session.status();
         self.draft.session_if_readable(|session| {
             if status != RunStatus::Active {
                 session.set("/status", &json!("active"));
@@ -312,7 +309,7 @@ impl Writer<'_> {
 
     fn word_of(&self, status: Status) -> &'static str {
         match status {
-            Status::InProgress => self.draft.notes.running,
+            Status::InProgress => self.draft.session_files.running,
             Status::Pending
             | Status::Completed
             | Status::Failed
@@ -361,7 +358,7 @@ fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
 
 /// Fills in `result` where the format has one (format H), as its agents do.
 fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
-    let has_result = task.value().get("result").is_some_and(Json::is_object);
+    let has_result = task.value().get("result").is_some_and(Value::is_object);
     if !has_result
         && (task.value().get("convergence").is_none() || task.value().get("result").is_some_and(|old| !old.is_null()))
     {
@@ -384,7 +381,7 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
 }
 
 /// Finds the pointer of a subtask that has no file of its own.
-pub(super) fn subtask_pointer(value: Json<'_>, name: &str) -> Option<String> {
+pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
     let (pointer, subtasks) = task::subtasks(value);
     let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
     let (at, _) = named.find(|(at, subtask)| task::subtask_name(*subtask, *at).eq_ignore_ascii_case(name))?;

@@ -28,7 +28,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         "task_id": is_task.then(|| task_of(next)),
         "output": output,
         "attempt": next.attempt,
-        "definition": step.map(|step| step.definition.value()).filter(|definition| !definition.is_null()),
+        "definition": step.map(|step| &step.definition).filter(|definition| !definition.is_null()),
     });
     Brief {
         agent_context,

@@ -37,7 +37,7 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         "completed_phases": completed,
     });
     let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
-    let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| step.definition.value());
+    let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| &step.definition);
     if let Some(definition) = definition.filter(|definition| !definition.is_null()) {
         native["proposed_execution"] = definition.into_owned();
     }

@@ -74,7 +74,6 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
     Candidate {
         dialect: DialectId::Dotagent,
         name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

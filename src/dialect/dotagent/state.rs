@@ -26,7 +26,7 @@ impl Source {
     pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
         let Some(bytes) = files.bytes(file) else {
-            let problem = files.problem(file).unwrap_or(std::borrow::Cow::Owned(ReadProblem::Missing));
+            let problem = files.problem(file).unwrap_or(ReadProblem::Missing);
             return Err(Box::new(unreadable(format!("{file} cannot be read: {problem}"))));
         };
         let document = Document::parse(bytes).map_err(|error| {

@@ -42,12 +42,12 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     let mut reflection = phase_step(workflow_files, Phase::Reflection);
     reflection.depends_on = vec![id_of(Phase::Verification)];
     match workflow_files.recorded_output(Phase::Reflection) {
-        Some(path) => reflection.proof_mut().outputs = vec![path],
+        Some(path) => reflection.proof.outputs = vec![path],
         None => {
             // An aggregate over all workflows is no reflection on this one.
-            reflection.proof_mut().outputs =
+            reflection.proof.outputs =
                 workflow_files.json_in(&workflow_files.layout.reflections(), &["_aggregate.json"]);
-            reflection.proof_mut().outputs_any = true;
+            reflection.proof.outputs_any = true;
         }
     }
     reject(workflow_files, &mut reflection);
@@ -91,17 +91,16 @@ fn status_of(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Status {
 
 /// Says which file proves a phase: the one the state names, else the usual one.
 fn expect(workflow_files: &WorkflowFiles<'_>, step: &mut Step, phase: Phase) {
-    step.proof_mut().outputs =
+    step.proof.outputs =
         workflow_files.recorded_output(phase).or_else(|| workflow_files.usual_output(phase)).into_iter().collect();
     reject(workflow_files, step);
 }
 
 /// Notes the outputs whose content is no result of this run.
 pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
-    let Some(proof) = &mut step.proof else { return };
-    for path in &proof.outputs {
+    for path in &step.proof.outputs {
         if let Found::Rejected(why) = workflow_files.owner().look(workflow_files.files, path) {
-            proof.rejected.push((path.clone(), why));
+            step.proof.rejected.push((path.clone(), why));
         }
     }
 }
@@ -153,10 +152,10 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
     let usual = workflow_files.usual_output(phase);
     if status != Status::Completed {
-        designs.proof_mut().outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
+        designs.proof.outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
         // The final design comes out of designs: where it is, there were some.
-        designs.proof_mut().outputs.extend(usual.clone().filter(|path| workflow_files.files.files.contains_key(path)));
-        designs.proof_mut().outputs_any = true;
+        designs.proof.outputs.extend(usual.clone().filter(|path| workflow_files.files.files.contains_key(path)));
+        designs.proof.outputs_any = true;
         reject(workflow_files, &mut designs);
     }
     let gate = gate(workflow_files, phase, DESIGNS);
@@ -167,7 +166,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     expect(workflow_files, &mut last, phase);
     let is_there =
         usual.is_some_and(|path| matches!(workflow_files.owner().look(workflow_files.files, &path), Found::Fits(_)));
-    let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof().outputs);
+    let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof.outputs);
     match status {
         Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
         Status::Failed if is_reached => designs.status = Status::InProgress,
@@ -193,7 +192,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
     let mut step = phase_step(workflow_files, phase);
     step.depends_on = vec![id_of(Phase::Architecture)];
     if workflow_files.execution.tasks.is_empty() {
-        step.proof_mut().outputs = workflow_files.recorded_output(phase).into_iter().collect();
+        step.proof.outputs = workflow_files.recorded_output(phase).into_iter().collect();
         return vec![step];
     }
     if let Some(path) = workflow_files.recorded_output(phase)
@@ -207,7 +206,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
     let children = tasks::build(workflow_files, findings);
     step.children = children.iter().map(|child| child.id.clone()).collect();
     if !workflow_files.execution.is_read() {
-        step.definition = workflow_files.execution.proposal(&workflow_files.state).into();
+        step.definition = workflow_files.execution.proposal(&workflow_files.state);
     }
     std::iter::once(step).chain(children).collect()
 }

@@ -106,12 +106,12 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
     step.group = Some(Phase::Implementation.as_str().to_owned());
     step.agent = Some(task.text(&["agent", "assigned_to"]).unwrap_or_else(|| "implementer".to_owned()));
     step.file = Some(workflow_files.layout.execution.clone());
-    step.definition = task.definition().into();
+    step.definition = task.definition();
     step.started_at = task.started_at.filter(|_| !task.is_leftover);
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
-    step.proof_mut().outputs = task.output.iter().cloned().collect();
-    step.proof_mut().rejected = step.proof().outputs.iter().cloned().zip(result.rejected.clone()).collect();
-    step.detail_mut().focus = task.text(&["retry_strategy"]).into_iter().collect();
+    step.proof.outputs = task.output.iter().cloned().collect();
+    step.proof.rejected = step.proof.outputs.iter().cloned().zip(result.rejected.clone()).collect();
+    step.detail.focus = task.text(&["retry_strategy"]).into_iter().collect();
     depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
     // A retry counts the attempt that was lost; one that ended counts itself.
@@ -144,8 +144,8 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
         || (step.status == Status::Pending && result.fits && !result.is_success())
     {
         // What is there says that it did not work: it proves nothing.
-        step.proof_mut().outputs.clear();
-        step.proof_mut().rejected.clear();
+        step.proof.outputs.clear();
+        step.proof.rejected.clear();
     }
     if is_ahead && result.word != Some(Word::PreComplete) {
         let says = result.word.map_or("nothing", Word::as_str);
@@ -153,7 +153,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
         findings.push(workflow_files.about(task, FindingCode::CompletedByEvidence, "", message));
     }
     if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-        step.proof_mut().witnesses.push(witness(workflow_files));
+        step.proof.witnesses.push(witness(workflow_files));
     }
     step
 }
@@ -204,7 +204,7 @@ fn verification(
     step.attempts = u32::from(step.status != Status::Pending);
     if !is_waited_for {
         if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
-            step.proof_mut().witnesses.push(witness(workflow_files));
+            step.proof.witnesses.push(witness(workflow_files));
         }
         return step;
     }
@@ -219,7 +219,7 @@ fn verification(
             step.status = Status::InProgress;
             step.review = Some(Review { verdict, open_conditions: None });
             step.attempts = 1;
-            step.proof_mut().outputs = vec![path];
+            step.proof.outputs = vec![path];
         }
         Ok(verdict) => {
             step.status = Status::Failed;
@@ -253,7 +253,7 @@ fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, wo
     if let Some(path) = path.filter(|path| matches!(owner.look(workflow_files.files, path), Found::Fits(_))) {
         step.status = Status::InProgress;
         step.attempts = 1;
-        step.proof_mut().outputs = vec![path];
+        step.proof.outputs = vec![path];
     }
     step
 }

@@ -44,6 +44,18 @@ fn empty_containers_are_filled() {
 }
 
 #[test]
+fn elements_go_together_as_they_go_one_by_one() {
+    for text in ["{\"l\": [1, 2 , 3,4]}", "{\n  \"l\": [\n    1,\n    2,\n    3,\n    4\n  ]\n}"] {
+        for gone in [&[0][..], &[3], &[0, 1], &[2, 3], &[0, 2], &[1, 3], &[0, 1, 2, 3]] {
+            let together = edited(text, |doc| assert!(doc.remove_elements("/l", gone)));
+            let each = |doc: &mut Document| gone.iter().rev().all(|at| doc.remove(&format!("/l/{at}")));
+            assert_eq!(together, edited(text, |doc| assert!(each(doc))), "{gone:?}");
+        }
+        assert_eq!(edited(text, |doc| assert!(!doc.remove_elements("/l", &[4]))), text);
+    }
+}
+
+#[test]
 fn pushing_follows_the_last_element() {
     assert_eq!(
         edited("{\n  \"l\": [\n    {\"a\": 1}\n  ]\n}", |doc| assert!(doc.push("/l", &json!({"a": 2})))),

@@ -1,20 +1,14 @@
 //! JSON that belongs to somebody else: read it leniently, change one value and leave every other byte alone.
 //!
-//! A [`Tape`] is what a text says, with the place of every value, read in one pass and borrowed from the bytes: no key and no text
-//! is copied before somebody wants it. A [`Document`] is a text being changed. What counts as JSON, and what a number or a text
-//! in it means, is what `serde_json` says.
+//! Values are `serde_json`'s. [`position`] says where a value stands in a text, for findings, and a [`Document`] is a text being
+//! changed; both look for the bytes of a value only when they are asked for.
 
 mod document;
 mod news;
-mod scan;
-mod tape;
+mod span;
 
 pub(crate) use document::Document;
 pub(crate) use news::news;
-pub(crate) use tape::Json;
-pub(crate) use tape::Kind;
-pub(crate) use tape::Places;
-pub(crate) use tape::Tape;
 
 use serde_json::Value;
 
@@ -36,6 +30,12 @@ const BOM: &str = "\u{feff}";
 pub(crate) fn parse_value(bytes: &[u8]) -> Result<Value, JsonError> {
     let text = utf8(bytes)?;
     serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(text, &error))
+}
+
+/// Returns line and column, from 1, of the value that a JSON pointer names in a text that [`parse_value`] takes.
+pub(crate) fn position(bytes: &[u8], pointer: &str) -> Option<(u32, u32)> {
+    let text = utf8(bytes).ok()?;
+    span::position(text.strip_prefix(BOM).unwrap_or(text), pointer)
 }
 
 /// Makes a key fit for a JSON pointer.

@@ -2,40 +2,34 @@
 
 use serde_json::Value;
 
-use super::tape::Json;
-use super::tape::Kind;
-use super::tape::Tape;
+use super::parse_value;
 
-/// Returns what the later of two texts says, without the entries of its lists that stand in the same place of the earlier one, byte
-/// for byte: most of a state are records of what is over. `None` when one of the two is no JSON.
+/// Returns what the later of two texts says, without the entries of its lists that say the same in the same place of the earlier
+/// one: most of a state are records of what is over. `None` when one of the two is no JSON.
 pub(crate) fn news(before: &[u8], after: &[u8]) -> Option<Value> {
-    let (before, after) = (Tape::parse(before).ok()?, Tape::parse(after).ok()?);
-    Some(of(Some(before.root()), after.root()))
+    let (before, after) = (parse_value(before).ok()?, parse_value(after).ok()?);
+    Some(of(Some(&before), after))
 }
 
-fn of(before: Option<Json<'_>>, after: Json<'_>) -> Value {
-    match after.kind() {
-        Kind::Null => Value::Null,
-        Kind::Bool(is) => Value::Bool(is),
-        Kind::Number(number) => Value::Number(number),
-        Kind::String(text) => Value::String(text.into_owned()),
-        Kind::Array => {
-            let mut stood = before.into_iter().flat_map(Json::items);
-            let new = after.items().filter_map(|item| {
+fn of(before: Option<&Value>, after: Value) -> Value {
+    match after {
+        Value::Array(items) => {
+            let mut stood = before.and_then(Value::as_array).into_iter().flatten();
+            let new = items.into_iter().filter_map(|item| {
                 let stood = stood.next();
-                let is_new = stood.is_none_or(|stood| stood.literal() != item.literal());
-                is_new.then(|| of(stood, item))
+                (stood != Some(&item)).then(|| of(stood, item))
             });
             Value::Array(new.collect())
         }
-        Kind::Object => {
-            let members = after.members().filter_map(|(key, value)| {
-                let key = key.as_str()?;
+        Value::Object(members) => {
+            let members = members.into_iter().map(|(key, value)| {
                 let stood = before.and_then(|before| before.get(&key));
-                Some((key.into_owned(), of(stood, value)))
+                let value = of(stood, value);
+                (key, value)
             });
             Value::Object(members.collect())
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => after,
     }
 }
 

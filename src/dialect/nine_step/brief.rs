@@ -82,7 +82,7 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
     };
     let backup = || read::backup_of(&files.state).and_then(|backup| read::open(files, &backup).ok());
     if let Some(opened) = read::open(files, &files.state).ok().or_else(backup) {
-        let source = Source { files, file: &opened.file, tape: &opened.tape };
+        let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
         let state = State::read(&source, &mut Vec::new());
         let last = state.last.get();
         let cause = place.filter(|_| last.and_then(Entry::place) == place).and_then(|at| sent_back(&state, at));

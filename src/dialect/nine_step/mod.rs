@@ -7,7 +7,6 @@
 mod brief;
 mod ledger;
 mod native;
-mod notes;
 mod probe;
 mod raw;
 mod read;

@@ -1,14 +1,15 @@
 //! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before there is a worktree, beside the plans
 //! (docs/formats/nine-step.md#finding-runs, docs/formats/nine-step.md#state-before-the-worktree).
 
+use serde_json::Value;
+
 use super::raw::is_ours;
 use super::read::BACKUP;
 use super::workspace::EARLY_SUFFIX;
 use super::workspace::plan_by_convention;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -115,10 +116,10 @@ impl Prober<'_> {
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
         let Some(bytes) = &entry.look else { return Ok(self.candidate(entry, place, None)) };
-        match Tape::parse(bytes) {
-            Ok(tape) if is_ours(tape.root()) => {
-                let name = tape.root().get("feature_name").and_then(Json::as_str);
-                Ok(self.candidate(entry, place, name.map(|name| clean_line(&name, 200))))
+        match parse_value(bytes) {
+            Ok(value) if is_ours(&value) => {
+                let name = value.get("feature_name").and_then(Value::as_str);
+                Ok(self.candidate(entry, place, name.map(|name| clean_line(name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
             Err(_) if self.is_suspect(entry, place, bytes) => Ok(self.candidate(entry, place, None)),
@@ -167,7 +168,6 @@ impl Prober<'_> {
             reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
             state,
             data_dir,
-            gist: None,
             rank: None,
             claim: Claim::Stated,
             may_be_replaced: place == Where::Early,

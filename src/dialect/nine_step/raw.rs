@@ -2,14 +2,13 @@
 //!
 //! Nothing here decides where the run stands. What could not be used is reported with its pointer and line.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use super::rules::Place;
 use super::rules::StepNumber;
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
-use crate::dialect::json::Tape;
+use crate::dialect::json;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -24,18 +23,19 @@ pub(super) const SCHEMA_VERSION: u64 = 1;
 pub(super) struct Source<'a> {
     pub(super) files: &'a FileSet,
     pub(super) file: &'a RelPath,
-    pub(super) tape: &'a Tape<'a>,
+    pub(super) bytes: &'a [u8],
+    pub(super) value: &'a Value,
 }
 
 impl Source<'_> {
     /// Makes a finding about the value at a pointer, or about its nearest parent when there is no such value.
     pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
         let mut place = pointer;
-        while !place.is_empty() && self.tape.root().pointer(place).is_none() {
+        while !place.is_empty() && self.value.pointer(place).is_none() {
             place = place.rsplit_once('/').map_or("", |(parent, _)| parent);
         }
         let finding = Finding::new(code, message).at(self.file).pointer(pointer);
-        match self.tape.position(place) {
+        match json::position(self.bytes, place) {
             Some((line, column)) => finding.line(line, Some(column)),
             None => finding,
         }
@@ -51,7 +51,7 @@ pub(super) enum Field<T> {
 }
 
 impl<T> Field<T> {
-    fn read(value: Option<Json<'_>>, read: impl FnOnce(Json<'_>) -> Option<T>) -> Self {
+    fn read(value: Option<&Value>, read: impl FnOnce(&Value) -> Option<T>) -> Self {
         match value.filter(|value| !value.is_null()) {
             None => Self::Missing,
             Some(value) => read(value).map_or(Self::Wrong, Self::Is),
@@ -100,42 +100,29 @@ impl Entry {
         }
     }
 
-    fn read(value: Json<'_>, at: (&'static str, Option<usize>), files: &FileSet) -> Self {
-        let [phase_said, step, agent, status, verdict, timestamp, at_said, commit] =
-            value.pick(["phase", "step", "agent", "status", "verdict", "timestamp", "at", "commit_sha"]);
-        let [message, findings, error, conditions, attempt, attempts, revisions, decision] = value.pick([
-            "error_message",
-            "findings",
-            "error",
-            "conditions",
-            "attempt",
-            "attempts",
-            "revision_count",
-            "decision",
-        ]);
-        let text = |value: Option<Json<'_>>| Field::read(value, |value| value.as_str().map(Cow::into_owned));
-        let count = |value: Option<Json<'_>>| value.and_then(whole).and_then(|n| u32::try_from(n).ok());
-        let stamp = timestamp.and_then(Json::as_str).or_else(|| at_said.and_then(Json::as_str));
-        let agent = agent.and_then(Json::as_str).map(|agent| clean_line(&agent, 100));
-        let commit = commit.and_then(Json::as_str).filter(|commit| is_commit(commit));
+    fn read(value: &Value, at: (&'static str, Option<usize>), files: &FileSet) -> Self {
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        let field = |key: &str| Field::read(value.get(key), |value| value.as_str().map(str::to_owned));
+        let count = |key: &str| value.get(key).and_then(whole).and_then(|n| u32::try_from(n).ok());
+        let agent = text("agent").map(|agent| clean_line(agent, 100));
         Self {
             at,
-            phase: Field::read(phase_said, phase),
-            step: Field::read(step, StepNumber::read),
+            phase: Field::read(value.get("phase"), phase),
+            step: Field::read(value.get("step"), StepNumber::read),
             agent: agent.filter(|agent| !agent.is_empty()),
-            status: text(status),
-            verdict: text(verdict),
-            timestamp: stamp.and_then(|stamp| files.time(&stamp)),
-            commit: commit.map(Cow::into_owned),
-            findings: [message, findings, error]
+            status: field("status"),
+            verdict: field("verdict"),
+            timestamp: text("timestamp").or_else(|| text("at")).and_then(|stamp| files.time(stamp)),
+            commit: text("commit_sha").filter(|commit| is_commit(commit)).map(str::to_owned),
+            findings: ["error_message", "findings", "error"]
                 .into_iter()
-                .map(texts)
+                .map(|key| texts(value.get(key)))
                 .find(|texts| !texts.is_empty())
                 .unwrap_or_default(),
-            open_conditions: conditions.and_then(open_conditions),
-            attempt: count(attempt).or_else(|| count(attempts)),
-            failures: count(revisions),
-            has_decision: decision.is_some_and(|decision| !decision.is_null()),
+            open_conditions: value.get("conditions").and_then(open_conditions),
+            attempt: count("attempt").or_else(|| count("attempts")),
+            failures: count("revision_count"),
+            has_decision: value.get("decision").is_some_and(|decision| !decision.is_null()),
         }
     }
 }
@@ -176,7 +163,7 @@ pub(super) struct State {
 impl State {
     /// Reads the file; findings go to `findings`.
     pub(super) fn read(source: &Source<'_>, findings: &mut Vec<Finding>) -> Self {
-        let value = source.tape.root();
+        let value = source.value;
         let mut reader = Reader { value, source, findings };
         let last = Field::read(value.get("last_execution"), |last| {
             last.is_object().then(|| Entry::read(last, ("last_execution", None), source.files))
@@ -185,7 +172,7 @@ impl State {
         let at = last.get().and_then(Entry::place);
         Self {
             feature: Field::read(value.get("feature_name"), |name| {
-                name.as_str().map(|name| clean_line(&name, 200)).filter(|name| !name.is_empty())
+                name.as_str().map(|name| clean_line(name, 200)).filter(|name| !name.is_empty())
             }),
             current_phase: Field::read(value.get("current_phase"), phase),
             current_step: Field::read(value.get("current_step"), StepNumber::read),
@@ -221,14 +208,14 @@ impl State {
 
 /// Tells whether an object is the state of a nine-step run: `last_execution.step`, or two of the fields that only it has
 /// (docs/formats/nine-step.md#finding-runs: 45 public repositories keep other things under the same names).
-pub(super) fn is_ours(value: Json<'_>) -> bool {
+pub(super) fn is_ours(value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
     value.pointer("/last_execution/step").is_some()
         || ["feature_name", "current_step", "last_execution"].iter().filter(|key| has(key)).count() > 1
 }
 
 struct Reader<'a, 's> {
-    value: Json<'a>,
+    value: &'a Value,
     source: &'a Source<'s>,
     findings: &'a mut Vec<Finding>,
 }
@@ -243,15 +230,15 @@ impl<'a> Reader<'a, '_> {
         ));
     }
 
-    fn field(&self, key: &str) -> Option<Json<'a>> {
+    fn field(&self, key: &str) -> Option<&'a Value> {
         self.value.get(key).filter(|value| !value.is_null())
     }
 
     fn text(&mut self, key: &str) -> Option<String> {
-        match self.field(key)?.kind() {
-            Kind::String(text) if !text.trim().is_empty() => Some(text.into_owned()),
-            Kind::String(_) => None,
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Array | Kind::Object => {
+        match self.field(key)? {
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            Value::String(_) => None,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 self.ignored(&format!("/{key}"), "a text");
                 None
             }
@@ -272,8 +259,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn check_stamp(&mut self, pointer: &str) -> Option<Timestamp> {
-        let value = pointer[1..].split('/').try_fold(self.value, Json::get)?;
-        let stamp = value.as_str().and_then(|text| self.source.files.time(&text));
+        let value = self.value.pointer(pointer)?;
+        let stamp = value.as_str().and_then(|text| self.source.files.time(text));
         if stamp.is_none() && !value.is_null() {
             self.ignored(pointer, "a date and time");
         }
@@ -282,15 +269,15 @@ impl<'a> Reader<'a, '_> {
 
     fn issues(&mut self) -> Vec<String> {
         let Some(issues) = self.field("related_issues") else { return Vec::new() };
-        match issues.kind() {
-            Kind::Array => issues.items().filter_map(short_text).collect(),
-            Kind::String(text) => text
+        match issues {
+            Value::Array(issues) => issues.iter().filter_map(short_text).collect(),
+            Value::String(text) => text
                 .split(|c: char| c == ',' || c.is_whitespace())
                 .filter(|part| !part.is_empty())
                 .map(|part| clean_line(part, 100))
                 .collect(),
-            Kind::Number(_) => short_text(issues).into_iter().collect(),
-            Kind::Null | Kind::Bool(_) | Kind::Object => {
+            Value::Number(_) => short_text(issues).into_iter().collect(),
+            Value::Null | Value::Bool(_) | Value::Object(_) => {
                 self.ignored("/related_issues", "a list of issues");
                 Vec::new()
             }
@@ -299,13 +286,13 @@ impl<'a> Reader<'a, '_> {
 
     fn entries(&mut self, key: &'static str) -> Vec<Entry> {
         let Some(value) = self.field(key) else { return Vec::new() };
-        if !value.is_array() {
+        let Some(items) = value.as_array() else {
             self.ignored(&format!("/{key}"), "a list");
             return Vec::new();
-        }
+        };
         let mut entries = Vec::new();
         let mut unusable = 0;
-        for (at, item) in value.items().enumerate() {
+        for (at, item) in items.iter().enumerate() {
             let entry = item.is_object().then(|| Entry::read(item, (key, Some(at)), self.source.files));
             match entry.filter(|entry| entry.place().is_some()) {
                 Some(entry) => entries.push(entry),
@@ -321,23 +308,26 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn phases(&mut self) -> BTreeMap<u32, String> {
-        let describe = |value: Json<'_>| {
+        let describe = |value: &Value| {
             let text = ["description", "title", "name"].iter().find_map(|key| value.get(key)?.as_str());
-            text.or_else(|| value.as_str()).map(Cow::into_owned)
+            text.or_else(|| value.as_str()).map(str::to_owned)
         };
         let Some(phases) = self.field("phases") else { return BTreeMap::new() };
-        let named = phases.members().filter_map(|(key, value)| Some((phase_key(key)?, describe(value)?)));
-        let listed = (1..).zip(phases.items()).filter_map(|(phase, value)| Some((phase, describe(value)?)));
+        let named = phases.as_object().into_iter().flatten();
+        let named = named.filter_map(|(key, value)| Some((key.trim().parse().ok()?, describe(value)?)));
+        let listed = (1..)
+            .zip(phases.as_array().into_iter().flatten())
+            .filter_map(|(phase, value)| Some((phase, describe(value)?)));
         named.chain(listed).collect()
     }
 }
 
 /// Reads a whole number: an integer, a float without a fraction, or either as a string.
-pub(super) fn whole(value: Json<'_>) -> Option<u64> {
-    match value.kind() {
-        Kind::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?)),
-        Kind::String(text) => text.trim().parse().ok().or_else(|| whole_float(text.trim().parse().ok()?)),
-        Kind::Null | Kind::Bool(_) | Kind::Array | Kind::Object => None,
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| whole_float(text.trim().parse().ok()?)),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
@@ -347,7 +337,7 @@ fn whole_float(number: f64) -> Option<u64> {
 }
 
 /// Reads the number of a phase, from 1.
-pub(super) fn phase(value: Json<'_>) -> Option<u32> {
+pub(super) fn phase(value: &Value) -> Option<u32> {
     whole(value).and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
 }
 
@@ -356,31 +346,27 @@ pub(super) fn is_commit(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn phase_key(key: Json<'_>) -> Option<u32> {
-    key.as_str()?.trim().parse().ok()
-}
-
-fn short_text(value: Json<'_>) -> Option<String> {
-    match value.kind() {
-        Kind::String(text) => Some(clean_line(&text, 200)),
-        Kind::Number(number) => Some(number.to_string()),
-        Kind::Object => ["number", "id", "url"].iter().find_map(|key| short_text(value.get(key)?)),
-        Kind::Null | Kind::Bool(_) | Kind::Array => None,
+fn short_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(clean_line(text, 200)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Object(_) => ["number", "id", "url"].iter().find_map(|key| short_text(value.get(key)?)),
+        Value::Null | Value::Bool(_) | Value::Array(_) => None,
     }
 }
 
 /// Reads a text, or a list of texts or of objects that hold one.
-fn texts(value: Option<Json<'_>>) -> Vec<String> {
-    let text = |value: Json<'_>| match value.kind() {
-        Kind::Object => ["message", "description", "text", "issue", "finding", "title"]
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let text = |value: &Value| match value {
+        Value::Object(_) => ["message", "description", "text", "issue", "finding", "title"]
             .iter()
             .find_map(|key| value.get(key)?.as_str())
-            .map(Cow::into_owned),
-        Kind::String(text) => Some(text.into_owned()),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Array => None,
+            .map(str::to_owned),
+        Value::String(text) => Some(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     };
     let texts: Vec<String> = match value {
-        Some(list) if list.is_array() => list.items().filter_map(text).collect(),
+        Some(Value::Array(list)) => list.iter().filter_map(text).collect(),
         Some(value) => text(value).into_iter().collect(),
         None => Vec::new(),
     };
@@ -388,58 +374,57 @@ fn texts(value: Option<Json<'_>>) -> Vec<String> {
 }
 
 /// Reads the conditions that are not marked as met.
-fn open_conditions(value: Json<'_>) -> Option<Vec<String>> {
-    let is_met = |item: Json<'_>| {
-        let is_true = |key: &str| item.get(key).is_some_and(|flag| matches!(flag.kind(), Kind::Bool(true)));
+fn open_conditions(value: &Value) -> Option<Vec<String>> {
+    let is_met = |item: &Value| {
+        let is_true = |key: &str| item.get(key).and_then(Value::as_bool) == Some(true);
         ["met", "resolved", "done", "verified"].into_iter().any(is_true)
-            || item.get("status").and_then(Json::as_str).is_some_and(|status| {
+            || item.get("status").and_then(Value::as_str).is_some_and(|status| {
                 matches!(status.to_lowercase().as_str(), "met" | "resolved" | "done" | "verified" | "completed")
             })
     };
-    let text = |item: Json<'_>| match item.kind() {
-        Kind::String(text) => Some(text.into_owned()),
-        Kind::Object if is_met(item) => None,
-        Kind::Object => {
+    let text = |item: &Value| match item {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(_) if is_met(item) => None,
+        Value::Object(_) => {
             let text = ["condition", "text", "description", "message"].iter().find_map(|key| item.get(key)?.as_str());
-            Some(text.map_or_else(|| item.to_value().to_string(), Cow::into_owned))
+            Some(text.map_or_else(|| item.to_string(), str::to_owned))
         }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Array => Some(item.to_value().to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Some(item.to_string()),
     };
-    match value.kind() {
-        Kind::Array => Some(value.items().filter_map(text).collect()),
-        Kind::String(condition) if !condition.trim().is_empty() => Some(vec![condition.into_owned()]),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) | Kind::Object => None,
+    match value {
+        Value::Array(items) => Some(items.iter().filter_map(text).collect()),
+        Value::String(condition) if !condition.trim().is_empty() => Some(vec![condition.clone()]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
     }
 }
 
 /// Reads `attempts`: one number for the step that ran last, or numbers by `phase:step` or by step of the current phase.
-fn attempts(value: Option<Json<'_>>, last: Option<Place>) -> BTreeMap<Place, u32> {
-    let count = |value: Json<'_>| whole(value).and_then(|count| u32::try_from(count).ok());
+fn attempts(value: Option<&Value>, last: Option<Place>) -> BTreeMap<Place, u32> {
+    let count = |value: &Value| whole(value).and_then(|count| u32::try_from(count).ok());
     let Some(value) = value else { return BTreeMap::new() };
-    match value.kind() {
-        Kind::Object => {
-            let counts = value.members().map(|(key, value)| {
-                let key = key.as_str()?;
-                let place = Place::parse(&key)
-                    .or_else(|| StepNumber::parse(&key).zip(last).map(|(step, last)| Place::new(last.phase, step)));
+    match value {
+        Value::Object(counts) => {
+            let counts = counts.iter().map(|(key, value)| {
+                let place = Place::parse(key)
+                    .or_else(|| StepNumber::parse(key).zip(last).map(|(step, last)| Place::new(last.phase, step)));
                 Some((place?, count(value)?))
             });
             counts.flatten().collect()
         }
-        Kind::Number(_) | Kind::String(_) => last.zip(count(value)).into_iter().collect(),
-        Kind::Null | Kind::Bool(_) | Kind::Array => BTreeMap::new(),
+        Value::Number(_) | Value::String(_) => last.zip(count(value)).into_iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Array(_) => BTreeMap::new(),
     }
 }
 
 /// Reads the major part of `2`, `"2.1"`, `"nine-step/2"` or `{"major": 2}`.
-fn version(value: Json<'_>) -> Option<u64> {
-    match value.kind() {
-        Kind::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?.floor())),
-        Kind::String(text) => {
+fn version(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole_float(number.as_f64()?.floor())),
+        Value::String(text) => {
             let number = text.rsplit('/').next()?.trim().trim_start_matches(['v', 'V']);
             number.split('.').next()?.parse().ok()
         }
-        Kind::Object => version(value.get("major")?),
-        Kind::Null | Kind::Bool(_) | Kind::Array => None,
+        Value::Object(_) => version(value.get("major")?),
+        Value::Null | Value::Bool(_) | Value::Array(_) => None,
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::ledger::Ledger;
-use super::notes::Notes;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
@@ -15,9 +16,8 @@ use super::rules::StepNumber;
 use super::stand::Stand;
 use super::steps::Layout;
 use super::workspace;
-use crate::dialect::Editor;
 use crate::dialect::Loaded;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Content;
@@ -46,7 +46,7 @@ pub(super) const BACKUP: &str = ".backup";
 pub(super) struct Opened<'a> {
     pub(super) file: RelPath,
     pub(super) bytes: &'a Arc<[u8]>,
-    pub(super) tape: Tape<'a>,
+    pub(super) value: Value,
 }
 
 /// Opens one file of the set.
@@ -62,13 +62,13 @@ pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Opened<'a>,
         Some(Content::Problem(problem)) => return Err(Box::new(load_failed(problem))),
         None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
     };
-    let tape = Tape::parse(bytes).map_err(|error| {
+    let value = parse_value(bytes).map_err(|error| {
         let message =
             format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
-    if tape.root().is_object() {
-        return Ok(Opened { file: file.clone(), bytes, tape });
+    if value.is_object() {
+        return Ok(Opened { file: file.clone(), bytes, value });
     }
     let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
     let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
@@ -118,11 +118,11 @@ pub(super) fn shell_word(text: &str) -> String {
 }
 
 fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
-    let source = Source { files, file: &opened.file, tape: &opened.tape };
+    let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
     let state = State::read(&source, &mut findings);
     if let Some(version) = state.newer {
         let message = format!("the state has version {version}; this piton writes version {SCHEMA_VERSION}");
-        let pointer = if opened.tape.root().get("schema_version").is_some() { "/schema_version" } else { "/format" };
+        let pointer = if opened.value.get("schema_version").is_some() { "/schema_version" } else { "/format" };
         findings.push(source.finding(FindingCode::FormatNewer, pointer, message).fix("update piton"));
     }
     require(&state, &source, &mut findings);
@@ -162,9 +162,7 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
         writable: state.newer.is_none(),
         degraded,
     };
-    let (bytes, places) = (Arc::clone(opened.bytes), opened.tape.into_places());
-    let editor = (!degraded).then(|| Box::new(Notes { bytes, places, state, ledger }) as Box<dyn Editor>);
-    Loaded { run: Some(run), findings, wanted, editor, ..Loaded::default() }
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
 fn first_stamp(state: &State) -> Option<Timestamp> {

@@ -7,8 +7,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::dialect::json::Json;
-use crate::dialect::json::Kind;
 use crate::model::NineStepConfig;
 use crate::model::ReviewVerdict;
 use crate::model::StepId;
@@ -81,21 +79,20 @@ impl StepNumber {
     }
 
     /// Reads a JSON number or the same as a string.
-    pub(super) fn read(value: Json<'_>) -> Option<Self> {
-        match value.kind() {
-            Kind::Number(number) => {
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => {
                 let number = number.as_f64()?;
                 Self::ALL.into_iter().find(|step| step.as_f64() == number)
             }
-            Kind::String(text) => Self::parse(&text),
-            Kind::Null | Kind::Bool(_) | Kind::Array | Kind::Object => None,
+            Value::String(text) => Self::parse(text),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         }
     }
 
     /// Returns the id of the step in the phase of this number.
     pub(super) fn in_phase(self, phase: &str) -> StepId {
-        // There are ten in every phase: putting pieces together is cheaper than formatting.
-        StepId::new([phase, ":", self.as_str()].concat())
+        StepId::new(format!("{phase}:{}", self.as_str()))
     }
 
     /// Returns the number as the files spell it: an integer, but for `2.5`.

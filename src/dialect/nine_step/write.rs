@@ -31,8 +31,6 @@ pub(super) use roll_back::tracker;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;
-use crate::dialect::json::Json;
-use crate::dialect::json::Tape;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -85,36 +83,16 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Repair(traces) = &change.kind {
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
-    let Opened { file, bytes, tape } = open(files)?;
-    let state = State::read(&Source { files, file: &file, tape: &tape }, &mut Vec::new());
-    let ledger = Ledger::of(&state);
-    on(files, Before { bytes, tape: &tape, state: &state, ledger: &ledger }, change)
-}
-
-/// Is the state file before a change.
-#[derive(Clone, Copy)]
-pub(super) struct Before<'a> {
-    pub(super) bytes: &'a Arc<[u8]>,
-    pub(super) tape: &'a Tape<'a>,
-    pub(super) state: &'a State,
-    pub(super) ledger: &'a Ledger,
-}
-
-/// Computes the edits of one change to a state that was read.
-///
-/// # Errors
-///
-/// As [`edit`].
-pub(super) fn on(files: &FileSet, read: Before<'_>, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let before = Arc::clone(read.bytes);
-    let mut writer = Writer::new(files, read, change)?;
+    let Opened { file, bytes, value } = open(files)?;
+    let state = State::read(&Source { files, file: &file, bytes, value: &value }, &mut Vec::new());
+    let mut writer = Writer::new(files, (bytes, &value), &state, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
     let destination = destination(files, writer.state);
     if let Some(worktree) = &destination {
         writer.set("/worktree_path", &json!(worktree))?;
     }
-    let after = writer.document.into_bytes();
+    let (before, after) = (Arc::clone(bytes), writer.document.into_bytes());
     Ok(match destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)) {
         Some(Ok(path)) => moved(files, path, after, before),
         Some(Err(_)) | None => vec![Edit { path: files.state.clone(), kind: EditKind::Replace { before, after } }],
@@ -134,7 +112,7 @@ fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec
 
 fn open(files: &FileSet) -> Result<Opened<'_>, EditError> {
     let file = files.state.as_str().to_owned();
-    read::open(files, &files.state).map_err(|finding| match files.problem(&files.state).as_deref() {
+    read::open(files, &files.state).map_err(|finding| match files.problem(&files.state) {
         Some(ReadProblem::Missing) => EditError::Missing { file },
         Some(_) | None => {
             let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -158,24 +136,32 @@ struct Writer<'a> {
     files: &'a FileSet,
     document: Document,
     /// The file as it was.
-    tape: &'a Tape<'a>,
+    value: &'a Value,
     state: &'a State,
-    ledger: &'a Ledger,
+    ledger: Ledger,
     now: Timestamp,
     at: Value,
     is_imported: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(files: &'a FileSet, before: Before<'a>, change: &Change) -> Result<Self, EditError> {
-        let Before { bytes, tape, state, ledger } = before;
+    fn new(
+        files: &'a FileSet,
+        (bytes, value): (&[u8], &'a Value),
+        state: &'a State,
+        change: &Change,
+    ) -> Result<Self, EditError> {
         if let Some(version) = state.newer {
             let message = format!("{} has version {version}, newer than this piton; it is left as it is", files.state);
             return Err(EditError::Unsupported(message));
         }
-        let document = Document::of(tape, bytes.starts_with("\u{feff}".as_bytes()));
+        let document = Document::parse(bytes).map_err(|error| EditError::Unreadable {
+            file: files.state.as_str().to_owned(),
+            problem: format!("line {}: {}", error.line, error.message),
+        })?;
         let (now, at) = (change.at, json!(change.at));
-        Ok(Self { files, document, tape, state, ledger, now, at, is_imported: false })
+        let ledger = Ledger::of(state);
+        Ok(Self { files, document, value, state, ledger, now, at, is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -432,13 +418,13 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let Some(place) = unrecorded(self.state).and_then(Entry::place) else { return Ok(()) };
-        let Some(recorded) = self.tape.root().get("last_execution").filter(|last| last.is_object()) else {
+        let Some(recorded) = self.value.get("last_execution").filter(|last| last.is_object()) else {
             return Ok(());
         };
         let mut entry = Map::new();
         for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
-                entry.insert(key.to_owned(), value.to_value());
+                entry.insert(key.to_owned(), value.clone());
             }
         }
         if let Some(tally) = self.ledger.get(place) {
@@ -487,7 +473,7 @@ impl<'a> Writer<'a> {
 
     /// Sets a value, unless the file says the same already in its own spelling.
     fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        let old = pointer.split('/').skip(1).try_fold(self.tape.root(), Json::get);
+        let old = self.value.pointer(pointer);
         if (self.document.has(pointer) && old.is_some_and(|old| is_same_value(pointer, old, value)))
             || self.document.set(pointer, value)
         {
@@ -497,7 +483,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, pointer: &str, value: Value) -> Result<(), EditError> {
-        let is_null = self.tape.root().get(&pointer[1..]).is_some_and(Json::is_null) && self.document.has(pointer);
+        let is_null = self.value.get(&pointer[1..]).is_some_and(Value::is_null) && self.document.has(pointer);
         let is_first = is_null && !self.document.has(&format!("{pointer}/0"));
         let done =
             if is_first { self.document.set(pointer, &json!([value])) } else { self.document.push(pointer, &value) };
@@ -507,7 +493,7 @@ impl<'a> Writer<'a> {
     /// Lists a success in `completed_steps`. Where that is no list it is left alone: nothing of it is read, the history tells
     /// the same, and a result that cannot be recorded would be lost.
     fn list_success(&mut self, entry: Map<String, Value>) -> Result<(), EditError> {
-        let listed = self.tape.root().get("completed_steps");
+        let listed = self.value.get("completed_steps");
         if listed.is_some_and(|listed| !listed.is_array() && !listed.is_null()) {
             return Ok(());
         }
@@ -519,16 +505,15 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn is_same_value(pointer: &str, old: Json<'_>, new: &Value) -> bool {
-    let written = || Tape::of(new);
+fn is_same_value(pointer: &str, old: &Value, new: &Value) -> bool {
     match pointer {
         "/current_step" | "/last_execution/step" => {
-            StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(written().root()))
+            StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(new))
         }
         "/current_phase" | "/last_execution/phase" => {
-            raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(written().root()))
+            raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(new))
         }
-        _ => old.to_value() == *new,
+        _ => old == new,
     }
 }
 

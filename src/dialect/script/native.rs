@@ -1,6 +1,7 @@
 //! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the hand-over to
 //! whoever looks after a step by hand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Map;
@@ -14,7 +15,6 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
-use crate::model::Places;
 use crate::model::Plan;
 use crate::model::Reading;
 use crate::model::Run;
@@ -27,13 +27,14 @@ use crate::model::mask_secrets;
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
 /// `said` is the state as [`said`] told it.
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
-    let places = Places::of(run.steps.iter().map(|step| step.id.as_str()));
-    let index = |id: &StepId| places.get(id.as_str());
+    let positions: BTreeMap<&str, usize> =
+        run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let index = |id: &StepId| positions.get(id.as_str()).copied();
     let first = plan.next.first().filter(|next| next.action != Action::Merge);
     let over = plan.steps.completed.iter().chain(&plan.steps.skipped);
     let mut skipped: Vec<usize> = over.filter_map(index).collect();
     skipped.sort_unstable();
-    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail().variables.clone());
+    let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail.variables.clone());
     json!({
         "session": run.id,
         "state": said,
@@ -78,7 +79,7 @@ pub(super) fn said(state: &State, steps: &[Step]) -> Value {
 /// Writes the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
-    let definition = step.definition.value().into_owned();
+    let definition = step.definition.clone();
     let session = Session::of(files).ok();
     let header = session.as_ref().map(|session| &session.header);
     let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());

@@ -63,7 +63,6 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
         reads: files.into_iter().map(ReadSpec::File).chain(workflow).collect(),
         state,
         data_dir,
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

@@ -1,6 +1,5 @@
 //! From the files of a session to a run.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Map;
@@ -29,7 +28,6 @@ use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Part;
 use crate::model::PartKind;
-use crate::model::Places;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -40,7 +38,6 @@ use crate::model::StepId;
 use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
-use crate::model::is_clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
@@ -215,12 +212,10 @@ impl Reader<'_> {
     fn steps(&self, outline: Vec<OutlineStep>) -> Vec<Step> {
         let unknown = StepState::default();
         let known = &self.session.state.steps;
-        let places = Places::of(known.keys().map(String::as_str));
-        let states: Vec<&StepState> = known.values().map(Box::as_ref).collect();
         let mut steps: Vec<Step> = outline
             .into_iter()
             .map(|step| {
-                let state = places.get(step.id.as_str()).map_or(&unknown, |at| states[at]);
+                let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
                 self::step(step, state)
             })
             .collect();
@@ -228,7 +223,7 @@ impl Reader<'_> {
             steps[at].depends_on = vec![steps[at - 1].id.clone()];
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
-            open.detail_mut().variables = self.variables();
+            open.detail.variables = self.variables();
         }
         steps
     }
@@ -291,11 +286,7 @@ impl Reader<'_> {
 }
 
 fn step(outline: OutlineStep, state: &StepState) -> Step {
-    let shown = match mask_secrets(&outline.title) {
-        Cow::Borrowed(title) if is_clean_line(title, 200) => None,
-        title => Some(clean_line(&title, 200)),
-    };
-    let mut step = Step::new(outline.id, shown.unwrap_or(outline.title));
+    let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
     step.status = state.status;
     step.attempts = state.attempts;
     step.error = state.errors.last().cloned();
@@ -305,10 +296,10 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.commit.clone_from(&state.commit);
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
-    step.definition = outline.definition.into();
+    step.definition = outline.definition;
     step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
     if let Some(items) = &state.items {
-        step.detail_mut().parts = part_names(items)
+        step.detail.parts = part_names(items)
             .into_iter()
             .map(|name| Part {
                 title: name.clone(),

@@ -13,8 +13,6 @@ use serde_json::Value;
 use super::state::State;
 use crate::model::Change;
 use crate::model::Digest;
-use crate::model::DigestText;
-use crate::model::JsonText;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -90,7 +88,7 @@ pub(crate) struct Facts {
     pub(crate) definition: Option<Outline>,
     /// Of a step that ended: the digest of what it was defined as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<DigestText>,
+    pub(crate) digest: Option<String>,
     /// Variables that it left; `null` takes one away.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) variables: BTreeMap<String, Captured>,
@@ -167,7 +165,7 @@ pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
     /// `Step::essence`.
-    pub(crate) definition: JsonText,
+    pub(crate) definition: Value,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(crate) idempotent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

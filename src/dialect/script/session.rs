@@ -25,7 +25,6 @@ use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::clean_line;
-use crate::model::side_by_side;
 
 /// Is a session as it was read.
 #[derive(Clone, Debug)]
@@ -55,10 +54,7 @@ impl Session {
         let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
         let (trail, snapshot) = match snapshot {
             None => (None, None),
-            Some(bytes) => {
-                let trail = || Some(Trail::of(header_bytes, journal));
-                side_by_side(journal.len(), trail, || Some(Snapshot::read(&header.session, bytes)))
-            }
+            Some(bytes) => (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes))),
         };
         let (snapshot, snapshot_problem) = match snapshot {
             None => (None, None),
@@ -141,7 +137,7 @@ impl<'a> Parts<'a> {
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
             // Killed between the two files of a new session: nothing was done yet.
-            Err(_) if files.problem(&files.state).is_some_and(|problem| *problem == ReadProblem::Missing) => &[],
+            Err(_) if files.problem(&files.state) == Some(ReadProblem::Missing) => &[],
             Err(finding) => return Err(finding),
         };
         let snapshot = files.bytes(&snapshot_file);

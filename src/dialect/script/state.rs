@@ -15,8 +15,6 @@ use super::record::Record;
 use super::record::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
-use crate::model::DigestText;
-use crate::model::JsonText;
 use crate::model::Outcome;
 use crate::model::RollBack;
 use crate::model::Status;
@@ -82,7 +80,7 @@ pub(crate) struct StepState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<DigestText>,
+    pub(crate) digest: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,8 +243,7 @@ impl State {
     /// Items that were done as a step was defined before are not done as it is defined now.
     fn define(&mut self, definition: &Outline) {
         let old = std::mem::replace(&mut self.workflow, definition.clone());
-        let old: BTreeMap<&str, &JsonText> =
-            old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
+        let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
         for step in &definition.steps {
             let is_changed = old.get(step.id.as_str()).is_some_and(|old| **old != step.definition);
             if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {

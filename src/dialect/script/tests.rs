@@ -79,7 +79,7 @@ fn a_run_knows_its_place_its_merge_and_its_variables() {
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
     assert_eq!(loaded.wanted.workspace, Some(Some(path("worktrees/session-1"))));
     assert_eq!(run.after.map(|after| after.action), Some(Action::Merge));
-    assert_eq!(Value::Object(run.steps[1].detail().variables.clone()), json!({"out": "from 1"}));
+    assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "from 1"}));
     let stop = run.interruption.unwrap();
     assert_eq!((stop.step, stop.reason.as_str()), (Some(StepId::new("2")), "SIGINT"));
 }
@@ -93,7 +93,7 @@ fn items_of_a_foreach_are_parts() {
     let next = json!({"change": {"change": "begin", "step": "1", "part": "b", "attempt": 1}});
     let (run, _) = load(&session(workflow, &[first, end, next], Some(workflow)));
     let parts: Vec<(&str, Status)> =
-        run.steps[0].detail().parts.iter().map(|part| (part.name.as_str(), part.status)).collect();
+        run.steps[0].detail.parts.iter().map(|part| (part.name.as_str(), part.status)).collect();
     assert_eq!(parts, [("a", Status::Completed), ("b", Status::InProgress), ("c", Status::Pending)]);
 }
 

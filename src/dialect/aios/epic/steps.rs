@@ -201,8 +201,8 @@ fn take_from_story(step: &mut Step, told: &Story<'_>) {
         step.title = told.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
     }
     step.agent = step.agent.take().or_else(|| told.executor.clone());
-    step.detail_mut().targets.clone_from(&told.files);
-    step.detail_mut().acceptance = told.section(SectionKind::Acceptance);
+    step.detail.targets.clone_from(&told.files);
+    step.detail.acceptance = told.section(SectionKind::Acceptance);
 }
 
 fn untitled(id: &str) -> String {

@@ -40,7 +40,7 @@ pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
 /// Writes the hand-over for one step.
 pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
-    let definition = step.definition.value();
+    let definition = &step.definition;
     let instructions = definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
     let instructions = mask_secrets(&clean(instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
@@ -74,9 +74,9 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
     if !instructions.is_empty() {
         let _ = writeln!(text, "\nInstructions of the workflow file:\n{}", instructions.trim_end());
     }
-    if !step.proof().outputs.is_empty() {
+    if !step.proof.outputs.is_empty() {
         let _ = writeln!(text, "\nLeave these files; the step counts as done only with them:");
-        for output in &step.proof().outputs {
+        for output in &step.proof.outputs {
             let _ = writeln!(text, "- {output}");
         }
     }

@@ -18,7 +18,6 @@ use crate::model::After;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
-use crate::model::DigestText;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -52,7 +51,6 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let execution = beside(&state, EXECUTION)?;
     let source = state::source_of(&phase, &state);
     Some(Candidate {
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,
@@ -164,12 +162,12 @@ impl Reader<'_> {
         step.returns_to = definition.returns_to.as_ref().map(|target| StepId::new(&target.text));
         step.idempotent = definition.idempotent.unwrap_or(true);
         step.probe.clone_from(&definition.probe);
-        step.proof_mut().outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
-        step.definition = definition.essence().into();
+        step.proof.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
+        step.definition = definition.essence();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
-        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(DigestText::from);
-        step.detail_mut().parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
+        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
+        step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
             Some((at, task)) => self.settle(&mut step, *at, task, findings),
             None if self.execution.is_none() => step.status = self.status_by_phase(definition),
@@ -180,7 +178,7 @@ impl Reader<'_> {
             step.status = Status::WaitingApproval;
         }
         if step.status == Status::Completed {
-            step.proof_mut().summaries = step.proof().outputs.clone();
+            step.proof.summaries = step.proof.outputs.clone();
         }
         step
     }
@@ -205,8 +203,7 @@ impl Reader<'_> {
         step.failures = number("failures");
         step.started_at = time("started_at");
         step.finished_at = time("completed_at");
-        step.proof_mut().fresh_since =
-            if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
+        step.proof.fresh_since = if step.status == Status::InProgress { step.started_at } else { time("reopened_at") };
         step.error = text("last_error");
         step.commit = text("commit");
         if let Some(agent) = text("agent") {
@@ -220,7 +217,7 @@ impl Reader<'_> {
         let parts = task.get("parts").and_then(Value::as_array).into_iter().flatten();
         for recorded in parts {
             let name = recorded.get("name").and_then(Value::as_str);
-            let Some(part) = step.detail_mut().parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else {
+            let Some(part) = step.detail.parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else {
                 continue;
             };
             let word = recorded.get("status").and_then(Value::as_str);

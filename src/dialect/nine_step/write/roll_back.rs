@@ -8,7 +8,6 @@ use serde_json::json;
 use super::Writer;
 use crate::dialect::EditError;
 use crate::dialect::RollbackBackup;
-use crate::dialect::json::Json;
 use crate::dialect::nine_step::raw;
 use crate::dialect::nine_step::rules::Place;
 use crate::dialect::nine_step::rules::StepNumber;
@@ -78,21 +77,19 @@ impl Writer<'_> {
 
     /// Takes the entries of a list out that are about a step or what comes behind it.
     fn drop_entries(&mut self, list: &str, first: Place) {
-        let items = self.tape.root().get(list).filter(|list| list.is_array());
+        let items = self.value.get(list).and_then(Value::as_array);
         let gone: Vec<usize> = items
             .into_iter()
-            .flat_map(Json::items)
+            .flatten()
             .enumerate()
-            .filter(|(_, entry)| place_of(*entry).is_some_and(|place| place >= first))
+            .filter(|(_, entry)| place_of(entry).is_some_and(|place| place >= first))
             .map(|(at, _)| at)
             .collect();
-        for at in gone.into_iter().rev() {
-            self.remove(&format!("/{list}/{at}"));
-        }
+        self.document.remove_elements(&format!("/{list}"), &gone);
     }
 }
 
-fn place_of(entry: Json<'_>) -> Option<Place> {
+fn place_of(entry: &Value) -> Option<Place> {
     Some(Place::new(raw::phase(entry.get("phase")?)?, StepNumber::read(entry.get("step")?)?))
 }
 

@@ -114,7 +114,6 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         state: newest.path.clone(),
         data_dir,
         reads: reads.collect(),
-        gist: None,
         rank: None,
         claim: Claim::Stated,
         may_be_replaced: false,

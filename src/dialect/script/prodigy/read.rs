@@ -61,7 +61,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             "workflow": run.workflow,
             "step": step.id,
             "working_folder": run.workspace.worktree.as_ref().map(|path| path.under(&files.root)),
-            "definition": step.definition.value(),
+            "definition": step.definition,
         }),
         prompt: format!(
             "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: take it over before anything is run.\n",
@@ -219,13 +219,13 @@ impl Original {
             step.error =
                 self.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == at).map(|(_, error)| error.clone());
             if let Some((workflow, _)) = &self.workflow {
-                step.definition = workflow.steps[at].essence.clone().into();
+                step.definition = workflow.steps[at].essence.clone();
                 step.idempotent = workflow.steps[at].idempotent;
             }
             steps.push(step);
         }
         if let Some(open) = steps.iter_mut().find(|step| step.status != Status::Completed) {
-            open.detail_mut().variables = self.variables().into_iter().collect();
+            open.detail.variables = self.variables().into_iter().collect();
         }
         let position = self.open().and_then(|at| steps.get(at)).map(|step| step.id.clone());
         let all_done =

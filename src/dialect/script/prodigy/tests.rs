@@ -114,7 +114,7 @@ fn a_run_stands_where_its_checkpoint_says() {
 fn variables_are_those_that_steps_capture_and_nothing_of_the_environment() {
     let loaded = Script.load(&files(&checkpoint(), Some(WORKFLOW)));
     let run = loaded.run.unwrap();
-    assert_eq!(Value::Object(run.steps[1].detail().variables.clone()), json!({"out": "captured-value"}));
+    assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "captured-value"}));
     let shown = format!("{run:?}");
     assert!(!shown.contains("hunter2") && !shown.contains("ghp_"), "{shown}");
 }

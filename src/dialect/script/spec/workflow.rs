@@ -11,8 +11,8 @@ use super::template::Template;
 use crate::dialect::script::record::Outline;
 use crate::dialect::script::record::OutlineStep;
 use crate::dialect::yaml::Place;
-use crate::model::DigestText;
 use crate::model::StepId;
+use crate::model::sha256_hex;
 
 /// Is a workflow of commands that run one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -231,8 +231,8 @@ pub(crate) struct Streams {
 impl Step {
     /// Returns the digest of what the step is defined as. How often it is tried, how long it may take and where it stands in the
     /// file are not part of it.
-    pub(crate) fn digest(&self) -> DigestText {
-        DigestText::of(self.essence.to_string().as_bytes())
+    pub(crate) fn digest(&self) -> String {
+        sha256_hex(self.essence.to_string().as_bytes())
     }
 }
 
@@ -275,11 +275,11 @@ impl Workflow {
         let steps = self.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
-            definition: (&step.essence).into(),
+            definition: step.essence.clone(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
-        let head = crate::model::sha256_hex(essence::head(self).to_string().as_bytes());
+        let head = sha256_hex(essence::head(self).to_string().as_bytes());
         Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
     }
 

@@ -1,4 +1,4 @@
-//! What a task file says by itself: all that a session needs of it, read once for as long as its bytes are the same.
+//! What a task file says by itself, whatever else there is in its session.
 
 use std::sync::Arc;
 
@@ -11,16 +11,14 @@ use super::rules::Doer;
 use super::rules::Word;
 use super::task;
 use super::task::Dependency;
-use crate::dialect::json::Json;
 use crate::dialect::json::JsonError;
-use crate::dialect::json::Tape;
+use crate::dialect::json::parse_value;
 use crate::model::Clock;
-use crate::model::FileEntry;
 use crate::model::Status;
 
-/// Is what the object that defines a task says, whatever else there is in its session.
+/// What the object that defines a task says.
 #[derive(Debug)]
-pub(super) struct Gist {
+pub(super) struct ParsedTask {
     pub(super) shape: Shape,
     pub(super) own_id: Option<String>,
     /// What its `status` says.
@@ -65,29 +63,23 @@ pub(super) struct Subtask {
     pub(super) is_name: bool,
 }
 
-impl Gist {
-    /// Returns the gist of a file; `None` where it has no bytes.
-    pub(super) fn of(entry: &FileEntry, clock: Clock) -> Option<Arc<Self>> {
-        entry.gist(|bytes| match Tape::parse(bytes) {
-            Ok(tape) if task::listed(tape.root()).is_some() => Self::empty(Shape::List),
-            Ok(tape) if tape.root().is_object() => Self::of_task(tape.root(), clock),
+impl ParsedTask {
+    /// Parses a task file.
+    pub(super) fn of(bytes: &[u8], clock: Clock) -> Self {
+        match parse_value(bytes) {
+            Ok(value) if task::listed(&value).is_some() => Self::empty(Shape::List),
+            Ok(value) if value.is_object() => Self::of_task(&value, clock),
             Ok(_) => Self::empty(Shape::Other),
             Err(error) => Self::empty(Shape::Broken(error)),
-        })
+        }
     }
 
-    /// Takes the gist of a file that is about to be asked for.
-    pub(super) fn take(entry: &FileEntry, clock: Clock) {
-        Self::of(entry, clock);
+    /// Parses an object that has no file to itself, and returns it with its text.
+    pub(super) fn with_text(object: &Value, clock: Clock) -> (Self, Arc<[u8]>) {
+        (Self::of_task(object, clock), object.to_string().into_bytes().into())
     }
 
-    /// Returns the gist of an object that has no file to itself, with the text of it.
-    pub(super) fn with_text(object: &Value, clock: Clock) -> (Arc<Self>, Arc<[u8]>) {
-        let tape = Tape::of(object);
-        (Arc::new(Self::of_task(tape.root(), clock)), tape.root().literal().as_bytes().into())
-    }
-
-    fn of_task(value: Json<'_>, clock: Clock) -> Self {
+    fn of_task(value: &Value, clock: Clock) -> Self {
         let word = rules::word(value);
         let mut running = Running::default();
         running.hear(value.get("status"));
@@ -95,7 +87,7 @@ impl Gist {
             running.hear(entry.get("to"));
             running.hear(entry.get("from"));
         }
-        let subtask = |(at, subtask): (usize, Json<'_>)| Subtask {
+        let subtask = |(at, subtask): (usize, &Value)| Subtask {
             id: raw::first_text(subtask, &["/id", "/task_id"]),
             name: task::subtask_name(subtask, at),
             is_name: subtask.is_string(),
@@ -135,9 +127,9 @@ impl Gist {
 }
 
 impl Running {
-    fn hear(&mut self, value: Option<Json<'_>>) {
-        let said = value.and_then(Json::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
-        match said.map(|said| rules::fold(&said)).as_deref() {
+    fn hear(&mut self, value: Option<&Value>) {
+        let said = value.and_then(Value::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
+        match said.map(rules::fold).as_deref() {
             Some("active") => self.active = true,
             Some(_) => self.in_progress = true,
             None => {}
