@@ -64,8 +64,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
     let (status, unknown) = session_files.session.status();
-    // Somebody who archived it on purpose left a stamp; lying in the archive alone says nothing
-    // (docs/formats/ccw.md#what-counts-as-evidence).
+    // A stamp means that it was put away on purpose; its place alone says nothing (docs/formats/ccw.md#archiving-a-session).
     let put_away = session_files.layout.is_archived() && session_files.session.is_stamped_archived();
     let status = if put_away { RunStatus::Archived } else { status };
     report_session(&session_files, status, unknown, &steps, &mut findings);
@@ -452,8 +451,7 @@ fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Opt
     Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
 
-/// Reports what an open task builds on that left nothing to read: agents MUST read those summaries first
-/// (docs/formats/ccw.md#checks-before-a-resume).
+/// Reports dependencies without the summary that agents have to read first (docs/formats/ccw.md#checks-before-a-resume).
 fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let is_open = |step: &&Step| {
         let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
