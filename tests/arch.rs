@@ -41,6 +41,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["store", "runner", "cli"]),
     ("granit_parser", &["dialect"]),
     ("signal_hook", &["runner"]),
+    ("similar", &["model"]),
     ("tempfile", &["store"]),
     ("toml", &["store"]),
     ("walkdir", &["store"]),
