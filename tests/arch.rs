@@ -42,6 +42,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("granit_parser", &["dialect"]),
     ("signal_hook", &["runner"]),
     ("similar", &["model"]),
+    ("strsim", &["model"]),
     ("tempfile", &["store"]),
     ("toml", &["store"]),
     ("walkdir", &["store"]),

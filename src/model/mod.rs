@@ -15,6 +15,7 @@ mod files;
 mod finding;
 mod id;
 mod json_text;
+mod nearest;
 mod options;
 mod patch;
 mod places;
@@ -50,6 +51,7 @@ pub(crate) use files::{
 pub(crate) use finding::{Finding, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use json_text::JsonText;
+pub(crate) use nearest::{edit_distance, nearest};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use places::Places;
