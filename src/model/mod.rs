@@ -48,7 +48,7 @@ pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError, name_of,
 };
-pub(crate) use finding::{Finding, FindingCode, Severity};
+pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
 pub(crate) use json_text::JsonText;
 pub(crate) use nearest::{edit_distance, nearest};
