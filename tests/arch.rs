@@ -27,6 +27,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["store", "runner", "cli"]),
     ("granit_parser", &["dialect"]),
     ("signal_hook", &["runner"]),
+    ("similar", &["model"]),
+    ("strsim", &["model"]),
     ("tempfile", &["store"]),
     ("toml", &["store"]),
     ("walkdir", &["store"]),

@@ -1,7 +1,5 @@
 //! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
 
-use std::ffi::OsString;
-
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
@@ -25,14 +23,6 @@ pub(super) struct Cli {
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) verb: Verb,
-}
-
-impl Cli {
-    /// Understands a command line, the name of the program first.
-    pub(super) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
-        // What one verb alone cannot make sense of is for the whole, which can say what is wrong with it.
-        super::alone::of(words).map_or_else(|| Self::try_parse_from(words), Ok)
-    }
 }
 
 fn after_help() -> String {
@@ -90,7 +80,7 @@ pub(super) enum ModeArg {
     Preflight,
 }
 
-// For help only one verb is built; the others are their name and their line in the list.
+// Only the verb that was asked for is built; for help the others are their name and their line in the list.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Verb {

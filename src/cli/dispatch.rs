@@ -42,15 +42,10 @@ pub(super) fn run(cli: &Cli) -> Exit {
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
     match outcome {
         Ok((Outcome::Ran(exit), _)) => exit,
-        Ok((Outcome::Report(report), format)) => {
-            let exit = match print(&report, format, cli) {
-                Ok(()) => report.exit,
-                Err(error) => error::report(&CliError::unprinted(error), Format::Text),
-            };
-            // The process ends here: taking a run of thousands of steps apart would be work for nobody.
-            std::mem::forget(report);
-            exit
-        }
+        Ok((Outcome::Report(report), format)) => match print(&report, format, cli) {
+            Ok(()) => report.exit,
+            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+        },
         Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
     }
 }

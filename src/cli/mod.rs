@@ -1,6 +1,5 @@
 //! The command line: arguments in, one document and an exit code out.
 
-mod alone;
 mod args;
 mod changes;
 mod dispatch;
@@ -17,8 +16,10 @@ use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use clap::error::ErrorKind;
 
+use args::Cli;
 use args::Format;
 use output::Text;
 
@@ -29,7 +30,7 @@ use crate::ops::Exit;
 #[expect(clippy::disallowed_methods, reason = "the command line is what this room takes in")]
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let cli = match args::Cli::of(&words) {
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(not_run(&error, &words).code()),
     };

@@ -9,6 +9,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::nearest;
 
 /// Is a text with its place in the file.
 #[derive(Clone, Debug, Default)]
@@ -135,26 +136,4 @@ pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -
     let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
     problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
     None
-}
-
-/// Returns the name that was probably meant.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distances = names.into_iter().map(|other| (distance(&name.to_lowercase(), other), other));
-    let (distance, nearest) = distances.min()?;
-    (distance <= 3 && distance < nearest.len()).then_some(nearest)
-}
-
-/// Counts the letters that have to be changed, added or left out.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, left) in from.chars().take(100).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, right) in to.iter().enumerate() {
-            let change = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }

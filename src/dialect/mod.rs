@@ -19,7 +19,6 @@ pub(crate) use client_settings::with as with_setting;
 pub(crate) use dotagent::own::BUILT_IN;
 pub(crate) use dotagent::own::check as check_definition;
 pub(crate) use dotagent::own::looks_like_definition;
-pub(crate) use fields::nearest;
 pub(crate) use json::Document;
 pub(crate) use json::news;
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::reconcile::EffectiveStatus;
-use super::reconcile::count;
 use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
 use super::transition::skip_refusal;
@@ -18,6 +17,7 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::model::plural;
 
 /// How many ids of a chain or a circle a message names before it only counts them.
 const NAMED_IDS: usize = 8;
@@ -377,7 +377,11 @@ impl Chooser<'_> {
                 }
                 Some(Limit::Failed { times }) => (
                     FindingCode::AttemptLimit,
-                    format!("failed {}{}", count(usize::try_from(times).unwrap_or(usize::MAX), "time"), attempts(step)),
+                    format!(
+                        "failed {}{}",
+                        plural(usize::try_from(times).unwrap_or(usize::MAX), "time"),
+                        attempts(step)
+                    ),
                 ),
             };
             let message = format!("{} ({}) {what}", step.id, step.title);

@@ -17,6 +17,7 @@ use crate::model::Age;
 use crate::model::AgeBand;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Next;
@@ -153,18 +154,7 @@ impl PlanInputs<'_> {
     fn is_unattended(&self, verdict: Verdict, next: &[Next], age: &Age, findings: &[Finding]) -> bool {
         let fresh = matches!(age.band, Some(AgeBand::Fresh | AgeBand::Recent));
         let needs_a_person = next.iter().any(|next| matches!(next.action, Action::Approve | Action::Verify))
-            || findings.iter().any(|finding| {
-                matches!(
-                    finding.code,
-                    FindingCode::StatusConflict
-                        | FindingCode::OverrideForced
-                        | FindingCode::RestoredFromHistory
-                        | FindingCode::StateCorrupt
-                        | FindingCode::StateLeftover
-                        | FindingCode::PartMissing
-                        | FindingCode::RunFailed
-                )
-            });
+            || findings.iter().any(|finding| finding.code.is_of(FindingClass::NeedsPerson));
         self.options.mode == Mode::Autopilot
             && fresh
             && !self.run.degraded

@@ -3,12 +3,12 @@
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
-use super::reconcile::count;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepKind;
+use crate::model::plural;
 
 /// Gives every container the effective_status of its children, and opens again what was built on a step that is not believed any more
 /// (invariant 14).
@@ -123,7 +123,8 @@ impl Wave<'_> {
             if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
                 let children = self.children(at);
                 let done = children.iter().filter(|child| child.is_over()).count();
-                self.reconciled.reasons[at].push(format!("{done} of {} are done", count(children.len(), "child step")));
+                self.reconciled.reasons[at]
+                    .push(format!("{done} of {} are done", plural(children.len(), "child step")));
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::Witness;
+use crate::model::plural;
 
 /// How much older than its step a file may look and still be taken for its work: some file systems keep times to two seconds.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;
@@ -399,7 +400,7 @@ impl Reconciler<'_> {
         match (&review.open_conditions, review.verdict) {
             (Some(open), _) if open.is_empty() => None,
             (Some(open), _) => {
-                Some(format!("{id} is approved with {} open: {}", count(open.len(), "condition"), open.join("; ")))
+                Some(format!("{id} is approved with {} open: {}", plural(open.len(), "condition"), open.join("; ")))
             }
             (None, ReviewVerdict::ApprovedWithConditions) => {
                 Some(format!("{id} is approved with conditions that the state does not list"))
@@ -536,12 +537,5 @@ impl Reconciler<'_> {
             None => finding,
         };
         self.findings.push(finding);
-    }
-}
-
-pub(super) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
     }
 }

@@ -5,7 +5,6 @@
 use super::command;
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
-use super::reconcile::count;
 use super::reconcile::reconcile;
 use super::reconcile::unproved;
 use super::reconciled::Limit;
@@ -26,6 +25,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::plural;
 
 /// Says why a change is refused and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -470,7 +470,8 @@ impl TransitionCheck<'_> {
         let shown: Vec<&str> = open.iter().take(5).map(|at| run.steps[*at].id.as_str()).collect();
         let are = if open.len() == 1 { "is" } else { "are" };
         let more = if open.len() > 5 { ", ..." } else { "" };
-        let message = format!("{} of {} {are} not done: {}{more}", count(open.len(), "step"), run.id, shown.join(", "));
+        let message =
+            format!("{} of {} {are} not done: {}{more}", plural(open.len(), "step"), run.id, shown.join(", "));
         Err(refuse(RefusalKind::No, message, [self.plan()]))
     }
 
@@ -513,7 +514,7 @@ impl TransitionCheck<'_> {
         let what = match limit {
             Limit::Rejected => "was rejected".to_owned(),
             Limit::Failed { times } => {
-                format!("failed {}", count(usize::try_from(times).unwrap_or(usize::MAX), "time"))
+                format!("failed {}", plural(usize::try_from(times).unwrap_or(usize::MAX), "time"))
             }
         };
         let message = format!("{} ({}) {what}: a person decides how to go on", failed.id, failed.title);

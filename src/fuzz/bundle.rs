@@ -120,7 +120,7 @@ impl Bundle {
             Edit { path: path.clone(), kind }
         };
         let edits: Vec<Edit> = self.files.iter().map(create).collect();
-        store::take_in(&mut files, &candidate.reads, &edits);
+        store::lay_edits_over(&mut files, &candidate.reads, &edits);
         for read in &candidate.reads {
             if let ReadSpec::Elsewhere { shown, .. } = read
                 && let Some(bytes) = self.files.get(shown)

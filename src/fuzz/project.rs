@@ -97,7 +97,7 @@ pub(super) fn plan(opened: &OpenedRun, run: &Run, evidence: &Evidence) -> Planne
     ops::evaluate(opened, run, evidence, &Options::at(clock().now))
 }
 
-pub(super) fn shown(planned: &Planned) -> (String, String) {
+fn shown(planned: &Planned) -> (String, String) {
     let plan = serde_json::to_string(&planned.plan).expect("a plan is plain data");
     (plan, serde_json::to_string(&planned.findings).expect("findings are plain data"))
 }

@@ -1,5 +1,11 @@
 //! A change to a text file as a unified diff that `git apply` and `patch -p1` take, byte for byte.
 
+use similar::Algorithm;
+use similar::DiffOp;
+use similar::capture_diff_slices;
+use similar::group_diff_ops;
+use similar::udiff::UnifiedHunkHeader;
+
 /// Lines shown before and after a change.
 const CONTEXT: usize = 3;
 
@@ -9,100 +15,30 @@ const CONTEXT: usize = 3;
 /// repository.
 pub(crate) fn unified_diff(path: &str, before: &str, after: &str) -> String {
     let (old, new) = (lines(before), lines(after));
-    let hunks = hunks(&blocks(&old, &new), old.len());
+    let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT);
     if hunks.is_empty() {
         return String::new();
     }
     let mut diff = format!("--- {}\n+++ {}\n", name("a/", path), name("b/", path));
     for hunk in hunks {
-        hunk.write(&mut diff, &old, &new);
+        write_hunk(&mut diff, &hunk, &old, &new);
     }
     diff
 }
 
-/// Is a run of lines that another run of lines takes the place of.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    old: (usize, usize),
-    new: (usize, usize),
-}
-
-/// Splits behind every newline, which stays.
+/// Splits behind every newline, which stays. A carriage return alone ends no line for `git apply`, and does for the formatter of
+/// `similar`: this is why the lines are split and written here.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Finds what differs. Of equally many lines each is compared with its own; else all between the first and the last difference
-/// is one block.
-fn blocks(old: &[&str], new: &[&str]) -> Vec<Block> {
-    if old.len() != new.len() {
-        let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-        let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(old, new)| old == new).count();
-        return vec![Block { old: (head, old.len() - tail), new: (head, new.len() - tail) }];
-    }
-    let mut blocks: Vec<Block> = Vec::new();
-    for at in (0..old.len()).filter(|at| old[*at] != new[*at]) {
-        match blocks.last_mut().filter(|block| block.old.1 == at) {
-            Some(block) => (block.old.1, block.new.1) = (at + 1, at + 1),
-            None => blocks.push(Block { old: (at, at + 1), new: (at, at + 1) }),
+fn write_hunk(diff: &mut String, ops: &[DiffOp], old: &[&str], new: &[&str]) {
+    diff.push_str(&format!("{}\n", UnifiedHunkHeader::new(ops)));
+    for change in ops.iter().flat_map(|op| op.iter_changes(old, new)) {
+        diff.push_str(&format!("{}{}", change.tag(), change.value()));
+        if !change.value().ends_with('\n') {
+            diff.push_str("\n\\ No newline at end of file\n");
         }
-    }
-    blocks
-}
-
-/// Puts blocks together whose context would touch.
-fn hunks(blocks: &[Block], count: usize) -> Vec<Hunk> {
-    let mut hunks: Vec<Hunk> = Vec::new();
-    for block in blocks {
-        let end = (block.old.1 + CONTEXT).min(count);
-        match hunks.last_mut().filter(|hunk| block.old.0.saturating_sub(CONTEXT) <= hunk.end) {
-            Some(hunk) => {
-                hunk.blocks.push(*block);
-                hunk.end = end;
-            }
-            None => {
-                hunks.push(Hunk { start: block.old.0.saturating_sub(CONTEXT), end, blocks: vec![*block] });
-            }
-        }
-    }
-    hunks
-}
-
-/// Is one hunk; `start` and `end` are lines of the old text.
-#[derive(Debug)]
-struct Hunk {
-    start: usize,
-    end: usize,
-    blocks: Vec<Block>,
-}
-
-impl Hunk {
-    fn write(&self, diff: &mut String, old: &[&str], new: &[&str]) {
-        let first = self.blocks[0];
-        let length = |(from, to): (usize, usize)| to - from;
-        let removed: usize = self.blocks.iter().map(|block| length(block.old)).sum();
-        let added: usize = self.blocks.iter().map(|block| length(block.new)).sum();
-        let count = self.end - self.start;
-        let new_start = first.new.0 - (first.old.0 - self.start);
-        let range = |start: usize, count: usize| format!("{},{count}", if count == 0 { start } else { start + 1 });
-        let (was, is) = (range(self.start, count), range(new_start, count - removed + added));
-        diff.push_str(&format!("@@ -{was} +{is} @@\n"));
-        let mut at = self.start;
-        for block in &self.blocks {
-            old[at..block.old.0].iter().for_each(|line| put(diff, ' ', line));
-            old[block.old.0..block.old.1].iter().for_each(|line| put(diff, '-', line));
-            new[block.new.0..block.new.1].iter().for_each(|line| put(diff, '+', line));
-            at = block.old.1;
-        }
-        old[at..self.end].iter().for_each(|line| put(diff, ' ', line));
-    }
-}
-
-fn put(diff: &mut String, mark: char, line: &str) {
-    diff.push(mark);
-    diff.push_str(line);
-    if !line.ends_with('\n') {
-        diff.push_str("\n\\ No newline at end of file\n");
     }
 }
 

@@ -31,14 +31,17 @@ fn line_ends_and_a_missing_last_one_are_kept() {
     let diff = unified_diff("x", "a\r\nb", "a\r\nB");
     let end = "\n\\ No newline at end of file\n";
     assert_eq!(diff, format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\r\n-b{end}+B{end}"));
+    // A carriage return alone ends no line.
+    let diff = unified_diff("x", "a\rb\r", "A\rb\r");
+    assert_eq!(diff, format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\rb\r{end}+A\rb\r{end}"));
 }
 
 #[test]
 fn lines_may_come_and_go() {
     let cases = [
         ("a\nb\n", "a\nx\nb\n", "@@ -1,2 +1,3 @@\n a\n+x\n b\n"),
-        ("a\nb\n", "b\n", "@@ -1,2 +1,1 @@\n-a\n b\n"),
-        ("", "a\n", "@@ -0,0 +1,1 @@\n+a\n"),
+        ("a\nb\n", "b\n", "@@ -1,2 +1 @@\n-a\n b\n"),
+        ("", "a\n", "@@ -0,0 +1 @@\n+a\n"),
     ];
     for (before, after, hunk) in cases {
         assert_eq!(unified_diff("x", before, after), format!("--- a/x\n+++ b/x\n{hunk}"));

@@ -26,8 +26,19 @@ impl Severity {
     }
 }
 
+/// A class of findings that planner or messages treat alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FindingClass {
+    /// Autopilot does not go on over it: a person decides.
+    NeedsPerson,
+    /// Something that the run cannot do without is missing.
+    Missing,
+    /// The state contradicts itself or the project.
+    Contradiction,
+}
+
 macro_rules! finding_codes {
-    ($($variant:ident $code:literal $severity:ident $looks:literal $meaning:literal;)*) => {
+    ($($variant:ident $code:literal $severity:ident $looks:literal $meaning:literal $(, $class:ident)*;)*) => {
         /// Names a kind of problem. The code is stable; what it means is in `meaning`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum FindingCode { $($variant,)* }
@@ -50,6 +61,12 @@ macro_rules! finding_codes {
                 match self { $(Self::$variant => $looks,)* }
             }
 
+            /// Tells whether the code belongs to a class.
+            pub(crate) fn is_of(self, class: FindingClass) -> bool {
+                let classes: &[FindingClass] = match self { $(Self::$variant => &[$(FindingClass::$class),*],)* };
+                classes.contains(&class)
+            }
+
             /// Returns one sentence for the documentation.
             #[cfg(test)]
             pub(crate) const fn meaning(self) -> &'static str {
@@ -61,27 +78,27 @@ macro_rules! finding_codes {
 
 finding_codes! {
     // Rule 1: unreadable.
-    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else says where the run stands.";
-    StateMissingField "state-missing-field" Blocking true "The state lacks a field without which nothing can be decided.";
-    StateWrongType "state-wrong-type" Blocking true "A field that is needed has the wrong type.";
+    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else says where the run stands.", Contradiction;
+    StateMissingField "state-missing-field" Blocking true "The state lacks a field without which nothing can be decided.", Contradiction;
+    StateWrongType "state-wrong-type" Blocking true "A field that is needed has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
     PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.";
     SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.";
-    RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.";
+    RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.", NeedsPerson;
     FieldIgnored "field-ignored" Info false "A field has a type nobody can use; it was ignored.";
     SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.";
     DuplicateId "duplicate-id" Warning true "Two steps have the same id.";
     IdUnsafe "id-unsafe" Warning true "An id cannot be used as a file name; files named after it are not looked for.";
     IdMismatch "id-mismatch" Info false "The id in a file and the name of the file differ.";
-    FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.";
+    FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.", Missing;
     TooManySteps "too-many-steps" Info false "The run has more steps than its system allows.";
     TodoMismatch "todo-mismatch" Info false "The checklist and the task files do not name the same steps.";
     SessionArchived "session-archived" Info false "The session lies in the archive; that says nothing about what is done.";
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
-    StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.";
-    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.";
+    StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.", NeedsPerson, Contradiction;
+    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.", NeedsPerson;
     StateSuperseded "state-superseded" Warning false "Another state of the same run lies in the project; the one that was written last counts.";
-    PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.";
+    PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.", NeedsPerson;
     InterruptedWrite "interrupted-write" Warning false "A write was cut off, and the file is whole all the same.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.";
@@ -91,7 +108,7 @@ finding_codes! {
     StatusAlias "status-alias" Info false "A status word is not in the vocabulary and can only mean one that is.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
-    StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.";
+    StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.", NeedsPerson;
     StatusOptimistic "status-optimistic" Info false "The state says done where another witness does not.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
@@ -121,7 +138,7 @@ finding_codes! {
     TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so nobody can tell whether this was the last.";
     // Rule 7: overrides.
     Override "override" Info false "An option of the caller changed the choice.";
-    OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.";
+    OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.", NeedsPerson;
     OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.";
     // Rules 8, 10, 11, 12.
     AgeStale "age-stale" Warning true "Nothing has happened for more than a week.";
@@ -135,9 +152,9 @@ finding_codes! {
     BranchMismatch "branch-mismatch" Blocking true "The worktree is on another branch than the state says.";
     WorktreeMissing "worktree-missing" Blocking true "The worktree that the state names is not there.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
-    PlanMissing "plan-missing" Warning true "The plan document is not where the state says.";
+    PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
-    RunFailed "run-failed" Warning true "The state says that the run failed; it goes on when somebody agrees.";
+    RunFailed "run-failed" Warning true "The state says that the run failed; it goes on when somebody agrees.", NeedsPerson;
     RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
@@ -149,8 +166,8 @@ finding_codes! {
     FileUnclassified "file-unclassified" Info false "A file where states lie is of no kind that is known, or cannot be parsed; it is not read.";
     StatePutAside "state-put-aside" Info false "A saved state that its own system renamed out of the way, or a copy of one; it is evidence, and no run.";
     RunEnded "run-ended" Info false "A saved state says that its run is over or was given up: it is evidence, and no run.";
-    StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.";
-    StoryMissing "story-missing" Blocking true "The file of a story is not there.";
+    StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.", Contradiction;
+    StoryMissing "story-missing" Blocking true "The file of a story is not there.", Missing;
     StoryChanged "story-changed" Warning true "A story was changed after the state was saved.";
     WorkChanged "work-changed" Warning true "Commits made after the state was saved changed files that the run works on.";
     RivalRun "rival-run" Blocking true "Another workflow was begun for the same story after this one was cut off.";

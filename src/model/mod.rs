@@ -14,6 +14,7 @@ mod evidence;
 mod files;
 mod finding;
 mod id;
+mod nearest;
 mod options;
 mod patch;
 mod plan;
@@ -43,8 +44,9 @@ pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
     RelPath, RelPathError, name_of,
 };
-pub(crate) use finding::{Finding, FindingCode, Severity};
+pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId};
+pub(crate) use nearest::{edit_distance, nearest};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{

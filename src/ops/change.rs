@@ -124,30 +124,16 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
     let mut written = locked.apply(kind, request.force)?;
     written.findings.extend(locked.hold_lease(written.change));
-    if let Some(next) = after_begin(&written)
-        && written.edits.iter().all(|edit| matches!(edit.kind, EditKind::Replace { .. }))
-    {
-        // What comes after a beginning is known, and so is every byte of the state: nothing has to be read or planned again.
-        let revision = locked.opened.revision_with(&written.edits);
-        leave(locked.opened);
-        return Ok(checkpoint(written, revision, Some(next)));
+    if !written.moves_files {
+        // Still under the lock: the revision that is reported is that of this change.
+        locked.read_again();
+        return Ok(report(ctx, &locked.opened, written));
     }
-    if !written.moves_files() {
-        locked.take_in(&written);
-        let report = report(ctx, &locked.opened, written);
-        leave(locked.opened);
-        return Ok(report);
-    }
-    // Reading again takes the lock for itself.
+    // Reading in another place takes the lock there.
     drop(locked);
     let now = ctx.found_again(&location, &written.files);
     written.findings.extend(record::carry_evidence(ctx, &location, &now));
     Ok(report(ctx, &ctx.read(&now)?, written))
-}
-
-/// Leaves a run as it is. The process ends soon: taking apart what was read of it would be work for nobody.
-fn leave(opened: OpenedRun) {
-    std::mem::forget(opened);
 }
 
 /// Is what one change did.
@@ -157,19 +143,13 @@ pub(crate) struct Written {
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
-    edits: Vec<Edit>,
+    /// The state may lie elsewhere now.
+    moves_files: bool,
     /// Says that the state said so already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
     /// What the caller's force went over.
     findings: Vec<Finding>,
-}
-
-impl Written {
-    /// Tells whether the state may lie elsewhere now.
-    fn moves_files(&self) -> bool {
-        self.edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }))
-    }
 }
 
 /// Is a run that is locked and read: the only place from which changes are written.
@@ -196,9 +176,12 @@ impl<'a> LockedRun<'a> {
         Ok(Self { ctx, lock, opened: OpenedRun::new(location.candidate.clone(), files) })
     }
 
-    /// Sees the run as it is after a change of one's own.
-    pub(crate) fn take_in(&mut self, written: &Written) {
-        self.opened.take_in(&written.edits);
+    /// Reads the run again, after a change was written.
+    pub(crate) fn read_again(&mut self) {
+        let candidate = self.opened.candidate.clone();
+        let files =
+            store::file_set_locked(&self.ctx.project, &self.lock, &self.opened.files.root, &candidate, self.clock());
+        self.opened = OpenedRun::new(candidate, files);
     }
 
     pub(crate) fn into_lock(self) -> RunLock {
@@ -253,7 +236,7 @@ impl<'a> LockedRun<'a> {
             change: name,
             step,
             files: Vec::new(),
-            edits: Vec::new(),
+            moves_files: false,
             already: None,
             message: String::new(),
             findings: Vec::new(),
@@ -269,7 +252,7 @@ impl<'a> LockedRun<'a> {
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
-        written.edits = edits;
+        written.moves_files = edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }));
         Ok(written)
     }
 
@@ -431,11 +414,12 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 /// Reports what was written and what comes next in the run as it is now.
 fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
-    let next = after_begin(&written).or_else(|| next_command(ctx, opened, &revision));
-    checkpoint(written, revision, next)
-}
-
-fn checkpoint(written: Written, revision: String, next: Option<String>) -> Report {
+    let next = match written.step.as_ref().filter(|_| written.change == "begin") {
+        Some(step) => {
+            Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
+        }
+        None => next_command(ctx, opened, &revision),
+    };
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
@@ -447,11 +431,6 @@ fn checkpoint(written: Written, revision: String, next: Option<String>) -> Repor
         next,
     });
     Report { findings: written.findings, ..Report::ok(body) }
-}
-
-fn after_begin(written: &Written) -> Option<String> {
-    let step = written.step.as_ref().filter(|_| written.change == "begin")?;
-    Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
 }
 
 fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str) -> Option<String> {

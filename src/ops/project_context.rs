@@ -23,7 +23,6 @@ use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
 use crate::model::DialectId;
-use crate::model::Edit;
 use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -408,16 +407,6 @@ impl OpenedRun {
         Self { dialect, candidate, files, loaded }
     }
 
-    /// Takes committed edits in without reading the files again.
-    pub(crate) fn take_in(&mut self, edits: &[Edit]) {
-        if !edits.is_empty() {
-            store::take_in(&mut self.files, &self.candidate.reads, edits);
-            // A large run is never in memory twice.
-            self.loaded = Loaded::default();
-            self.loaded = load(self.dialect, &self.candidate, &self.files);
-        }
-    }
-
     /// Returns the run, or why there is none to speak of.
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
@@ -429,7 +418,10 @@ impl OpenedRun {
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        self.revision_with(&[])
+        let pieces = self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.told(path), &[0]]);
+        let mut digest = sha256_hex_of(pieces);
+        digest.truncate(16);
+        digest
     }
 
     fn state_files(&self) -> &[RelPath] {
@@ -440,17 +432,6 @@ impl OpenedRun {
     fn told(&self, path: &RelPath) -> &[u8] {
         let proof = self.loaded.proofs.get(path).map(String::as_bytes);
         proof.or_else(|| self.files.bytes(path)).unwrap_or_default()
-    }
-
-    /// Returns what the revision is once these edits are on disk.
-    pub(crate) fn revision_with(&self, edits: &[Edit]) -> String {
-        let pieces = self.state_files().iter().flat_map(|path| {
-            let after = edits.iter().find(|edit| edit.path == *path).and_then(Edit::after);
-            [path.as_str().as_bytes(), &[0], after.unwrap_or_else(|| self.told(path)), &[0]]
-        });
-        let mut digest = sha256_hex_of(pieces);
-        digest.truncate(16);
-        digest
     }
 
     pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {

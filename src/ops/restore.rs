@@ -117,7 +117,7 @@ fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) ->
     let opened = &locked.opened;
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
-    store::take_in(&mut files, &opened.candidate.reads, &edits);
+    store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
     agreed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;

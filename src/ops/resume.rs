@@ -117,8 +117,8 @@ fn take(
     locked.check_revision(run, Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
-        let written = locked.apply(kind, request.plan.force)?;
-        locked.take_in(&written);
+        locked.apply(kind, request.plan.force)?;
+        locked.read_again();
     }
     findings.extend(locked.take_lease("resume"));
     findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));

@@ -18,6 +18,7 @@ use super::spec::template::Piece;
 use super::spec::template::Reference;
 use super::spec::template::Template;
 use crate::model::clean_line;
+use crate::model::nearest;
 
 /// What the system lets one variable of an environment have, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
 const LARGEST: usize = 128 * 1024 - 64;
@@ -241,7 +242,7 @@ fn look_up(path: &str, scope: &dyn Scope) -> Result<Option<Value>, String> {
 
 fn unset(path: &str, scope: &dyn Scope) -> RenderError {
     let names = scope.names();
-    let near = crate::dialect::nearest(path, names.iter().map(String::as_str));
+    let near = nearest(path, names.iter().map(String::as_str));
     let first = near.map(|name| format!("did you mean `${{{name}}}`? ")).unwrap_or_default();
     let hint = format!("{first}write `${{{path}:-default}}` for a default, or `$${{{path}}}` to leave it to the shell");
     RenderError::new(format!("the variable `${{{path}}}` is not set"), hint)

@@ -10,6 +10,7 @@ use toml::de::DeValue;
 use super::error::StoreError;
 use super::platform;
 use crate::model::Config;
+use crate::model::edit_distance;
 
 pub(super) const FILE_NAME: &str = "piton.toml";
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -95,24 +96,8 @@ fn collect_keys(prefix: &str, value: &Value, known: &mut BTreeMap<String, Value>
 fn nearest<'a>(wrong: &str, keys: impl Iterator<Item = &'a str>) -> &'a str {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let wrong_last = last(wrong);
-    let score = |key: &&str| distance(wrong, key).min(distance(&wrong_last, &last(key)) + 1);
+    let score = |key: &&str| edit_distance(wrong, key).min(edit_distance(&wrong_last, &last(key)) + 1);
     keys.min_by_key(score).unwrap_or_default()
-}
-
-/// Counts the letters to insert, remove or change.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 /// Applies `PITON_LIMITS_ATTEMPTS=5` and the like. A variable that names no key belongs to somebody else.

@@ -194,8 +194,8 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
     set.files
 }
 
-/// Takes edits that were committed into a set, as if it was read again.
-pub(crate) fn take_in(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
+/// Lays edits over a set: it is then what would be read once they are committed.
+pub(crate) fn lay_edits_over(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
     let modified = Some(files.clock.now);
     for edit in edits {
         let grown = match &edit.kind {

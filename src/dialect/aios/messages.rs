@@ -5,6 +5,7 @@ use super::point::Point;
 use crate::dialect::LogBlock;
 use crate::model::Action;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Notice;
 use crate::model::Plan;
@@ -44,30 +45,19 @@ pub(super) enum Situation {
 
 impl Situation {
     pub(super) fn of(plan: &Plan, findings: &[Finding]) -> Self {
-        let is_lost = |finding: &Finding| finding.severity == Severity::Blocking && is_unrecoverable(finding.code);
+        let is_lost = blocks(findings, FindingClass::Missing) || blocks(findings, FindingClass::Contradiction);
         match plan.verdict {
             Verdict::Complete | Verdict::Nothing => Self::Over,
-            Verdict::Blocked if findings.iter().any(is_lost) => Self::Cannot,
+            Verdict::Blocked if is_lost => Self::Cannot,
             Verdict::Resume | Verdict::Confirm if !plan.steps.invalid.is_empty() => Self::Partial,
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked => Self::Resume,
         }
     }
 }
 
-const fn is_unrecoverable(code: FindingCode) -> bool {
-    is_missing(code)
-        || matches!(
-            code,
-            FindingCode::StoryDrift
-                | FindingCode::StateCorrupt
-                | FindingCode::StateUnreadable
-                | FindingCode::StateMissingField
-                | FindingCode::StateWrongType
-        )
-}
-
-const fn is_missing(code: FindingCode) -> bool {
-    matches!(code, FindingCode::StoryMissing | FindingCode::PlanMissing | FindingCode::FileMissing)
+/// Tells whether a finding of a class blocks the run.
+fn blocks(findings: &[Finding], class: FindingClass) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Blocking && finding.code.is_of(class))
 }
 
 /// Returns what is said of a plan, line by line; the question comes after it.
@@ -116,10 +106,7 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
 }
 
 fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
-    let blocking = || findings.iter().filter(|finding| finding.severity == Severity::Blocking);
-    let is_missing = blocking().any(|finding| is_missing(finding.code));
-    let contradicts = blocking().any(|finding| is_unrecoverable(finding.code) && !self::is_missing(finding.code));
-    let reason = match (is_missing, contradicts) {
+    let reason = match (blocks(findings, FindingClass::Missing), blocks(findings, FindingClass::Contradiction)) {
         (true, true) => "critical files are missing, and the state contradicts the project",
         (true, false) => "critical files are missing",
         (false, _) => "the state contradicts the project or itself",

@@ -38,6 +38,7 @@ use crate::model::Step;
 use crate::model::Timestamp;
 use crate::model::Wanted;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// The suffix of the one copy that the plugin keeps (docs/formats/nine-step.md#backup-of-the-state).
 pub(super) const BACKUP: &str = ".backup";
@@ -93,7 +94,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             "restore the last checkpoint: `{}`; or begin anew: `piton start nine-step --feature {} --archive`; or edit the \
              file by hand",
             restore_command(files),
-            shell_word(&files.name),
+            quoted(&files.name),
         );
         findings.push(problem.fix(fix));
         return Loaded { findings, ..Loaded::default() };
@@ -104,17 +105,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 fn restore_command(files: &FileSet) -> String {
-    format!("piton restore {}", shell_word(&files.name))
-}
-
-/// Quotes a path for a shell where it needs that.
-pub(super) fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-' | ':' | '+' | '@' | ',');
-    if !text.starts_with('-') && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    format!("piton restore {}", quoted(&files.name))
 }
 
 fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::command;
-use crate::engine::reconcile::count;
 use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::UndoneCommit;
+use crate::model::plural;
 use crate::model::quoted;
 
 /// How often a run is rolled back to the same point before a person has to say so (docs/formats/nine-step.md#rollback).
@@ -71,7 +71,7 @@ pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan
     }
     let folder = quoted(&undoing.folder);
     let keep = quoted(&format!("rollback/{}-{}", slug(run.id.as_str()), at.compact()));
-    let commits = count(undoing.commits.len(), "commit");
+    let commits = plural(undoing.commits.len(), "commit");
     let checks = vec![
         format!("git -C {folder} status --short    # prints nothing"),
         format!("git -C {folder} log --first-parent --oneline {}..HEAD    # prints {commits}", short(base)),
@@ -154,7 +154,7 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
             let more = if dirty.len() > SHOWN { ", ..." } else { "" };
             let message = format!(
                 "{} in {folder} with changes that are not committed: {}{more}",
-                count(dirty.len(), "file"),
+                plural(dirty.len(), "file"),
                 shown.join(", ")
             );
             note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
@@ -162,7 +162,7 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
     }
     if times >= LIMIT {
         let message =
-            format!("the run was rolled back to this point {} before: a person decides", count(times, "time"));
+            format!("the run was rolled back to this point {} before: a person decides", plural(times, "time"));
         note("repeated", message, format!("{again} --force"));
     }
     all

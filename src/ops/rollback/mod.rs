@@ -276,7 +276,7 @@ impl<'a> RollbackContext<'a> {
     fn newest_of_its_own(&self, edits: &[Edit]) -> Option<String> {
         let opened = &self.locked.opened;
         let mut files = opened.files.clone();
-        store::take_in(&mut files, &opened.candidate.reads, edits);
+        store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
         Some(opened.dialect.journal_checkpoints(&files)?.pop()?.id)
     }
 }

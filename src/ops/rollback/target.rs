@@ -164,7 +164,7 @@ fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, O
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
-        store::take_in(&mut files, &opened.candidate.reads, &edits);
+        store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
     }
     let version = restore::named(opened, id)?;
