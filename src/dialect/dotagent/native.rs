@@ -39,7 +39,7 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
     let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| &step.definition);
     if let Some(definition) = definition.filter(|definition| !definition.is_null()) {
-        native["proposed_execution"] = definition.into_owned();
+        native["proposed_execution"] = definition.clone();
     }
     native
 }
