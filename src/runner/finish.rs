@@ -33,7 +33,7 @@ pub(crate) enum WorktreeOutcome {
     /// It is where it was, and so is its branch.
     Kept,
     /// Its work is merged; it is still there because something in it is not committed.
-    MergeOutcome,
+    Merged,
     Removed,
 }
 
@@ -42,7 +42,7 @@ impl WorktreeOutcome {
         match self {
             Self::InPlace => "in_place",
             Self::Kept => "kept",
-            Self::MergeOutcome => "merged",
+            Self::Merged => "merged",
             Self::Removed => "removed",
         }
     }
@@ -138,7 +138,7 @@ fn merged(
         keep(work, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
         return Ok(Ok(WorktreeOutcome::Kept));
     }
-    let merged = if site.ahead > 0 { WorktreeOutcome::MergeOutcome } else { WorktreeOutcome::Kept };
+    let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
     if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
         work.console.tell(&Event::Note { text: &text });

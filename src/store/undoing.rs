@@ -46,7 +46,7 @@ pub(crate) fn undoing(undone: &AbandonedWork<'_>) -> Option<GitImpact> {
             let elsewhere = undoing.main.as_deref().filter(|main| undoing.branch.as_deref() != Some(main));
             (undoing.base, undoing.commits) = since_moment(undone.folder, since, elsewhere);
             if let (true, Some(first)) = (undoing.commits.is_empty(), undone.first) {
-                // MergeOutcome already: the main branch has all of it.
+                // Merged already: the main branch has all of it.
                 (undoing.base, undoing.commits) = from_commit(undone.folder, first);
             }
         }

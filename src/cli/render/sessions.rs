@@ -14,7 +14,7 @@ use crate::ops::SessionStatus;
 
 const fn tone(status: SessionStatus) -> Tone {
     match status {
-        SessionStatus::Completed | SessionStatus::MergeOutcome => Tone::Good,
+        SessionStatus::Completed | SessionStatus::Merged => Tone::Good,
         SessionStatus::Running => Tone::Bold,
         SessionStatus::Interrupted | SessionStatus::Paused => Tone::Warn,
         SessionStatus::Failed | SessionStatus::Unreadable => Tone::Bad,

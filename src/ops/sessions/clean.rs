@@ -61,7 +61,7 @@ fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned,
     let InspectedSession { opened, row, .. } = look(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
-        SessionStatus::Completed | SessionStatus::MergeOutcome => {}
+        SessionStatus::Completed | SessionStatus::Merged => {}
         SessionStatus::Running
         | SessionStatus::Failed
         | SessionStatus::Interrupted

@@ -178,7 +178,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
             let guest = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
             Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
         }
-        SessionStatus::Running | SessionStatus::Completed | SessionStatus::MergeOutcome | SessionStatus::Unreadable => {
+        SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => {
             None
         }
     };
@@ -200,7 +200,7 @@ fn status(run: &Run, planned: &Planned, owner: &Owner, is_merged: bool) -> Sessi
     match (owner, run.status) {
         (Owner::Live { .. }, _) => SessionStatus::Running,
         (_, RunStatus::Aborted) => SessionStatus::GivenUp,
-        (_, _) if is_over && is_merged => SessionStatus::MergeOutcome,
+        (_, _) if is_over && is_merged => SessionStatus::Merged,
         (_, _) if is_over => SessionStatus::Completed,
         (_, _) if run.steps.iter().any(|step| step.status == Status::Failed) => SessionStatus::Failed,
         (_, RunStatus::Paused) if run.steps.iter().all(|step| step.status != Status::InProgress) => {

@@ -53,7 +53,7 @@ pub(crate) enum SessionStatus {
     /// Every step is done, and its work is where it was done.
     Completed,
     /// Every step is done, and its work is merged.
-    MergeOutcome,
+    Merged,
     /// Somebody gave it up.
     GivenUp,
     /// Its files say nothing.
@@ -68,7 +68,7 @@ impl SessionStatus {
             Self::Interrupted => "interrupted",
             Self::Paused => "paused",
             Self::Completed => "completed",
-            Self::MergeOutcome => "merged",
+            Self::Merged => "merged",
             Self::GivenUp => "given up",
             Self::Unreadable => "unreadable",
         }
