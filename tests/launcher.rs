@@ -186,13 +186,13 @@ while [ $# -gt 1 ]; do
   case $1 in --target-dir) folder=$2 ;; --target) triple=$2 ;; esac
   shift
 done
-mkdir -p "$folder/$triple/release"
-cat >"$folder/$triple/release/piton" <<'END'
+mkdir -p "$folder/$triple/dist"
+cat >"$folder/$triple/dist/piton" <<'END'
 #!/bin/sh
 [ "$1" = --version ] && echo 'piton {version}' && exit
 printf 'fresh'; printf ' <%s>' "$@"
 END
-chmod +x "$folder/$triple/release/piton"
+chmod +x "$folder/$triple/dist/piton"
 "#
         ),
     );
@@ -215,7 +215,7 @@ fn setup_builds_into_the_cache_and_says_so() {
         answer.stderr,
         format!(
             "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
-             cargo in $TOP/a plugin's home <build> <--release> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
+             cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
              <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static']> \
              <--target-dir> <$TOP/home/.cache/piton/build>\n"
         )
@@ -228,7 +228,7 @@ fn setup_builds_into_the_cache_and_says_so() {
     assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
     let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
     assert_eq!(again.stdout, "fresh <setup> <--yes>");
-    assert!(again.stderr.contains(" <build> <--release>"), "{again:?}");
+    assert!(again.stderr.contains(" <build> <--profile> <dist>"), "{again:?}");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn where_rust_has_its_tools_the_program_is_laid_out_for_what_runs() {
     let answer = installed.run(&["setup"], &[("PATH", &path), ("PITON_CACHE", cache.as_str())]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
     let said: Vec<&str> = answer.stderr.lines().skip(1).collect();
-    let cargo = "cargo in $TOP/a plugin's home <build> <--release> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config>";
+    let cargo = "cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config>";
     let folder = r#"$TOP/a "cache"/build/laid-out"#;
     assert_eq!(
         said,
@@ -277,7 +277,7 @@ fn where_rust_has_its_tools_the_program_is_laid_out_for_what_runs() {
     );
     let ship = installed.root().join(".ci/ship");
     let written = installed.run_as(ship.as_std_path(), &["--as-written", "elsewhere"], &[("PATH", &path)]);
-    assert_eq!(written.stdout, "$TOP/a plugin's home/elsewhere/m-linux-musl/release/piton\n", "{written:?}");
+    assert_eq!(written.stdout, "$TOP/a plugin's home/elsewhere/m-linux-musl/dist/piton\n", "{written:?}");
     assert!(!written.stderr.contains("profile-"), "{written:?}");
 }
 
