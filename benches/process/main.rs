@@ -17,8 +17,6 @@ mod plans;
 mod report;
 mod runs;
 mod sessions;
-#[path = "../shipped.rs"]
-mod shipped;
 mod tools;
 mod writes;
 

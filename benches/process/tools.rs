@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::process::Stdio;
 
 const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.sh");
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.py");
@@ -48,7 +49,7 @@ impl Tools {
         // A copy, as `setup` and releases install it: from what a linker leaves in memory, pages come one by one, which takes a call half
         // a millisecond more.
         let piton = into.join("piton");
-        std::fs::copy(super::shipped::program(&[]), &piton).unwrap();
+        std::fs::copy(shipped(), &piton).unwrap();
         Self { piton, empty, floor, rust_floor, steps, peers: peers() }
     }
 
@@ -86,6 +87,17 @@ impl Peer {
         command.args(&self.arguments).args(arguments).env_remove("NOW");
         command
     }
+}
+
+/// Returns where the program lies that is measured, built by `.ci/ship` unless `PITON_BIN` names one.
+fn shipped() -> PathBuf {
+    if let Some(program) = std::env::var_os("PITON_BIN") {
+        return program.into();
+    }
+    let mut ship = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/ship"));
+    let output = ship.stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "{ship:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().into()
 }
 
 /// Returns a program with arguments.
