@@ -216,7 +216,7 @@ fn setup_builds_into_the_cache_and_says_so() {
         format!(
             "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
              cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
-             <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static']> \
+             <target.m-linux-musl.rustflags = []> \
              <--target-dir> <$TOP/home/.cache/piton/build>\n"
         )
     );
@@ -242,7 +242,7 @@ fn without_musl_the_library_of_the_system_is_linked_in_and_without_its_archive_a
         flags.split_once('>').expect("an argument ends").0.to_owned()
     };
     std::fs::remove_dir(installed.top.join("tools/m-linux-musl")).expect("it was just made");
-    assert_eq!(flags(), "['-C', 'target-feature=+crt-static', '-C', 'relocation-model=static']");
+    assert_eq!(flags(), "['-C', 'target-feature=+crt-static']");
     std::fs::remove_file(installed.top.join("tools/libc.a")).expect("it was just made");
     assert_eq!(flags(), "[]");
 }
