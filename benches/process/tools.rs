@@ -15,14 +15,12 @@ pub(crate) struct Tools {
     empty: PathBuf,
     /// A C program that replaces files durably and does nothing else.
     floor: PathBuf,
-    /// A Rust program that does the same, or all that `begin` asks of the disk.
-    rust_floor: PathBuf,
     /// A C program that runs shell commands, with two durable records for each, and does nothing else.
     pub(crate) steps: PathBuf,
     pub(crate) peers: Vec<Peer>,
 }
 
-/// Is a script that does what piton does.
+/// A script that does what piton does.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) is_durable: bool,
@@ -33,14 +31,10 @@ pub(crate) struct Peer {
 impl Tools {
     pub(crate) fn build(into: &Path) -> Self {
         let (empty, floor, steps) = (into.join("empty"), into.join("floor"), into.join("steps"));
-        let rust_floor = into.join("rust-floor");
         let source = into.join("empty.rs");
         std::fs::write(&source, "fn main() {}\n").unwrap();
         let rustc = ["-C", "opt-level=3", "-C", "strip=symbols", "--edition=2024", "-o"];
-        let floor_rs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.rs"));
-        for (program, source) in [(&empty, source.as_path()), (&rust_floor, floor_rs)] {
-            super::run(Command::new("rustc").args(rustc).arg(program).arg(source));
-        }
+        super::run(Command::new("rustc").args(rustc).arg(&empty).arg(&source));
         let floor_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.c");
         let steps_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/steps.c");
         for (program, source) in [(&floor, floor_c), (&steps, steps_c)] {
@@ -50,7 +44,7 @@ impl Tools {
         // a millisecond more.
         let piton = into.join("piton");
         std::fs::copy(shipped(), &piton).unwrap();
-        Self { piton, empty, floor, rust_floor, steps, peers: peers() }
+        Self { piton, empty, floor, steps, peers: peers() }
     }
 
     pub(crate) fn piton(&self, project: &Path, arguments: &[&str]) -> Command {
@@ -74,10 +68,6 @@ impl Tools {
 
     pub(crate) fn floor(&self, files: &[PathBuf]) -> Command {
         given(&self.floor, files)
-    }
-
-    pub(crate) fn rust_floor(&self, arguments: &[&OsStr]) -> Command {
-        given(&self.rust_floor, arguments)
     }
 }
 
