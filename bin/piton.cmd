@@ -42,10 +42,10 @@ where cargo >nul 2>nul || (
 echo piton: building version %version% into %cache%\%version%; this takes a few minutes, once 1>&2
 rem In the folder of the caller, cargo and rustup would heed settings that may be a stranger's, and run the programs that they name.
 pushd "%root%" || exit /b 127
-cargo build --release --locked --bin piton --target-dir "%cache%\build" 1>&2 || exit /b 127
+cargo build --profile dist --locked --bin piton --target-dir "%cache%\build" 1>&2 || exit /b 127
 popd
 if not exist "%cache%\%version%" mkdir "%cache%\%version%"
-copy /y "%cache%\build\release\piton.exe" "%cache%\%version%\piton.exe" >nul || exit /b 127
+copy /y "%cache%\build\dist\piton.exe" "%cache%\%version%\piton.exe" >nul || exit /b 127
 rmdir /s /q "%cache%\build"
 if "%~2"=="--rebuild" (
   "%cache%\%version%\piton.exe" setup

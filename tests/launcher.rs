@@ -29,7 +29,7 @@ impl Installed {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let top = Utf8PathBuf::from_path_buf(folder.path().canonicalize().expect("it was just made")).expect("UTF-8");
         let installed = Self { _folder: folder, top };
-        for file in ["bin/piton", ".ci/ship", ".ci/exercise", ".claude-plugin/plugin.json", "Cargo.toml"] {
+        for file in ["bin/piton", ".ci/ship", ".claude-plugin/plugin.json", "Cargo.toml"] {
             let to = installed.root().join(file);
             std::fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("a fresh folder");
             std::fs::copy(support::repository().join(file), &to).expect("a file of the plugin");
@@ -186,13 +186,13 @@ while [ $# -gt 1 ]; do
   case $1 in --target-dir) folder=$2 ;; --target) triple=$2 ;; esac
   shift
 done
-mkdir -p "$folder/$triple/release"
-cat >"$folder/$triple/release/piton" <<'END'
+mkdir -p "$folder/$triple/dist"
+cat >"$folder/$triple/dist/piton" <<'END'
 #!/bin/sh
 [ "$1" = --version ] && echo 'piton {version}' && exit
 printf 'fresh'; printf ' <%s>' "$@"
 END
-chmod +x "$folder/$triple/release/piton"
+chmod +x "$folder/$triple/dist/piton"
 "#
         ),
     );
@@ -215,8 +215,8 @@ fn setup_builds_into_the_cache_and_says_so() {
         answer.stderr,
         format!(
             "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
-             cargo in $TOP/a plugin's home <build> <--release> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
-             <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static']> \
+             cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config> \
+             <target.m-linux-musl.rustflags = []> \
              <--target-dir> <$TOP/home/.cache/piton/build>\n"
         )
     );
@@ -228,7 +228,7 @@ fn setup_builds_into_the_cache_and_says_so() {
     assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
     let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
     assert_eq!(again.stdout, "fresh <setup> <--yes>");
-    assert!(again.stderr.contains(" <build> <--release>"), "{again:?}");
+    assert!(again.stderr.contains(" <build> <--profile> <dist>"), "{again:?}");
 }
 
 #[test]
@@ -242,43 +242,9 @@ fn without_musl_the_library_of_the_system_is_linked_in_and_without_its_archive_a
         flags.split_once('>').expect("an argument ends").0.to_owned()
     };
     std::fs::remove_dir(installed.top.join("tools/m-linux-musl")).expect("it was just made");
-    assert_eq!(flags(), "['-C', 'target-feature=+crt-static', '-C', 'relocation-model=static']");
+    assert_eq!(flags(), "['-C', 'target-feature=+crt-static']");
     std::fs::remove_file(installed.top.join("tools/libc.a")).expect("it was just made");
     assert_eq!(flags(), "[]");
-}
-
-#[test]
-fn where_rust_has_its_tools_the_program_is_laid_out_for_what_runs() {
-    let installed = Installed::new();
-    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
-    let merges = installed.program("tools/lib/rustlib/m-linux-gnu/bin/llvm-profdata", "llvm-profdata");
-    std::fs::write(&merges, "#!/bin/sh\nprintf 'llvm-profdata' >&2; printf ' <%s>' \"$@\" >&2; printf '\\n' >&2\n")
-        .expect("a file of ours");
-    let cache = installed.top.join(r#"a "cache""#);
-    let answer = installed.run(&["setup"], &[("PATH", &path), ("PITON_CACHE", cache.as_str())]);
-    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
-    let said: Vec<&str> = answer.stderr.lines().skip(1).collect();
-    let cargo = "cargo in $TOP/a plugin's home <build> <--release> <--locked> <--bin> <piton> <--target> <m-linux-musl> <--config>";
-    let folder = r#"$TOP/a "cache"/build/laid-out"#;
-    assert_eq!(
-        said,
-        [
-            format!(
-                "{cargo} <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static', '-C', 'profile-generate']> \
-                 <--target-dir> <{folder}/counting>"
-            ),
-            format!("llvm-profdata <merge> <-o> <{folder}/piton.profdata> <{folder}/counting/counts>"),
-            format!(
-                "{cargo} <target.m-linux-musl.rustflags = ['-C', 'relocation-model=static', '-C', \
-                 \"profile-use=$TOP/a \\\"cache\\\"/build/laid-out/piton.profdata\"]> <--target-dir> <{folder}>"
-            ),
-        ],
-        "it counts, is used, and is laid out"
-    );
-    let ship = installed.root().join(".ci/ship");
-    let written = installed.run_as(ship.as_std_path(), &["--as-written", "elsewhere"], &[("PATH", &path)]);
-    assert_eq!(written.stdout, "$TOP/a plugin's home/elsewhere/m-linux-musl/release/piton\n", "{written:?}");
-    assert!(!written.stderr.contains("profile-"), "{written:?}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ mod concurrency;
 mod crash;
 mod formats;
 mod hostile;
-mod instructions;
 mod launcher;
 mod plugin;
 mod power;

@@ -130,7 +130,6 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
     let layout = sandbox.tool("sh", [dist.as_str(), "tree", "artifacts"]).env("PATH", "/usr/bin:/bin").run();
     assert_eq!(layout.code, 0, "{layout}");
     for path in [
-        "tree/.ci/exercise",
         "tree/.ci/ship",
         "tree/.claude-plugin/plugin.json",
         "tree/bin/piton",

@@ -9,23 +9,23 @@ use std::time::Instant;
 
 use super::budget::Budget;
 
-/// Is a program that takes part.
+/// A program that takes part.
 pub(crate) struct Contender<'a> {
     name: String,
     command: &'a dyn Fn() -> Command,
     before: Option<&'a dyn Fn()>,
     is_piton: bool,
-    budgets: Vec<Budget>,
+    budget: Option<Budget>,
     /// What it reads from its standard input.
     input: Option<&'a Path>,
 }
 
 impl<'a> Contender<'a> {
     pub(crate) fn new(name: impl Into<String>, command: &'a dyn Fn() -> Command) -> Self {
-        Self { name: name.into(), command, before: None, is_piton: false, budgets: Vec::new(), input: None }
+        Self { name: name.into(), command, before: None, is_piton: false, budget: None, input: None }
     }
 
-    /// Is piton itself, whose peak memory counts, and which may answer that a person decides.
+    /// Makes piton itself a contender, whose peak memory counts, and which may answer that a person decides.
     pub(crate) fn piton(name: impl Into<String>, command: &'a dyn Fn() -> Command) -> Self {
         Self { is_piton: true, ..Self::new(name, command) }
     }
@@ -42,7 +42,7 @@ impl<'a> Contender<'a> {
     }
 
     pub(crate) fn may_take(mut self, budget: Budget) -> Self {
-        self.budgets.push(budget);
+        self.budget = Some(budget);
         self
     }
 
@@ -85,20 +85,24 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Is what one contender took.
+/// What one contender took.
 pub(crate) struct Taken {
     pub(crate) name: String,
-    pub(crate) min: Duration,
-    pub(crate) median: Duration,
+    /// The milliseconds of each round.
+    pub(crate) rounds: Vec<f64>,
     /// In KiB.
     pub(crate) peak: Option<u64>,
     pub(crate) is_piton: bool,
-    pub(crate) budgets: Vec<Budget>,
+    pub(crate) budget: Option<Budget>,
 }
 
 impl Taken {
-    pub(crate) fn ms(&self) -> f64 {
-        self.min.as_secs_f64() * 1_000.0
+    pub(crate) fn min(&self) -> f64 {
+        self.rounds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        median(self.rounds.clone())
     }
 }
 
@@ -109,14 +113,18 @@ pub(crate) fn hold(rounds: usize, contenders: Vec<Contender<'_>>) -> Vec<Taken> 
         for (contender, times) in contenders.iter().zip(&mut times) {
             let took = contender.run_once();
             if round >= 2 {
-                times.push(took);
+                times.push(took.as_secs_f64() * 1_000.0);
             }
         }
     }
-    let taken = contenders.into_iter().zip(times).map(|(contender, mut times)| {
-        times.sort_unstable();
-        let (min, median, peak) = (times[0], times[times.len() / 2], contender.peak());
-        Taken { min, median, peak, name: contender.name, is_piton: contender.is_piton, budgets: contender.budgets }
+    let taken = contenders.into_iter().zip(times).map(|(contender, rounds)| {
+        let peak = contender.peak();
+        Taken { rounds, peak, name: contender.name, is_piton: contender.is_piton, budget: contender.budget }
     });
     taken.collect()
+}
+
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Is the folder that everything lies in; it goes when the benchmark ends.
+/// The folder that everything lies in; it goes when the benchmark ends.
 pub(crate) struct Scratch {
     folder: TempDir,
 }
 
-/// Is a project with one run.
+/// A project with one run.
 pub(crate) struct Project {
     project: PathBuf,
     /// The state; where it is several files, those that `finish` writes come first.
@@ -23,7 +23,7 @@ pub(crate) struct Project {
     written: usize,
 }
 
-/// Is the content of state files as it was.
+/// The content of state files as it was.
 pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>);
 
 /// The steps of a phase of a nine-step run.

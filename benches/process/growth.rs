@@ -2,7 +2,6 @@
 
 use std::process::Stdio;
 
-use super::budget::Line;
 use super::contest;
 use super::contest::Contender;
 use super::contest::Taken;
@@ -37,14 +36,14 @@ fn with_steps(scratch: &Scratch, tools: &Tools, report: &mut Report) {
             (taken, bytes)
         });
         for (at, verb) in ["plan", "begin", "finish"].iter().enumerate() {
-            let ms = at_sizes.iter().map(|(taken, _)| taken[at].ms());
+            let ms = at_sizes.iter().map(|(taken, _)| taken[at].median());
             curves.push(Curve::new(format!("{verb}, {dialect}"), STEPS.into_iter().zip(ms)));
         }
         let bytes = at_sizes.iter().map(|(_, bytes)| *bytes as f64);
         sizes.push(Curve::new(format!("files that `finish` replaces, {dialect}"), STEPS.into_iter().zip(bytes)));
     }
     report.growth("Growth with the steps of a run", "step", &curves);
-    sizes.iter().for_each(|curve| report.sizes(Line::Size, curve, "step"));
+    sizes.iter().for_each(|curve| report.sizes(curve, "step"));
 }
 
 fn calls(tools: &Tools, run: &Project, step: &str, rounds: usize) -> Vec<Taken> {
@@ -68,7 +67,7 @@ fn with_runs(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         let list = || tools.piton(&tree, &["list"]);
         let taken = contest::hold(15, vec![Contender::piton(format!("list, {runs} runs"), &list)]);
         report.judge(&taken[0], &taken);
-        taken[0].ms()
+        taken[0].median()
     });
     let curve = Curve::new("list".to_owned(), RUNS.into_iter().zip(ms));
     report.growth("Growth with the runs of a project", "run", &[curve]);
@@ -92,7 +91,7 @@ fn with_checkpoints(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         ];
         let taken = contest::hold(15, contenders);
         taken.iter().for_each(|one| report.judge(one, &taken));
-        [taken[0].ms(), taken[1].ms()]
+        [taken[0].median(), taken[1].median()]
     });
     let curve = |name: &str, at: usize| {
         Curve::new(name.to_owned(), CHECKPOINTS.into_iter().zip(at_sizes.iter().map(|ms| ms[at])))

@@ -1,4 +1,4 @@
-//! Events of the client in a project with 20 runs; each is a process that somebody waits for.
+//! Events of the client in a project with 20 runs; a person waits for each of these processes.
 
 use std::process::Command;
 use std::process::Stdio;

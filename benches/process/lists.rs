@@ -17,7 +17,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     let status = || tools.piton(&tree, &["status", one.to_str().unwrap()]);
     let contenders = vec![
         Contender::new("find, 100,000 files", &find),
-        Contender::piton("list, 1,000 runs", &list).may_take(Budget::ms(Line::List, 300.0)),
+        Contender::piton("list, 1,000 runs", &list).may_take(Budget::ms(Line::List, 400.0)),
         Contender::piton("status of one of them, by path", &status),
     ];
     report.group("A tree of 100,000 files with 1,000 runs", &contest::hold(7, contenders));
@@ -27,7 +27,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     let list = || tools.piton(&stories, &["list"]);
     let contenders = vec![
         Contender::new("find, 1,000 stories", &find),
-        Contender::piton("list, 1,000 stories of AIOS", &list).may_take(Budget::ms(Line::List, 300.0)),
+        Contender::piton("list, 1,000 stories of AIOS", &list).may_take(Budget::ms(Line::List, 400.0)),
     ];
     report.group("1,000 stories of AIOS", &contest::hold(7, contenders));
 }

@@ -10,9 +10,9 @@ use super::tools;
 use super::tools::Tools;
 
 const BUDGETS: [(usize, usize, Budget); 3] = [
-    (100, 40, Budget::times(Line::Plan, 3.0, 0)),
-    (1_000, 30, Budget::ms(Line::LargePlan, 5.0)),
-    (10_000, 10, Budget::ms(Line::LargePlan, 30.0)),
+    (100, 40, Budget::times(Line::Plan, 4.0, 0)),
+    (1_000, 30, Budget::ms(Line::LargePlan, 10.0)),
+    (10_000, 10, Budget::ms(Line::LargePlan, 100.0)),
 ];
 
 pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {

@@ -2,17 +2,19 @@
 
 use super::budget::Line;
 use super::contest::Taken;
+use super::contest::median;
 
-/// How much more a further step or byte may keep than those before it.
-const LINEAR: f64 = 1.1;
+/// The memory that any call may have at its peak.
+const MOST_KIBIBYTES: f64 = 64.0 * 1024.0;
 
-/// Is what was measured for a line of docs/performance.md#the-budgets.
+/// What was measured for a row of the table of budgets.
 struct Finding {
     line: Line,
     what: String,
     figure: String,
     budget: String,
-    is_met: bool,
+    /// The share of the budget that was used.
+    used: f64,
 }
 
 /// Prints as it goes and keeps what the summary needs.
@@ -26,34 +28,28 @@ pub(crate) struct Report {
 impl Report {
     /// Prints a group whose members were measured in turns.
     pub(crate) fn group(&mut self, title: &str, group: &[Taken]) {
-        println!("\n### {title}\n\n| what | min ms | median ms | × the first | may take ms | peak MiB |");
+        println!("\n### {title}\n\n| what | min ms | median ms | × the first | of its budget | peak MiB |");
         println!("| --- | ---: | ---: | ---: | ---: | ---: |");
         for (at, taken) in group.iter().enumerate() {
-            let median = taken.median.as_secs_f64() * 1_000.0;
-            let ratio = if at == 0 { String::new() } else { format!("{:.2}", taken.ms() / group[0].ms()) };
-            let allowed: Vec<String> =
-                taken.budgets.iter().map(|budget| format!("{:.2}", budget.allows(group))).collect();
+            let pairs = taken.rounds.iter().zip(&group[0].rounds);
+            let ratio = median(pairs.map(|(ms, first)| ms / first).collect());
+            let ratio = if at == 0 { String::new() } else { format!("{ratio:.2}") };
+            let used = taken.budget.map_or_else(String::new, |budget| percent(budget.share_used(taken, group)));
             let peak = taken.peak.map_or_else(|| "-".to_owned(), mebibytes);
-            println!(
-                "| {} | {:.2} | {median:.2} | {ratio} | {} | {peak} |",
-                taken.name,
-                taken.ms(),
-                allowed.join(", ")
-            );
+            println!("| {} | {:.2} | {:.2} | {ratio} | {used} | {peak} |", taken.name, taken.min(), taken.median());
             self.judge(taken, group);
         }
     }
 
-    /// Judges what a contender took by its budgets, and keeps its memory in mind.
+    /// Judges what a contender took by its budget, and keeps its memory in mind.
     pub(crate) fn judge(&mut self, taken: &Taken, group: &[Taken]) {
-        for budget in &taken.budgets {
-            let allowed = budget.allows(group);
+        if let Some(budget) = taken.budget {
             let finding = Finding {
                 line: budget.line,
                 what: taken.name.clone(),
-                figure: format!("{:.2} ms", taken.ms()),
+                figure: format!("{:.2} ms", taken.median()),
                 budget: budget.text(group),
-                is_met: taken.ms() <= allowed,
+                used: budget.share_used(taken, group),
             };
             self.findings.push(finding);
         }
@@ -64,22 +60,15 @@ impl Report {
         }
     }
 
-    fn note(&mut self, line: Line, what: String, figure: String, budget: &str, is_met: bool) {
-        self.findings.push(Finding { line, what, figure, budget: budget.to_owned(), is_met });
-    }
-
     /// Prints how times grow, and what one more costs from size to size.
-    pub(crate) fn growth(&mut self, title: &str, unit: &str, curves: &[Curve]) {
+    pub(crate) fn growth(&self, title: &str, unit: &str, curves: &[Curve]) {
         self.curves(&format!("{title}, ms"), &format!("µs per further {unit}"), 1_000.0, curves);
     }
 
     /// Prints how sizes grow, and what one more adds from size to size.
-    pub(crate) fn sizes(&mut self, line: Line, curve: &Curve, unit: &str) {
+    pub(crate) fn sizes(&self, curve: &Curve, unit: &str) {
         let title = format!("Bytes kept: {}", curve.name);
         self.curves(&title, &format!("bytes per further {unit}"), 1.0, std::slice::from_ref(curve));
-        let factor = curve.last_factor().unwrap_or(f64::INFINITY);
-        let figure = format!("one more {unit} adds {factor:.2} × as much as at the size before");
-        self.note(line, curve.name.clone(), figure, &format!("{LINEAR} ×"), factor <= LINEAR);
     }
 
     fn curves(&self, title: &str, slope: &str, scale: f64, curves: &[Curve]) {
@@ -95,30 +84,30 @@ impl Report {
         }
     }
 
-    /// Prints every line of docs/performance.md#the-budgets with what was measured for it.
-    pub(crate) fn summary(mut self) {
+    /// Prints every row of the table of budgets with what was measured for it; returns whether all are met.
+    pub(crate) fn summary(mut self) -> bool {
         if let Some((peak, what)) = self.peak.take() {
-            let figure = format!("{} MiB", mebibytes(peak));
-            self.note(Line::Memory, format!("most: {what}"), figure, "64 MiB", peak <= 64 << 10);
+            let (figure, used) = (format!("{} MiB", mebibytes(peak)), peak as f64 / MOST_KIBIBYTES);
+            let budget = "64 MiB".to_owned();
+            self.findings.push(Finding { line: Line::Memory, what: format!("most: {what}"), figure, budget, used });
         }
-        println!("\n### The budgets\n\n| line | measured | figure | at most | met |\n| --- | --- | ---: | --- | --- |");
+        println!("\n### The budgets\n\n| what | measured | median | at most | of it | met |");
+        println!("| --- | --- | ---: | --- | ---: | --- |");
         for line in Line::ALL {
             let mut findings = self.findings.iter().filter(|finding| finding.line == line).peekable();
             if findings.peek().is_none() {
-                println!("| {} | not in this run | | | |", line.title());
+                println!("| {} | not in this run | | | | |", line.title());
             }
-            for Finding { what, figure, budget, is_met, .. } in findings {
-                println!(
-                    "| {} | {what} | {figure} | {budget} | {} |",
-                    line.title(),
-                    if *is_met { "yes" } else { "no" }
-                );
+            for Finding { what, figure, budget, used, .. } in findings {
+                let met = if *used <= 1.0 { "yes" } else { "no" };
+                println!("| {} | {what} | {figure} | {budget} | {} | {met} |", line.title(), percent(*used));
             }
         }
+        self.findings.iter().all(|finding| finding.used <= 1.0)
     }
 }
 
-/// Is what was measured at growing sizes.
+/// What was measured at growing sizes.
 pub(crate) struct Curve {
     name: String,
     points: Vec<(usize, f64)>,
@@ -141,6 +130,10 @@ impl Curve {
         let [.., before, last] = slopes[..] else { return None };
         (before > 0.0 && last > 0.0).then(|| last / before)
     }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 fn mebibytes(kibibytes: u64) -> String {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::process::Stdio;
 
 const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.sh");
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.py");
@@ -14,14 +15,12 @@ pub(crate) struct Tools {
     empty: PathBuf,
     /// A C program that replaces files durably and does nothing else.
     floor: PathBuf,
-    /// A Rust program that does the same, or all that `begin` asks of the disk.
-    rust_floor: PathBuf,
     /// A C program that runs shell commands, with two durable records for each, and does nothing else.
     pub(crate) steps: PathBuf,
     pub(crate) peers: Vec<Peer>,
 }
 
-/// Is a script that does what piton does.
+/// A script that does what piton does.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) is_durable: bool,
@@ -32,14 +31,10 @@ pub(crate) struct Peer {
 impl Tools {
     pub(crate) fn build(into: &Path) -> Self {
         let (empty, floor, steps) = (into.join("empty"), into.join("floor"), into.join("steps"));
-        let rust_floor = into.join("rust-floor");
         let source = into.join("empty.rs");
         std::fs::write(&source, "fn main() {}\n").unwrap();
         let rustc = ["-C", "opt-level=3", "-C", "strip=symbols", "--edition=2024", "-o"];
-        let floor_rs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.rs"));
-        for (program, source) in [(&empty, source.as_path()), (&rust_floor, floor_rs)] {
-            super::run(Command::new("rustc").args(rustc).arg(program).arg(source));
-        }
+        super::run(Command::new("rustc").args(rustc).arg(&empty).arg(&source));
         let floor_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/floor.c");
         let steps_c = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/steps.c");
         for (program, source) in [(&floor, floor_c), (&steps, steps_c)] {
@@ -48,8 +43,8 @@ impl Tools {
         // A copy, as `setup` and releases install it: from what a linker leaves in memory, pages come one by one, which takes a call half
         // a millisecond more.
         let piton = into.join("piton");
-        std::fs::copy(super::shipped::program(&[]), &piton).unwrap();
-        Self { piton, empty, floor, rust_floor, steps, peers: peers() }
+        std::fs::copy(shipped(), &piton).unwrap();
+        Self { piton, empty, floor, steps, peers: peers() }
     }
 
     pub(crate) fn piton(&self, project: &Path, arguments: &[&str]) -> Command {
@@ -74,10 +69,6 @@ impl Tools {
     pub(crate) fn floor(&self, files: &[PathBuf]) -> Command {
         given(&self.floor, files)
     }
-
-    pub(crate) fn rust_floor(&self, arguments: &[&OsStr]) -> Command {
-        given(&self.rust_floor, arguments)
-    }
 }
 
 impl Peer {
@@ -86,6 +77,17 @@ impl Peer {
         command.args(&self.arguments).args(arguments).env_remove("NOW");
         command
     }
+}
+
+/// Returns where the program lies that is measured, built by `.ci/ship` unless `PITON_BIN` names one.
+fn shipped() -> PathBuf {
+    if let Some(program) = std::env::var_os("PITON_BIN") {
+        return program.into();
+    }
+    let mut ship = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/ship"));
+    let output = ship.stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "{ship:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().into()
 }
 
 /// Returns a program with arguments.

@@ -23,7 +23,7 @@ const NOW: &str = "2026-02-01T12:00:00Z";
 const PITON: &str = "piton";
 const ONE_FILE: &str = "C floor, 1 file";
 
-/// Is a dialect with the step that is begun and finished.
+/// A dialect with the step that is begun and finished.
 struct Subject {
     dialect: &'static str,
     step: &'static str,
@@ -53,7 +53,7 @@ const SUBJECTS: [Subject; 2] = [
 
 type Call<'a> = Box<dyn Fn() -> Command + 'a>;
 
-/// Is one of those that write checkpoints, with a project of its own.
+/// One of those that write checkpoints, with a project of its own.
 struct Entrant<'a> {
     name: &'a str,
     state: State,
@@ -149,7 +149,6 @@ impl Entrant<'_> {
 /// Holds piton to its budget, in turns with nothing but what the budget is made of.
 fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, piton: &Entrant<'_>, report: &mut Report) {
     let copies = floor.copies();
-    let copy = copies[copies.len() - 1].as_os_str();
     let one = || tools.floor(&copies[copies.len() - 1..]);
     let all = || tools.floor(&copies);
     let cat = || tools::given("cat", floor.state_files());
@@ -158,25 +157,21 @@ fn checkpoints(subject: &Subject, tools: &Tools, floor: &Project, piton: &Entran
         contenders.push(Contender::new(format!("C floor, {} files", copies.len()), &all));
     }
     let of_all = contenders.len() - 1;
-    // Started as piton is, and without anything to decide.
-    let (one_in_rust, kept) = (|| tools.rust_floor(&[copy]), || tools.rust_floor(&[OsStr::new("--kept"), copy]));
-    contenders.push(Contender::new("Rust floor, 1 file", &one_in_rust));
-    contenders.push(Contender::new("Rust floor, 1 file, all that `begin` asks of the disk", &kept));
     // Who may begin and what comes next is in the files of all steps, where each has one.
     let read = (floor.state_files().len() > copies.len()).then_some(contenders.len());
     contenders.extend(read.map(|_| Contender::new(format!("cat, 100 files of {}", subject.dialect), &cat)));
-    // What the disk takes is the floor's; the rest is the program's, 3 ms of 5.
-    let reading = |budget: Budget| read.map_or(budget, |cat| budget.beside(cat));
-    let times = |of| reading(Budget::times(Line::Writes, 1.5, of));
-    let cold = |of| reading(Budget::ms(Line::Checkpoint, 3.0).beside(of));
+    let times = |of| {
+        let budget = Budget::times(Line::Writes, 2.5, of);
+        read.map_or(budget, |cat| budget.beside(cat))
+    };
     let put_back = || piton.state.put_back();
     let [begin, finish] = writes(subject, piton, &put_back);
-    contenders.push(begin.may_take(times(0)).may_take(cold(0)));
-    contenders.push(finish.may_take(times(of_all)).may_take(cold(of_all)));
+    contenders.push(begin.may_take(times(0)));
+    contenders.push(finish.may_take(times(of_all)));
     report.group(&format!("One checkpoint, {}, 100 steps", subject.dialect), &contest::hold(100, contenders));
 }
 
-/// Compares piton with the scripts, which leave the caches of the processor to whoever comes next as any other program does.
+/// Compares piton with the scripts, which leave the caches of the processor cold for what runs next.
 fn beside_scripts(subject: &Subject, tools: &Tools, floor: &Project, entrants: &[Entrant<'_>], report: &mut Report) {
     let copies = floor.copies();
     let one = || tools.floor(&copies[copies.len() - 1..]);

@@ -117,7 +117,7 @@ onStage('setup builds where hooks and the agent both look', async (stage, contex
   const cargo = [
     '#!/bin/sh',
     'while [ $# -gt 1 ]; do [ "$1" = --target-dir ] && target=$2; shift; done',
-    `mkdir -p "$target/release" && cp '${process.env.PITON_PROGRAM}' "$target/release/piton"`,
+    `mkdir -p "$target/dist" && cp '${process.env.PITON_PROGRAM}' "$target/dist/piton"`,
   ];
   fs.writeFileSync(path.join(tools, 'cargo'), `${cargo.join('\n')}\n`, { mode: 0o755 });
   const env = { PATH: `${tools}:/usr/local/bin:/usr/bin:/bin` };

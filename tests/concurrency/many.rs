@@ -21,10 +21,11 @@ use crate::support::Sandbox;
 use crate::support::Tree;
 use crate::support::repository;
 use crate::support::say;
+use crate::support::takes_all;
 
 const WRITERS: usize = 16;
 /// How many changes each of them makes; `PITON_MANY=all` makes it [`ALL`].
-const SOME: usize = 50;
+const SOME: usize = 20;
 const ALL: usize = 200;
 /// One call in so many is killed.
 const KILLED: usize = 16;
@@ -34,7 +35,7 @@ const LONGEST: usize = 60;
 const KEPT: usize = 20;
 
 fn changes() -> usize {
-    if std::env::var("PITON_MANY").as_deref() == Ok("all") { ALL } else { SOME }
+    if takes_all("PITON_MANY") { ALL } else { SOME }
 }
 
 /// Is what came of a call.

@@ -8,24 +8,25 @@ use super::ensure;
 use super::is_answer;
 use super::kills;
 use super::leftovers;
+use super::sample;
 use super::state_of;
 use super::stories;
 use crate::support::Call;
 use crate::support::Output;
 use crate::support::Strace;
+use crate::support::takes_all;
 
 stories::each!(refuse_everywhere);
 
-/// Has the system refuse each write of the command once. Each gets one of the errors that it may have, in turn; all of them with
-/// `PITON_FAULTS=all`.
+/// Has the system refuse writes of the command. Each gets one of the errors that it may have, in turn; with `PITON_FAULTS=all` every
+/// write gets all of them.
 fn refuse_everywhere(story: Story) {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(story);
-    let tries_all = std::env::var_os("PITON_FAULTS").is_some_and(|wanted| wanted == "all");
     let (mut tried, mut problems) = (0, Vec::new());
-    for (at, moment) in kills::moments(&scene, strace).iter().enumerate() {
+    for (at, moment) in &sample(kills::moments(&scene, strace)) {
         let errors = errors_of(moment);
-        let taken = if tries_all { errors } else { std::slice::from_ref(&errors[at % errors.len()]) };
+        let taken = if takes_all("PITON_FAULTS") { errors } else { std::slice::from_ref(&errors[at % errors.len()]) };
         for error in taken {
             let output =
                 strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, &format!("error={error}"));

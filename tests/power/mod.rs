@@ -23,11 +23,12 @@ use crate::support::Dice;
 use crate::support::Program;
 use crate::support::Sandbox;
 use crate::support::Strace;
+use crate::support::takes_all;
 
 /// How many mixtures of what was not flushed are tried at each moment, where there are more.
 const MIXTURES: usize = 24;
 /// How many different disks of one command are looked at; `PITON_POWER=all` looks at every one.
-const DISKS: usize = 40;
+const DISKS: usize = 20;
 
 /// Is a command during which the power goes, and what surrounds it.
 struct Story {
@@ -328,8 +329,5 @@ fn is_backup(path: &Utf8PathBuf) -> bool {
 
 /// Tells how many disks of one command are looked at.
 fn most() -> usize {
-    match std::env::var("PITON_POWER").as_deref() {
-        Ok("all") => usize::MAX,
-        _ => DISKS,
-    }
+    if takes_all("PITON_POWER") { usize::MAX } else { DISKS }
 }

@@ -33,6 +33,11 @@ pub(crate) fn repository() -> &'static Utf8Path {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Tells whether a test takes everything that it has, not only its sample: `.ci/prove` sets such variables to `all`.
+pub(crate) fn takes_all(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|wanted| wanted == "all")
+}
+
 /// Reads a text file; a test cannot go on without it.
 pub(crate) fn read(path: &Utf8Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))

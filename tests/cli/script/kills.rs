@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use super::support::Stage;
 use crate::support::read;
+use crate::support::takes_all;
 
 const STEPS: usize = 30;
-/// How many kills there are by default; `PITON_TEST_KILLS` says otherwise.
-const KILLS: usize = 200;
+/// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
+const SOME: usize = 40;
+const ALL: usize = 200;
 /// The longest time that a runner lives, in milliseconds: most are killed before they are done.
 const LONGEST: u64 = 90;
 
@@ -44,7 +46,7 @@ fn done(stage: &Stage, id: &str) -> Vec<String> {
 
 #[test]
 fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
-    let wanted = std::env::var("PITON_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let wanted = if takes_all("PITON_FAULTS") { ALL } else { SOME };
     let steps = (1..=STEPS).map(|n| format!("- shell: echo begin {n} >> LOG; echo end {n} >> LOG\n"));
     let workflow: String = steps.collect();
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
