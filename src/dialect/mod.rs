@@ -16,9 +16,9 @@ mod yaml;
 
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;
-pub(crate) use dotagent::own::BUILT_IN;
-pub(crate) use dotagent::own::check as check_definition;
-pub(crate) use dotagent::own::looks_like_definition;
+pub(crate) use dotagent::custom::BUILT_IN;
+pub(crate) use dotagent::custom::check as check_definition;
+pub(crate) use dotagent::custom::looks_like_definition;
 pub(crate) use json::Document;
 pub(crate) use json::news;
 

@@ -3,16 +3,16 @@
 //! Two files: `phase.json` says which of five phases a run is in, `execution.json` where the tasks of one of them stand. What a
 //! phase is worth is proved by what it left: outputs that parse, name this run and are newer than its start.
 //!
-//! Runs of a workflow that somebody defined in a file have the same two files and carry their definition; `own` speaks them.
+//! Runs of custom workflows, which are defined in a file, use the same two files and carry their definition; see `custom`.
 
 mod archive;
 mod brief;
 mod checks;
+pub(super) mod custom;
 mod execution;
 mod layout;
 mod native;
 mod output;
-pub(super) mod own;
 mod place;
 mod probe;
 mod read;
@@ -69,19 +69,19 @@ impl Dialect for Dotagent {
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        if own::is_own(files) { own::load(files) } else { read::load(files) }
+        if custom::is_custom(files) { custom::load(files) } else { read::load(files) }
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match &change.kind {
-            ChangeKind::Start(spec) if spec.definition.is_some() => own::start(spec, change.at),
-            _ if own::is_own(files) => own::edit(files, change),
+            ChangeKind::Start(spec) if spec.definition.is_some() => custom::start(spec, change.at),
+            _ if custom::is_custom(files) => custom::edit(files, change),
             _ => write::edit(files, change),
         }
     }
 
     fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        if own::is_own(files) {
+        if custom::is_custom(files) {
             Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
         } else {
             rebuild::reconstruct(files, at)
@@ -109,7 +109,7 @@ impl Dialect for Dotagent {
     }
 
     fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        if rules::is_built_in(run) { native::native(run, plan) } else { own::native(run, plan) }
+        if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
@@ -117,6 +117,6 @@ impl Dialect for Dotagent {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        if own::is_own(files) { own::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
+        if custom::is_custom(files) { custom::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
     }
 }

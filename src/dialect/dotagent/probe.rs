@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::custom;
 use super::execution;
 use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
 use super::layout::PHASE_FILE;
-use super::own;
 use super::place;
 use super::place::base_of;
 use crate::dialect::Probed;
@@ -35,9 +35,9 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         if place::is_phase_file(entry.path.as_str())
-            && let Some(own) = own::candidate(entry)
+            && let Some(candidate) = custom::candidate(entry)
         {
-            probed.candidates.push(own);
+            probed.candidates.push(candidate);
             continue;
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };

@@ -60,7 +60,7 @@ pub(crate) struct DeclaredSchema {
 }
 
 /// Tells whether the state carries a definition of its own, or lies where only such runs do.
-pub(super) fn is_own(files: &FileSet) -> bool {
+pub(super) fn is_custom(files: &FileSet) -> bool {
     let in_folder =
         files.state.parent().and_then(|folder| folder.parent()).is_some_and(|above| above.name() == "state");
     // Most states are no such run; a look at the bytes saves them a second reading.
