@@ -51,30 +51,30 @@ fn cycles(definition: &Definition, needs: &[Vec<(usize, Place)>], problems: &mut
     let mut seen = vec![false; needs.len()];
     let mut depth_of: Vec<Option<usize>> = vec![None; needs.len()];
     for start in 0..needs.len() {
-        // The way from `start`: steps, each with the number of its dependencies that were followed already.
-        let mut way: Vec<(usize, usize)> = Vec::new();
+        // The path from `start`: steps, each with the number of its dependencies that were followed already.
+        let mut path: Vec<(usize, usize)> = Vec::new();
         if !seen[start] {
             seen[start] = true;
             depth_of[start] = Some(0);
-            way.push((start, 0));
+            path.push((start, 0));
         }
-        while let Some((at, followed)) = way.last_mut() {
+        while let Some((at, followed)) = path.last_mut() {
             let at = *at;
             let Some(&(on, place)) = needs[at].get(*followed) else {
                 depth_of[at] = None;
-                way.pop();
+                path.pop();
                 continue;
             };
             *followed += 1;
             if let Some(depth) = depth_of[on] {
-                let circle = way[depth..].iter().map(|(at, _)| *at).chain([on]);
-                let path: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
-                let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
+                let circle = path[depth..].iter().map(|(at, _)| *at).chain([on]);
+                let ids: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
+                let message = format!("steps depend on each other in a circle: {}", ids.join(" -> "));
                 problems.add(place, message, "take one of these dependencies out");
             } else if !seen[on] {
                 seen[on] = true;
-                depth_of[on] = Some(way.len());
-                way.push((on, 0));
+                depth_of[on] = Some(path.len());
+                path.push((on, 0));
             }
         }
     }

@@ -10,7 +10,7 @@ use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::state;
 use super::state::EXECUTION;
-use super::state::Opened;
+use super::state::StateFile;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
@@ -72,7 +72,7 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
             return Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
     };
-    let current = match state::current(files, &phase) {
+    let current = match state::effective_definition(files, &phase) {
         Ok(current) => current,
         Err(findings) => return Loaded { findings, ..Loaded::default() },
     };
@@ -96,8 +96,8 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
 
 struct Reader<'a> {
     files: &'a FileSet,
-    phase: &'a Opened,
-    execution: Option<&'a Opened>,
+    phase: &'a StateFile,
+    execution: Option<&'a StateFile>,
     definition: &'a Definition,
 }
 
@@ -169,7 +169,7 @@ impl Reader<'_> {
         step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
-            Some((at, task)) => self.settle(&mut step, *at, task, findings),
+            Some((at, task)) => self.apply_task(&mut step, *at, task, findings),
             None if self.execution.is_none() => step.status = self.status_by_phase(definition),
             None => {}
         }
@@ -184,7 +184,7 @@ impl Reader<'_> {
     }
 
     /// Takes over what the task file says of a step.
-    fn settle(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
+    fn apply_task(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
         let text = |key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
         let time = |key: &str| text(key).and_then(|text| self.files.time(&text));
         let number =

@@ -23,7 +23,7 @@ use crate::model::sha256_hex;
 pub(super) const EXECUTION: &str = "execution.json";
 
 /// Is one file of the state, as text with places and as a value.
-pub(super) struct Opened {
+pub(super) struct StateFile {
     pub(super) path: RelPath,
     pub(super) bytes: Arc<[u8]>,
     pub(super) document: Document,
@@ -31,7 +31,7 @@ pub(super) struct Opened {
 }
 
 /// Opens a file that has to hold an object.
-pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<Opened, Box<Finding>> {
+pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Finding>> {
     let unreadable =
         |message: String| Box::new(Finding::new(FindingCode::StateUnreadable, format!("`{path}`: {message}")).at(path));
     let bytes = match files.files.get(path).map(|entry| &entry.content) {
@@ -47,11 +47,11 @@ pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<Opened, Box<Findin
     if !value.is_object() {
         return Err(unreadable("it holds no JSON object".to_owned()));
     }
-    Ok(Opened { path: path.clone(), bytes, document, value })
+    Ok(StateFile { path: path.clone(), bytes, document, value })
 }
 
 /// Opens the task file beside the phase file.
-pub(super) fn open_execution(files: &FileSet) -> Result<Opened, Box<Finding>> {
+pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>> {
     match beside(&files.state, EXECUTION) {
         Some(path) => open(files, &path),
         None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no place for execution.json"))),
@@ -65,7 +65,7 @@ pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
 }
 
 /// Is the definition that counts now, and how it differs from the one that is stored.
-pub(super) struct Current {
+pub(super) struct EffectiveDefinition {
     pub(super) definition: Definition,
     /// The file counts, and it is not what is stored.
     pub(super) is_changed: bool,
@@ -75,15 +75,16 @@ pub(super) struct Current {
 }
 
 /// Chooses between the stored definition and the file it came from: the file, as long as it is there and without mistakes.
-pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Finding>> {
+pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result<EffectiveDefinition, Vec<Finding>> {
     let stored = parse::tree(&phase.path, &Node::of(phase.value.get("definition").unwrap_or(&Value::Null)));
     if let Some(first) = stored.findings.first() {
         let message = format!("the definition in `{}` cannot be used: {}", phase.path, first.message);
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
         return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
     }
-    let keep =
-        |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, sha256: None, findings });
+    let keep = |findings| {
+        Ok(EffectiveDefinition { definition: stored.definition.clone(), is_changed: false, sha256: None, findings })
+    };
     let Some(source) = source_of(&phase.value, &phase.path) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
@@ -116,7 +117,7 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
         return keep(vec![finding]);
     }
     let is_changed = now.definition.to_value() != stored.definition.to_value();
-    Ok(Current {
+    Ok(EffectiveDefinition {
         findings: drift(&stored.definition, &now.definition, &source),
         definition: now.definition,
         is_changed,
