@@ -10,7 +10,7 @@ use super::output;
 use super::output::Found;
 use super::output::Owner;
 use super::rules;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use super::state::Source;
 use super::state::State;
 use crate::model::FileSet;
@@ -49,7 +49,7 @@ pub(super) struct Task {
     pub(super) pointer: String,
     pub(super) value: Value,
     /// `None` for a word nobody knows.
-    pub(super) word: Option<Word>,
+    pub(super) status: Option<TaskStatus>,
     pub(super) attempts: u32,
     pub(super) started_at: Option<Timestamp>,
     pub(super) completed_at: Option<Timestamp>,
@@ -95,7 +95,7 @@ impl Execution {
     /// Returns the content of a file with these tasks, for a person to agree to.
     pub(super) fn proposal(&self, state: &State) -> Value {
         let tasks = self.tasks.iter().map(|task| {
-            json!({ "id": task.id, "status": task.word.unwrap_or(Word::Pending).as_str(), "attempts": task.attempts })
+            json!({ "id": task.id, "status": task.status.unwrap_or(TaskStatus::Pending).as_str(), "attempts": task.attempts })
         });
         json!({ "workflow_id": state.id, "tasks": tasks.collect::<Vec<_>>() })
     }
@@ -247,9 +247,9 @@ impl Reader<'_> {
             self.findings.push(self.source.finding(FindingCode::StateLeftover, &pointer, message));
         }
         Task {
-            word: match text {
-                None => Some(Word::Pending),
-                Some(text) => Word::parse(text),
+            status: match text {
+                None => Some(TaskStatus::Pending),
+                Some(text) => TaskStatus::parse(text),
             },
             attempts: count(value.get("attempts")).max(count(value.get("attempts_made"))),
             started_at,
@@ -297,7 +297,7 @@ fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
             tasks.push(missing_task(files, layout, &id, Vec::new()));
             tasks.len() - 1
         });
-        tasks[at].word = Some(output::reported(&value).unwrap_or(Word::Pending));
+        tasks[at].status = Some(output::reported(&value).unwrap_or(TaskStatus::Pending));
     }
     tasks
 }
@@ -307,7 +307,7 @@ fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<Stri
         id: id.to_owned(),
         pointer: String::new(),
         value: Value::Null,
-        word: Some(Word::Pending),
+        status: Some(TaskStatus::Pending),
         attempts: 0,
         started_at: None,
         completed_at: None,

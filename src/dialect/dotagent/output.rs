@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::rules;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::FileSet;
@@ -91,14 +91,14 @@ impl Owner<'_> {
 }
 
 /// Returns the status that a task's output reports; `Err` with the word for one nobody knows.
-pub(super) fn reported(output: &Value) -> Result<Word, String> {
+pub(super) fn reported(output: &Value) -> Result<TaskStatus, String> {
     match output.get("status") {
         // What is no JSON, or says nothing, is a result that a verifier has to judge.
-        None | Some(Value::Null) => Ok(Word::PreComplete),
-        Some(Value::String(text)) => match Word::parse(text) {
-            Some(Word::PreComplete | Word::Verified) => Ok(Word::PreComplete),
-            Some(word @ (Word::Blocked | Word::Failed)) => Ok(word),
-            Some(Word::Pending | Word::Running | Word::Verifying) | None => Err(clean_line(text, 40)),
+        None | Some(Value::Null) => Ok(TaskStatus::PreComplete),
+        Some(Value::String(text)) => match TaskStatus::parse(text) {
+            Some(TaskStatus::PreComplete | TaskStatus::Verified) => Ok(TaskStatus::PreComplete),
+            Some(status @ (TaskStatus::Blocked | TaskStatus::Failed)) => Ok(status),
+            Some(TaskStatus::Pending | TaskStatus::Running | TaskStatus::Verifying) | None => Err(clean_line(text, 40)),
         },
         Some(other) => Err(clean_line(&other.to_string(), 40)),
     }

@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::output;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use crate::dialect::EditError;
 use crate::dialect::json::parse_value;
 use crate::dialect::salvage;
@@ -169,9 +169,9 @@ impl Remains<'_> {
     fn execution(&mut self, broken: &[u8]) {
         let mut tasks: Vec<Value> = Vec::new();
         for id in self.task_folders() {
-            let (word, evidence) = self.task(&id);
-            self.rebuilt.say(format!("task {id}"), word.as_str(), evidence);
-            tasks.push(json!({ "id": id, "status": word.as_str(), "attempts": 1 }));
+            let (status, evidence) = self.task(&id);
+            self.rebuilt.say(format!("task {id}"), status.as_str(), evidence);
+            tasks.push(json!({ "id": id, "status": status.as_str(), "attempts": 1 }));
         }
         for (id, path) in self.designed_tasks() {
             if !tasks.iter().any(|task| task["id"].as_str().is_some_and(|known| super::rules::is_same_task(known, &id)))
@@ -193,26 +193,26 @@ impl Remains<'_> {
     }
 
     /// Of output and verification the lower counts: without an approval nothing is verified.
-    fn task(&self, id: &str) -> (Word, Vec<String>) {
+    fn task(&self, id: &str) -> (TaskStatus, Vec<String>) {
         let read = |name: &str| {
             let path = self.layout.of_task(self.files, id, name)?;
             let value = parse_value(self.files.bytes(&path)?).ok()?;
             Some((path, value))
         };
         let Some((path, output)) = read("output.json") else {
-            return (Word::Pending, vec!["its output is missing or cannot be read".to_owned()]);
+            return (TaskStatus::Pending, vec!["its output is missing or cannot be read".to_owned()]);
         };
-        let word = output::reported(&output).unwrap_or(Word::PreComplete);
-        let mut evidence = vec![format!("{path} says {}", word.as_str())];
+        let status = output::reported(&output).unwrap_or(TaskStatus::PreComplete);
+        let mut evidence = vec![format!("{path} says {}", status.as_str())];
         if let Some((path, verification)) = read("verification.json") {
             let verdict = output::verdict(&verification);
             let said = verdict.as_ref().map_or_else(|said| clean_line(said, 40), ReviewVerdict::to_string);
             evidence.push(format!("{path} says {said}"));
-            if word == Word::PreComplete && verdict == Ok(ReviewVerdict::Approved) {
-                return (Word::Verified, evidence);
+            if status == TaskStatus::PreComplete && verdict == Ok(ReviewVerdict::Approved) {
+                return (TaskStatus::Verified, evidence);
             }
         }
-        (word, evidence)
+        (status, evidence)
     }
 
     /// Returns the tasks that the chosen design lists.

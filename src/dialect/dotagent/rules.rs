@@ -98,7 +98,7 @@ impl PhaseStatus {
 
 /// Is the status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum TaskStatus {
     Pending,
     Running,
     PreComplete,
@@ -108,8 +108,8 @@ pub(super) enum Word {
     Failed,
 }
 
-impl Word {
-    /// Reads a status; `complete` and `completed` are other words for `verified` (docs/formats/dotagent.md#task-vocabulary).
+impl TaskStatus {
+    /// Reads a status; `complete` and `completed` are other words for `verified` (dotagent-and-aios.md 1.3).
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.trim().to_lowercase().as_str() {
             "pending" => Some(Self::Pending),

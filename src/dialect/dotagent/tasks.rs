@@ -9,7 +9,7 @@ use super::output::Found;
 use super::output::Owner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use super::steps;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -51,8 +51,8 @@ pub(super) fn resolve_id(task: &str) -> StepId {
 
 /// Is what a task left and what that says, and the status that follows from it and the state.
 pub(super) struct Left {
-    /// The word that counts: of a task that was running, what its output reports (scenario 2).
-    pub(super) word: Option<Word>,
+    /// The effective status; for a running task, the one its output reports (scenario 2).
+    pub(super) status: Option<TaskStatus>,
     pub(super) output: Value,
     fits: bool,
     rejected: Option<String>,
@@ -61,9 +61,9 @@ pub(super) struct Left {
 
 impl Left {
     pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
-        let mut result = Self { word: task.word, output: Value::Null, fits: false, rejected: None, modified: None };
+        let mut result = Self { status: task.status, output: Value::Null, fits: false, rejected: None, modified: None };
         if task.is_leftover {
-            result.word = Some(Word::Pending);
+            result.status = Some(TaskStatus::Pending);
         }
         let Some(path) = &task.output else { return result };
         result.modified = workflow_files.files.files.get(path).and_then(|entry| entry.modified);
@@ -71,14 +71,14 @@ impl Left {
             Found::Absent | Found::Older => {}
             Found::Rejected(why) => result.rejected = Some(why),
             Found::Fits(value) => match output::reported(&value) {
-                Ok(word) => {
+                Ok(status) => {
                     result.fits = true;
                     result.output = value;
-                    if result.word == Some(Word::Running) {
-                        result.word = Some(word);
+                    if result.status == Some(TaskStatus::Running) {
+                        result.status = Some(status);
                     }
                 }
-                Err(word) => result.rejected = Some(format!("reports the status `{word}`")),
+                Err(status) => result.rejected = Some(format!("reports the status `{status}`")),
             },
         }
         result
@@ -86,12 +86,12 @@ impl Left {
 
     /// Tells whether the task was running by its state and has ended by its output.
     pub(super) fn is_ahead(&self, task: &Task) -> bool {
-        task.word == Some(Word::Running) && self.fits && !task.is_leftover
+        task.status == Some(TaskStatus::Running) && self.fits && !task.is_leftover
     }
 
     /// Tells whether an output is there that reports success.
     pub(super) fn is_success(&self) -> bool {
-        self.fits && output::reported(&self.output) == Ok(Word::PreComplete)
+        self.fits && output::reported(&self.output) == Ok(TaskStatus::PreComplete)
     }
 
     pub(super) const fn is_there(&self) -> bool {
@@ -115,16 +115,20 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
     depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
     // A retry counts the attempt that was lost; one that ended counts itself.
-    (step.status, step.attempts, step.failures) = match result.word {
-        Some(Word::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
-        Some(Word::Pending) => (Status::Pending, task.attempts, task.attempts),
-        Some(Word::Running) => (Status::InProgress, task.attempts.saturating_add(1), task.attempts.saturating_add(1)),
-        Some(Word::PreComplete) if is_ahead => (Status::InProgress, task.attempts.saturating_add(1), task.attempts),
-        Some(Word::PreComplete | Word::Verifying | Word::Verified) => {
+    (step.status, step.attempts, step.failures) = match result.status {
+        Some(TaskStatus::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
+        Some(TaskStatus::Pending) => (Status::Pending, task.attempts, task.attempts),
+        Some(TaskStatus::Running) => {
+            (Status::InProgress, task.attempts.saturating_add(1), task.attempts.saturating_add(1))
+        }
+        Some(TaskStatus::PreComplete) if is_ahead => {
+            (Status::InProgress, task.attempts.saturating_add(1), task.attempts)
+        }
+        Some(TaskStatus::PreComplete | TaskStatus::Verifying | TaskStatus::Verified) => {
             (Status::Completed, task.attempts.saturating_add(1), task.attempts)
         }
-        Some(Word::Blocked) => (Status::Blocked, task.attempts.saturating_add(1), task.attempts),
-        Some(Word::Failed) => {
+        Some(TaskStatus::Blocked) => (Status::Blocked, task.attempts.saturating_add(1), task.attempts),
+        Some(TaskStatus::Failed) => {
             let failures = task.attempts.max(1).saturating_add(u32::from(is_ahead && task.attempts > 0));
             (Status::Failed, failures, failures)
         }
@@ -147,8 +151,8 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
         step.proof.outputs.clear();
         step.proof.rejected.clear();
     }
-    if is_ahead && result.word != Some(Word::PreComplete) {
-        let says = result.word.map_or("nothing", Word::as_str);
+    if is_ahead && result.status != Some(TaskStatus::PreComplete) {
+        let says = result.status.map_or("nothing", TaskStatus::as_str);
         let message = format!("{} was running and its output says {says}: it ended before the interruption", step.id);
         findings.push(workflow_files.about(task, FindingCode::CompletedByEvidence, "", message));
     }
@@ -195,10 +199,10 @@ fn verification(
     step.file.clone_from(&work.file);
     step.depends_on = vec![work.id.clone()];
     step.returns_to = Some(work.id.clone());
-    let is_waited_for = matches!(result.word, Some(Word::PreComplete | Word::Verifying));
-    step.status = match result.word {
-        Some(Word::Verified) => Status::Completed,
-        Some(Word::Verifying) => Status::InProgress,
+    let is_waited_for = matches!(result.status, Some(TaskStatus::PreComplete | TaskStatus::Verifying));
+    step.status = match result.status {
+        Some(TaskStatus::Verified) => Status::Completed,
+        Some(TaskStatus::Verifying) => Status::InProgress,
         _ => Status::Pending,
     };
     step.attempts = u32::from(step.status != Status::Pending);

@@ -15,7 +15,7 @@ use super::read::is_rebuilt;
 use super::rebuild;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use super::start;
 use super::steps;
 use super::tasks;
@@ -101,8 +101,8 @@ struct Writer<'a> {
     /// A file that was put together and that the caller agreed to.
     created: Option<Value>,
     at: String,
-    /// The words of the tasks as they are after this change.
-    words: Vec<Option<Word>>,
+    /// The statuses of the tasks after this change.
+    task_statuses: Vec<Option<TaskStatus>>,
     /// What is completed after this change.
     completed: Vec<Phase>,
 }
@@ -134,9 +134,10 @@ impl<'a> Writer<'a> {
             Presence::Read(source) => Some(reparse(source)?),
             Presence::Missing | Presence::Unreadable => None,
         };
-        let words = workflow_files.execution.tasks.iter().map(|task| task.word.filter(|_| !task.is_leftover)).collect();
+        let task_statuses =
+            workflow_files.execution.tasks.iter().map(|task| task.status.filter(|_| !task.is_leftover)).collect();
         let completed = workflow_files.state.completed.iter().map(|done| done.phase).collect();
-        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), words, completed })
+        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
     }
 
     fn into_edits(mut self) -> Vec<Edit> {
@@ -182,7 +183,7 @@ impl<'a> Writer<'a> {
             Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
             Target::Work(at) => {
                 self.enter(Phase::Implementation, false);
-                self.set_word(at, Word::Running)?;
+                self.set_task_status(at, TaskStatus::Running)?;
                 let started = json!(self.at);
                 self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
                 self.set_task(at, "started_at", &started)?;
@@ -190,7 +191,7 @@ impl<'a> Writer<'a> {
             }
             Target::Verification(at) => {
                 self.enter(Phase::Implementation, false);
-                self.set_word(at, Word::Verifying)?;
+                self.set_task_status(at, TaskStatus::Verifying)?;
             }
             Target::Resolution(at) => {
                 self.enter(Phase::Implementation, false);
@@ -226,7 +227,7 @@ impl<'a> Writer<'a> {
             Target::Resolution(at) => {
                 self.drop_task(at, "resolver_started_at")?;
                 if is_done {
-                    self.set_word(at, Word::Pending)?;
+                    self.set_task_status(at, TaskStatus::Pending)?;
                 }
             }
         }
@@ -286,7 +287,7 @@ impl<'a> Writer<'a> {
                 ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(*field).is_some());
             let name = json!(self.workflow_files.layout.name_of(output));
             self.set_task(at, field.unwrap_or("output"), &name)?;
-            self.set_word(at, Word::PreComplete)?;
+            self.set_task_status(at, TaskStatus::PreComplete)?;
         } else if left.is_there() {
             self.adopt(at)?;
         } else {
@@ -302,9 +303,9 @@ impl<'a> Writer<'a> {
     /// Takes over what a task's own output reports (scenario 2).
     fn adopt(&mut self, at: usize) -> Result<(), EditError> {
         let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
-        let word = super::output::reported(&left.output).unwrap_or(Word::PreComplete);
-        self.set_word(at, word)?;
-        if word == Word::Failed {
+        let status = super::output::reported(&left.output).unwrap_or(TaskStatus::PreComplete);
+        self.set_task_status(at, status)?;
+        if status == TaskStatus::Failed {
             let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
             self.set_task(at, "attempts", &json!(attempts))?;
         }
@@ -313,7 +314,7 @@ impl<'a> Writer<'a> {
 
     fn fail(&mut self, at: usize, outcome: &Outcome) -> Result<(), EditError> {
         let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
-        self.set_word(at, Word::Failed)?;
+        self.set_task_status(at, TaskStatus::Failed)?;
         self.set_task(at, "attempts", &json!(attempts))?;
         if let Some(error) = outcome.error.as_deref().or(outcome.summary.as_deref()) {
             self.set_task(at, "last_error", &json!(mask_secrets(error)))?;
@@ -322,7 +323,7 @@ impl<'a> Writer<'a> {
     }
 
     fn verified(&mut self, at: usize) -> Result<(), EditError> {
-        self.set_word(at, Word::Verified)?;
+        self.set_task_status(at, TaskStatus::Verified)?;
         let ended = json!(self.at);
         self.set_task(at, "completed_at", &ended)?;
         self.close_implementation();
@@ -333,7 +334,8 @@ impl<'a> Writer<'a> {
     fn close_implementation(&mut self) {
         let is_reached =
             self.completed.contains(&Phase::Architecture) || self.workflow_files.state.phase >= Phase::Implementation;
-        let all = !self.words.is_empty() && self.words.iter().all(|word| *word == Some(Word::Verified));
+        let all = !self.task_statuses.is_empty()
+            && self.task_statuses.iter().all(|status| *status == Some(TaskStatus::Verified));
         if all && is_reached && !self.completed.contains(&Phase::Implementation) {
             let output = self.workflow_files.layout.execution.clone();
             self.complete(Phase::Implementation, Some(output));
@@ -402,9 +404,9 @@ impl<'a> Writer<'a> {
                 self.verified(at)?;
             } else if left.is_ahead(task) {
                 self.adopt(at)?;
-            } else if task.word == Some(Word::Running) && is_next {
+            } else if task.status == Some(TaskStatus::Running) && is_next {
                 let attempts = task.attempts.saturating_add(1);
-                self.set_word(at, Word::Pending)?;
+                self.set_task_status(at, TaskStatus::Pending)?;
                 self.set_task(at, "attempts", &json!(attempts))?;
             }
         }
@@ -505,9 +507,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn set_word(&mut self, at: usize, word: Word) -> Result<(), EditError> {
-        self.words[at] = Some(word);
-        self.set_task(at, "status", &json!(word.as_str()))
+    fn set_task_status(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
+        self.task_statuses[at] = Some(status);
+        self.set_task(at, "status", &json!(status.as_str()))
     }
 
     fn set_task(&mut self, at: usize, field: &str, value: &Value) -> Result<(), EditError> {

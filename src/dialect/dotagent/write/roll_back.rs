@@ -7,7 +7,7 @@ use super::Writer;
 use crate::dialect::EditError;
 use crate::dialect::dotagent::rules::Phase;
 use crate::dialect::dotagent::rules::PhaseStatus;
-use crate::dialect::dotagent::rules::Word;
+use crate::dialect::dotagent::rules::TaskStatus;
 use crate::model::RollBack;
 
 /// What `execution.json` notes of attempts that count no more.
@@ -32,9 +32,9 @@ impl Writer<'_> {
                 }
                 Target::Work(at) => {
                     works.insert(at);
-                    self.open_task(at, Word::Pending)?;
+                    self.open_task(at, TaskStatus::Pending)?;
                 }
-                Target::Verification(at) if !works.contains(&at) => self.open_task(at, Word::PreComplete)?,
+                Target::Verification(at) if !works.contains(&at) => self.open_task(at, TaskStatus::PreComplete)?,
                 Target::Verification(_) => {}
                 Target::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
             }
@@ -63,9 +63,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn open_task(&mut self, at: usize, word: Word) -> Result<(), EditError> {
-        self.set_word(at, word)?;
-        if word == Word::Pending {
+    fn open_task(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
+        self.set_task_status(at, status)?;
+        if status == TaskStatus::Pending {
             self.set_task(at, "attempts", &serde_json::json!(0))?;
             for passed in OF_ATTEMPTS {
                 self.drop_task(at, passed)?;
