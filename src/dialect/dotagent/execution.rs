@@ -7,8 +7,8 @@ use serde_json::json;
 use super::layout::Layout;
 use super::layout::is_part;
 use super::output;
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::rules;
 use super::rules::TaskStatus;
 use super::state::Source;
@@ -109,8 +109,8 @@ impl Execution {
 
 impl Task {
     /// Returns whose output this task's is.
-    pub(super) fn owner<'a>(&'a self, state: &'a State) -> Owner<'a> {
-        Owner {
+    pub(super) fn owner<'a>(&'a self, state: &'a State) -> OutputOwner<'a> {
+        OutputOwner {
             workflow: state.id.as_deref(),
             task: Some(&self.id),
             run_start: state.started_at,
@@ -278,9 +278,10 @@ fn dependencies(value: &Value) -> Vec<String> {
 /// Puts the tasks together from what they left and from the final design (docs/formats/dotagent.md#reconstruction).
 fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
-    let owner = Owner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
-    let design = layout.at("memory/reports/final_design.json").map(|path| owner.look(files, &path));
-    if let Some(Found::Fits(design)) = design {
+    let owner =
+        OutputOwner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
+    let design = layout.at("memory/reports/final_design.json").map(|path| owner.check(files, &path));
+    if let Some(OutputCheck::Valid(design)) = design {
         for value in design.get("tasks").and_then(Value::as_array).into_iter().flatten().take(TASKS) {
             let id = value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| is_part(id));
             if let Some(id) = id.filter(|id| !tasks.iter().any(|task| rules::is_same_task(&task.id, id))) {
@@ -291,13 +292,13 @@ fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let folder = layout.tasks();
     for path in files.files.keys().filter(|path| path.starts_with(&folder) && path.name() == "output.json") {
         let Some(id) = path.parent().map(|parent| parent.name().to_owned()) else { continue };
-        let Found::Fits(value) = (Owner { task: Some(&id), ..owner }).look(files, path) else { continue };
+        let OutputCheck::Valid(value) = (OutputOwner { task: Some(&id), ..owner }).check(files, path) else { continue };
         let known = tasks.iter().position(|task| rules::is_same_task(&task.id, &id));
         let at = known.unwrap_or_else(|| {
             tasks.push(missing_task(files, layout, &id, Vec::new()));
             tasks.len() - 1
         });
-        tasks[at].status = Some(output::reported(&value).unwrap_or(TaskStatus::Pending));
+        tasks[at].status = Some(output::reported_status(&value).unwrap_or(TaskStatus::Pending));
     }
     tasks
 }

@@ -18,7 +18,7 @@ const TIME_STEP: i64 = 2;
 
 /// Says what is at the path of an output.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum OutputCheck {
     Absent,
     /// There, and older than what it would have to follow.
     Older,
@@ -30,7 +30,7 @@ pub(super) enum Found {
 
 /// Says whose output it has to be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owner<'a> {
+pub(super) struct OutputOwner<'a> {
     pub(super) workflow: Option<&'a str>,
     pub(super) task: Option<&'a str>,
     /// The run's start; not a second before it.
@@ -39,32 +39,32 @@ pub(super) struct Owner<'a> {
     pub(super) attempt_start: Option<Timestamp>,
 }
 
-impl Owner<'_> {
+impl OutputOwner<'_> {
     /// Looks at one output. What is no JSON, or outside of what was read, is only known to be there.
-    pub(super) fn look(&self, files: &FileSet, path: &RelPath) -> Found {
-        let Some(entry) = files.files.get(path) else { return Found::Absent };
+    pub(super) fn check(&self, files: &FileSet, path: &RelPath) -> OutputCheck {
+        let Some(entry) = files.files.get(path) else { return OutputCheck::Missing };
         let is_older = |start: Option<Timestamp>, slack: i64| {
             let (Some(start), Some(modified)) = (start, entry.modified) else { return false };
             start > modified && start.seconds_since(modified) >= slack
         };
         if is_older(self.run_start, 0) || is_older(self.attempt_start, TIME_STEP) {
-            return Found::Older;
+            return OutputCheck::Older;
         }
         match &entry.content {
-            Content::Bytes(bytes) if bytes.is_empty() => Found::Rejected("is empty".to_owned()),
+            Content::Bytes(bytes) if bytes.is_empty() => OutputCheck::Rejected("is empty".to_owned()),
             Content::Bytes(bytes) if path.as_str().ends_with(".json") => match parse_value(bytes) {
-                Ok(value) => match self.objection(&value) {
-                    Some(why) => Found::Rejected(why),
-                    None => Found::Fits(value),
+                Ok(value) => match self.rejection(&value) {
+                    Some(why) => OutputCheck::Rejected(why),
+                    None => OutputCheck::Valid(value),
                 },
-                Err(error) => Found::Rejected(format!("does not parse: {}", error.message)),
+                Err(error) => OutputCheck::Rejected(format!("does not parse: {}", error.message)),
             },
-            Content::Bytes(_) | Content::NameOnly => Found::Fits(Value::Null),
-            Content::Problem(problem) => Found::Rejected(format!("cannot be read: {problem}")),
+            Content::Bytes(_) | Content::NameOnly => OutputCheck::Valid(Value::Null),
+            Content::Problem(problem) => OutputCheck::Rejected(format!("cannot be read: {problem}")),
         }
     }
 
-    fn objection(&self, value: &Value) -> Option<String> {
+    fn rejection(&self, value: &Value) -> Option<String> {
         let is_empty = match value {
             Value::Null => true,
             Value::String(text) => text.trim().is_empty(),
@@ -91,7 +91,7 @@ impl Owner<'_> {
 }
 
 /// Returns the status that a task's output reports; `Err` with the word for one nobody knows.
-pub(super) fn reported(output: &Value) -> Result<TaskStatus, String> {
+pub(super) fn reported_status(output: &Value) -> Result<TaskStatus, String> {
     match output.get("status") {
         // What is no JSON, or says nothing, is a result that a verifier has to judge.
         None | Some(Value::Null) => Ok(TaskStatus::PreComplete),
@@ -120,7 +120,7 @@ pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
 }
 
 /// Returns what an output says about a failure or a block, in one line.
-pub(super) fn complaint(output: &Value) -> Option<String> {
+pub(super) fn failure_text(output: &Value) -> Option<String> {
     let pointers = [
         "/blocked_details/description",
         "/failure_reason",

@@ -202,7 +202,7 @@ impl Remains<'_> {
         let Some((path, output)) = read("output.json") else {
             return (TaskStatus::Pending, vec!["its output is missing or cannot be read".to_owned()]);
         };
-        let status = output::reported(&output).unwrap_or(TaskStatus::PreComplete);
+        let status = output::reported_status(&output).unwrap_or(TaskStatus::PreComplete);
         let mut evidence = vec![format!("{path} says {}", status.as_str())];
         if let Some((path, verification)) = read("verification.json") {
             let verdict = output::verdict(&verification);

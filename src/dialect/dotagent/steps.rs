@@ -1,7 +1,7 @@
 //! The phases as steps: what each must leave, who does it, and what waits for a person.
 
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
@@ -99,7 +99,7 @@ fn expect(workflow_files: &WorkflowFiles<'_>, step: &mut Step, phase: Phase) {
 /// Notes the outputs whose content is no result of this run.
 pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
     for path in &step.proof.outputs {
-        if let Found::Rejected(why) = workflow_files.owner().look(workflow_files.files, path) {
+        if let OutputCheck::Rejected(why) = workflow_files.owner().check(workflow_files.files, path) {
             step.proof.rejected.push((path.clone(), why));
         }
     }
@@ -164,8 +164,8 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     last.title = "Final design".to_owned();
     last.depends_on = vec![designs.id.clone(), gate.id.clone()];
     expect(workflow_files, &mut last, phase);
-    let is_there =
-        usual.is_some_and(|path| matches!(workflow_files.owner().look(workflow_files.files, &path), Found::Fits(_)));
+    let is_there = usual
+        .is_some_and(|path| matches!(workflow_files.owner().check(workflow_files.files, &path), OutputCheck::Valid(_)));
     let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof.outputs);
     match status {
         Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
@@ -184,7 +184,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
 }
 
 fn has_fitting_design(workflow_files: &WorkflowFiles<'_>, outputs: &[RelPath]) -> bool {
-    outputs.iter().any(|path| matches!(workflow_files.owner().look(workflow_files.files, path), Found::Fits(_)))
+    outputs.iter().any(|path| matches!(workflow_files.owner().check(workflow_files.files, path), OutputCheck::Valid(_)))
 }
 
 fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
@@ -196,7 +196,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
         return vec![step];
     }
     if let Some(path) = workflow_files.recorded_output(phase)
-        && let Found::Absent = workflow_files.owner().look(workflow_files.files, &path)
+        && let OutputCheck::Missing = workflow_files.owner().check(workflow_files.files, &path)
     {
         let message = format!("the output {path} of {} is missing", phase.as_str());
         findings.push(Finding::new(FindingCode::OutputMissing, message).at(&path).on(&step.id));
@@ -213,8 +213,13 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
 
 impl WorkflowFiles<'_> {
     /// Returns whose the outputs of phases have to be.
-    pub(super) fn owner(&self) -> Owner<'_> {
-        Owner { workflow: self.state.id.as_deref(), task: None, run_start: self.state.started_at, attempt_start: None }
+    pub(super) fn owner(&self) -> OutputOwner<'_> {
+        OutputOwner {
+            workflow: self.state.id.as_deref(),
+            task: None,
+            run_start: self.state.started_at,
+            attempt_start: None,
+        }
     }
 
     /// Returns the output that the state names for a completed phase.

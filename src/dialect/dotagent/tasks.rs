@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::execution::Task;
 use super::output;
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::TaskStatus;
@@ -67,10 +67,10 @@ impl Left {
         }
         let Some(path) = &task.output else { return result };
         result.modified = workflow_files.files.files.get(path).and_then(|entry| entry.modified);
-        match task.owner(&workflow_files.state).look(workflow_files.files, path) {
-            Found::Absent | Found::Older => {}
-            Found::Rejected(why) => result.rejected = Some(why),
-            Found::Fits(value) => match output::reported(&value) {
+        match task.owner(&workflow_files.state).check(workflow_files.files, path) {
+            OutputCheck::Missing | OutputCheck::Older => {}
+            OutputCheck::Rejected(why) => result.rejected = Some(why),
+            OutputCheck::Valid(value) => match output::reported_status(&value) {
                 Ok(status) => {
                     result.fits = true;
                     result.output = value;
@@ -91,7 +91,7 @@ impl Left {
 
     /// Tells whether an output is there that reports success.
     pub(super) fn is_success(&self) -> bool {
-        self.fits && output::reported(&self.output) == Ok(TaskStatus::PreComplete)
+        self.fits && output::reported_status(&self.output) == Ok(TaskStatus::PreComplete)
     }
 
     pub(super) const fn is_there(&self) -> bool {
@@ -140,7 +140,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
         }
     };
     if matches!(step.status, Status::Failed | Status::Blocked) {
-        step.error = output::complaint(&result.output)
+        step.error = output::failure_text(&result.output)
             .or_else(|| task.text(&["last_error", "failure_reason", "blocked_reason"]))
             .map(|text| crate::model::mask_secrets(&text).into_owned());
     }
@@ -216,8 +216,9 @@ fn verification(
         return step;
     };
     // It judges the output that is there, not an earlier one.
-    let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
-    let Found::Fits(value) = owner.look(workflow_files.files, &path) else { return step };
+    let owner =
+        OutputOwner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
+    let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
     match output::verdict(&value) {
         Ok(verdict @ (ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions)) => {
             step.status = Status::InProgress;
@@ -230,7 +231,7 @@ fn verification(
             step.review = Some(Review { verdict, open_conditions: None });
             step.failures = task.attempts.saturating_add(1);
             step.attempts = 1;
-            step.error = output::complaint(&value);
+            step.error = output::failure_text(&value);
         }
         Err(word) => {
             let message = format!("the verifier of {} says `{word}`, which is no verdict", work.id);
@@ -253,8 +254,8 @@ fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, wo
         step.attempts = 1;
     }
     let path: Option<RelPath> = workflow_files.layout.resolution(workflow_files.files, &task.id);
-    let owner = Owner { attempt_start: result.modified, ..task.owner(&workflow_files.state) };
-    if let Some(path) = path.filter(|path| matches!(owner.look(workflow_files.files, path), Found::Fits(_))) {
+    let owner = OutputOwner { attempt_start: result.modified, ..task.owner(&workflow_files.state) };
+    if let Some(path) = path.filter(|path| matches!(owner.check(workflow_files.files, path), OutputCheck::Valid(_))) {
         step.status = Status::InProgress;
         step.attempts = 1;
         step.proof.outputs = vec![path];

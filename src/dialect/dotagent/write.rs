@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::execution::Presence;
-use super::output::Found;
+use super::output::OutputCheck;
 use super::read::WorkflowFiles;
 use super::read::is_rebuilt;
 use super::rebuild;
@@ -257,7 +257,7 @@ impl<'a> Writer<'a> {
                 .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
                 .into_iter();
             let fitting = newest.filter(|path| {
-                matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+                matches!(self.workflow_files.owner().check(self.workflow_files.files, path), OutputCheck::Valid(_))
             });
             let modified = |path: &RelPath| self.workflow_files.files.files.get(path).and_then(|entry| entry.modified);
             return fitting.max_by_key(modified).map(Some).ok_or_else(|| {
@@ -267,11 +267,11 @@ impl<'a> Writer<'a> {
             });
         }
         let Some(path) = self.workflow_files.usual_output(phase) else { return Ok(None) };
-        let problem = match self.workflow_files.owner().look(self.workflow_files.files, &path) {
-            Found::Fits(_) => return Ok(Some(path)),
-            Found::Absent => "is not there".to_owned(),
-            Found::Older => "is older than this run".to_owned(),
-            Found::Rejected(why) => why,
+        let problem = match self.workflow_files.owner().check(self.workflow_files.files, &path) {
+            OutputCheck::Valid(_) => return Ok(Some(path)),
+            OutputCheck::Missing => "is not there".to_owned(),
+            OutputCheck::Older => "is older than this run".to_owned(),
+            OutputCheck::Rejected(why) => why,
         };
         Err(EditError::Unsupported(format!("the output {path} of {} {problem}; nothing was recorded", phase.as_str())))
     }
@@ -303,7 +303,7 @@ impl<'a> Writer<'a> {
     /// Takes over what a task's own output reports (scenario 2).
     fn adopt(&mut self, at: usize) -> Result<(), EditError> {
         let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
-        let status = super::output::reported(&left.output).unwrap_or(TaskStatus::PreComplete);
+        let status = super::output::reported_status(&left.output).unwrap_or(TaskStatus::PreComplete);
         self.set_task_status(at, status)?;
         if status == TaskStatus::Failed {
             let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
@@ -423,12 +423,12 @@ impl<'a> Writer<'a> {
                     .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
                     .into_iter();
                 found.rfind(|path| {
-                    matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+                    matches!(self.workflow_files.owner().check(self.workflow_files.files, path), OutputCheck::Valid(_))
                 })
             }
             Phase::Requirements | Phase::Architecture | Phase::Verification => {
                 let path = self.workflow_files.usual_output(phase)?;
-                matches!(self.workflow_files.owner().look(self.workflow_files.files, &path), Found::Fits(_))
+                matches!(self.workflow_files.owner().check(self.workflow_files.files, &path), OutputCheck::Valid(_))
                     .then_some(path)
             }
         }
