@@ -71,7 +71,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     for (pointer, at) in named.iter().chain(&inner) {
         let ahead = at.seconds_since(now);
         if ahead > SKEW_SECONDS {
-            let message = format!("{} lies {} in the future", spoken(pointer), human_age(ahead));
+            let message = format!("{} lies {} in the future", describe_pointer(pointer), human_age(ahead));
             let fix = "check the clock of this machine and of the one that wrote the state";
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
         }
@@ -83,7 +83,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     for (pointer, at) in &inner {
         if *at < started || (*at > updated && started <= updated) {
-            let message = format!("{} lies outside of `started_at` and `last_updated`", spoken(pointer));
+            let message = format!("{} lies outside of `started_at` and `last_updated`", describe_pointer(pointer));
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message));
         }
     }
@@ -96,7 +96,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Says which stamp a pointer means: `completed_at` of `completed_phases` number 2.
-fn spoken(pointer: &str) -> String {
+fn describe_pointer(pointer: &str) -> String {
     match pointer.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         [list, at, field] => {
             let number = at.parse::<usize>().map_or(0, |at| at + 1);

@@ -11,7 +11,7 @@ use super::output::OutputCheck;
 use super::output::OutputOwner;
 use super::rules;
 use super::rules::TaskStatus;
-use super::state::Source;
+use super::state::JsonFile;
 use super::state::State;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -30,7 +30,7 @@ const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
 pub(super) enum Presence {
     Missing,
     Unreadable,
-    Read(Box<Source>),
+    Read(Box<JsonFile>),
 }
 
 /// Is what `execution.json` says, or what can be rebuilt without it.
@@ -62,7 +62,7 @@ pub(super) struct Task {
 impl Execution {
     pub(super) fn read(files: &FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
         let presence = if files.files.contains_key(&layout.execution) {
-            match Source::open(files, &layout.execution) {
+            match JsonFile::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
                     let fix = "correct it by hand, or `piton restore` an earlier checkpoint; nothing overwrites it";
@@ -159,7 +159,7 @@ struct Reader<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
     state: &'a State,
-    source: &'a Source,
+    source: &'a JsonFile,
     findings: &'a mut Vec<Finding>,
 }
 

@@ -19,13 +19,13 @@ const TIME_STEP: i64 = 2;
 /// Says what is at the path of an output.
 #[derive(Debug)]
 pub(super) enum OutputCheck {
-    Absent,
+    Missing,
     /// There, and older than what it would have to follow.
     Older,
     /// There, and no result of this run, with why.
     Rejected(String),
     /// There, and read or readable.
-    Fits(Value),
+    Valid(Value),
 }
 
 /// Says whose output it has to be.

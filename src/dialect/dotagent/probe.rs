@@ -41,7 +41,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
             continue;
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };
-        // A file that is too large to look at, or does not parse, is read and reported_status as a run all the same.
+        // A file that is too large to look at, or does not parse, is read and reported as a run all the same.
         let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());
         match value {
             Some(value) if !has_shape(&value) => {

@@ -6,7 +6,7 @@ use super::execution::Presence;
 use super::layout::Layout;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::state::Source;
+use super::state::JsonFile;
 use super::state::State;
 use super::steps;
 use crate::dialect::Loaded;
@@ -28,7 +28,7 @@ use crate::model::WorkspaceRecord;
 pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) source: Source,
+    pub(super) source: JsonFile,
     pub(super) state: State,
     pub(super) execution: Execution,
 }
@@ -39,7 +39,7 @@ impl<'a> WorkflowFiles<'a> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
             Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
         })?;
-        let source = Source::open(files, &layout.phase)?;
+        let source = JsonFile::open(files, &layout.phase)?;
         let state = State::read(&source, files, findings);
         let execution = Execution::read(files, &layout, &state, findings);
         Ok(Self { files, layout, source, state, execution })

@@ -31,28 +31,28 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         return Err(EditError::Unsupported("the state is no `memory/state/phase.json`".to_owned()));
     };
     let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_value(bytes).is_err());
-    let mut remains = Remains { files, layout: &layout, at, rebuilt: Reconstruction::default() };
+    let mut rebuilder = Rebuilder { files, layout: &layout, at, rebuilt: Reconstruction::default() };
     if let Some(bytes) = broken(&layout.execution) {
-        remains.execution(bytes);
+        rebuilder.execution(bytes);
     }
     if let Some(bytes) = broken(&layout.phase) {
-        remains.phase(bytes)?;
+        rebuilder.phase(bytes)?;
     }
-    if remains.rebuilt.files.is_empty() {
+    if rebuilder.rebuilt.files.is_empty() {
         return Err(EditError::Unsupported("both state files parse".to_owned()));
     }
-    Ok(remains.rebuilt)
+    Ok(rebuilder.rebuilt)
 }
 
 /// Is what is left of a run while its state is rebuilt.
-struct Remains<'a> {
+struct Rebuilder<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
     at: Timestamp,
     rebuilt: Reconstruction,
 }
 
-impl Remains<'_> {
+impl Rebuilder<'_> {
     fn phase(&mut self, broken: &[u8]) -> Result<(), EditError> {
         if broken.windows(12).any(|window| window == b"\"definition\"") {
             let message = "it belonged to a workflow of one's own, whose definition and results were in it alone";

@@ -15,13 +15,13 @@ use crate::model::clean_line;
 
 /// Is a JSON file with the place of every value.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct JsonFile {
     pub(super) file: RelPath,
     pub(super) document: Document,
     pub(super) value: Value,
 }
 
-impl Source {
+impl JsonFile {
     /// Reads a file of the set that holds an object.
     pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
@@ -82,7 +82,7 @@ pub(super) struct Approval {
 }
 
 impl State {
-    pub(super) fn read(source: &Source, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
+    pub(super) fn read(source: &JsonFile, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
         let value = &source.value;
         let id = value.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
         if id.as_ref().is_none_or(|id| id.trim().is_empty()) {
@@ -96,7 +96,11 @@ impl State {
             None | Some(Value::Null) => None,
             Some(Value::Bool(safe)) => Some(*safe),
             Some(_) => {
-                reader.tell(FindingCode::FieldIgnored, "/interruption_safe", "`interruption_safe` is no true or false");
+                reader.report(
+                    FindingCode::FieldIgnored,
+                    "/interruption_safe",
+                    "`interruption_safe` is no true or false",
+                );
                 None
             }
         };
@@ -131,13 +135,13 @@ impl State {
 }
 
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a JsonFile,
     files: &'a FileSet,
     findings: &'a mut Vec<Finding>,
 }
 
 impl Reader<'_> {
-    fn tell(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
+    fn report(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
         self.findings.push(self.source.finding(code, pointer, message));
     }
 
@@ -147,7 +151,7 @@ impl Reader<'_> {
         let stamp = found.and_then(Value::as_str).and_then(|text| self.files.time(text));
         if stamp.is_none() {
             let what = if found.is_none() { "is missing" } else { "is no date and time" };
-            self.tell(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
+            self.report(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
         }
         stamp
     }
@@ -162,7 +166,7 @@ impl Reader<'_> {
         let phase = first.unwrap_or(Phase::Reflection);
         let what = if found.is_none() { "is missing" } else { "names no phase" };
         let message = format!("`current_phase` {what}; taken as {}, the first that is not completed", phase.as_str());
-        self.tell(FindingCode::StateCorrupt, "/current_phase", message);
+        self.report(FindingCode::StateCorrupt, "/current_phase", message);
         phase
     }
 
@@ -173,7 +177,7 @@ impl Reader<'_> {
         }
         let what = if found.is_none() { "is missing" } else { "is not in the vocabulary" };
         let message = format!("`phase_status` {what} (pending, in_progress, complete, failed); never read as complete");
-        self.tell(FindingCode::StateCorrupt, "/phase_status", message);
+        self.report(FindingCode::StateCorrupt, "/phase_status", message);
         PhaseStatus::Pending
     }
 
@@ -203,7 +207,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => &[],
             Some(Value::Array(items)) => items,
             Some(_) => {
-                self.tell(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is no list"));
+                self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is no list"));
                 &[]
             }
         };
@@ -213,7 +217,9 @@ impl Reader<'_> {
             let name = item.as_str().or_else(|| item.get("phase")?.as_str());
             match name.and_then(Phase::parse) {
                 Some(phase) => entries.push((pointer, phase, item.clone())),
-                None => self.tell(FindingCode::StateCorrupt, &pointer, format!("an entry of `{list}` names no phase")),
+                None => {
+                    self.report(FindingCode::StateCorrupt, &pointer, format!("an entry of `{list}` names no phase"))
+                }
             }
         }
         entries

@@ -107,7 +107,7 @@ pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
 
 /// Returns the gate of a phase, behind a step. It stands open only while the run is at it: a later phase that has begun shows
 /// that somebody let it through.
-fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step {
+fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     let state = &workflow_files.state;
     let title = match phase {
         Phase::Architecture => "Choice between the design options",
@@ -119,14 +119,14 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step 
     gate.kind = StepKind::Gate;
     gate.group = Some(phase.as_str().to_owned());
     gate.file = Some(workflow_files.layout.phase.clone());
-    gate.depends_on = vec![StepId::new(behind)];
-    let after = phase.next().unwrap_or(phase);
+    gate.depends_on = vec![StepId::new(after)];
+    let next = phase.next().unwrap_or(phase);
     let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
     let is_behind = match phase {
         // The design is chosen before its phase is over.
         Phase::Architecture => state.has_completed(phase) || state.phase > phase,
         Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
-            state.has_completed(after) || state.phase > after || (state.phase == after && has_begun)
+            state.has_completed(next) || state.phase > next || (state.phase == next && has_begun)
         }
     };
     if is_behind || state.has_approved(phase) {
@@ -232,8 +232,8 @@ impl WorkflowFiles<'_> {
         self.layout.at(phase.output()?)
     }
 
-    pub(super) fn json_in(&self, dir: &RelPath, but: &[&str]) -> Vec<RelPath> {
+    pub(super) fn json_in(&self, dir: &RelPath, except: &[&str]) -> Vec<RelPath> {
         let found = self.files.in_dir(dir).map(|(path, _)| path);
-        found.filter(|path| path.as_str().ends_with(".json") && !but.contains(&path.name())).cloned().collect()
+        found.filter(|path| path.as_str().ends_with(".json") && !except.contains(&path.name())).cloned().collect()
     }
 }

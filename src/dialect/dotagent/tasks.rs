@@ -27,7 +27,7 @@ use crate::model::Witness;
 pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut steps = Vec::new();
     for task in &workflow_files.execution.tasks {
-        let result = Left::of(workflow_files, task);
+        let result = TaskResult::of(workflow_files, task);
         let mut work = work(workflow_files, task, &result, findings);
         let verification = verification(workflow_files, task, &result, &work, findings);
         if work.status == Status::Blocked {
@@ -50,7 +50,7 @@ pub(super) fn resolve_id(task: &str) -> StepId {
 }
 
 /// Is what a task left and what that says, and the status that follows from it and the state.
-pub(super) struct Left {
+pub(super) struct TaskResult {
     /// The effective status; for a running task, the one its output reports (scenario 2).
     pub(super) status: Option<TaskStatus>,
     pub(super) output: Value,
@@ -59,7 +59,7 @@ pub(super) struct Left {
     modified: Option<Timestamp>,
 }
 
-impl Left {
+impl TaskResult {
     pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
         let mut result = Self { status: task.status, output: Value::Null, fits: false, rejected: None, modified: None };
         if task.is_leftover {
@@ -99,7 +99,7 @@ impl Left {
     }
 }
 
-fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>) -> Step {
+fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, findings: &mut Vec<Finding>) -> Step {
     let limit = workflow_files.files.config.limits.attempts;
     let mut step = Step::new(StepId::new(&task.id), title(task));
     step.short = Some(super::rules::other_spelling(&task.id));
@@ -188,7 +188,7 @@ fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
 fn verification(
     workflow_files: &WorkflowFiles<'_>,
     task: &Task,
-    result: &Left,
+    result: &TaskResult,
     work: &Step,
     findings: &mut Vec<Finding>,
 ) -> Step {
@@ -242,7 +242,7 @@ fn verification(
 }
 
 /// What blocks a task goes to the contract resolver, whose answer lies beside the contracts.
-fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, work: &Step) -> Step {
+fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, work: &Step) -> Step {
     let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
     step.group.clone_from(&work.group);
     step.agent = Some("contract-resolver".to_owned());

@@ -19,7 +19,7 @@ use super::rules::TaskStatus;
 use super::start;
 use super::steps;
 use super::tasks;
-use super::tasks::Left;
+use super::tasks::TaskResult;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
             .last_updated
             .map_or(at, |last| last.max(at))
             .max(workflow_files.state.started_at.unwrap_or(at));
-        let reparse = |source: &super::state::Source| {
+        let reparse = |source: &super::state::JsonFile| {
             let bytes = files.bytes(&source.file).unwrap_or_default();
             Document::parse(bytes).map_err(|error| EditError::Unreadable {
                 file: source.file.as_str().to_owned(),
@@ -222,7 +222,7 @@ impl<'a> Writer<'a> {
                 return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
             }
             Target::Work(at) => self.finish_work(at, outcome)?,
-            Target::Verification(at) if is_done => self.verified(at)?,
+            Target::Verification(at) if is_done => self.mark_verified(at)?,
             Target::Verification(at) => self.fail(at, outcome)?,
             Target::Resolution(at) => {
                 self.drop_task(at, "resolver_started_at")?;
@@ -280,7 +280,7 @@ impl<'a> Writer<'a> {
         if outcome.status == Status::Failed {
             return self.fail(at, outcome);
         }
-        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
+        let result = TaskResult::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
         let task = &self.workflow_files.execution.tasks[at];
         if let Some(output) = outcome.outputs.first().filter(|path| task.output.as_ref() != Some(path)) {
             let field =
@@ -288,8 +288,8 @@ impl<'a> Writer<'a> {
             let name = json!(self.workflow_files.layout.name_of(output));
             self.set_task(at, field.unwrap_or("output"), &name)?;
             self.set_task_status(at, TaskStatus::PreComplete)?;
-        } else if left.is_there() {
-            self.adopt(at)?;
+        } else if result.is_there() {
+            self.apply_reported_status(at)?;
         } else {
             let path = task.output.as_ref().map_or("its output", RelPath::as_str);
             let message = format!("{path} of {} is no result of this attempt; nothing was recorded", task.id);
@@ -301,9 +301,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Takes over what a task's own output reports (scenario 2).
-    fn adopt(&mut self, at: usize) -> Result<(), EditError> {
-        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
-        let status = super::output::reported_status(&left.output).unwrap_or(TaskStatus::PreComplete);
+    fn apply_reported_status(&mut self, at: usize) -> Result<(), EditError> {
+        let result = TaskResult::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
+        let status = super::output::reported_status(&result.output).unwrap_or(TaskStatus::PreComplete);
         self.set_task_status(at, status)?;
         if status == TaskStatus::Failed {
             let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
@@ -322,7 +322,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn verified(&mut self, at: usize) -> Result<(), EditError> {
+    fn mark_verified(&mut self, at: usize) -> Result<(), EditError> {
         self.set_task_status(at, TaskStatus::Verified)?;
         let ended = json!(self.at);
         self.set_task(at, "completed_at", &ended)?;
@@ -357,7 +357,7 @@ impl<'a> Writer<'a> {
                 Ok(())
             }
             // A person accepts what the verifier did not.
-            Target::Verification(at) => self.verified(at),
+            Target::Verification(at) => self.mark_verified(at),
             Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
                 Err(EditError::Unsupported(format!("{step} is no gate and no verification")))
             }
@@ -397,13 +397,13 @@ impl<'a> Writer<'a> {
         for at in 0..self.workflow_files.execution.tasks.len() {
             let task = &self.workflow_files.execution.tasks[at];
             let id = task.id.clone();
-            let left = Left::of(&self.workflow_files, task);
+            let result = TaskResult::of(&self.workflow_files, task);
             let is_verified = settled.iter().any(|(step, _)| *step == tasks::verify_id(&id));
             let is_next = next.iter().any(|step| step.as_str() == id);
             if is_verified {
-                self.verified(at)?;
-            } else if left.is_ahead(task) {
-                self.adopt(at)?;
+                self.mark_verified(at)?;
+            } else if result.is_ahead(task) {
+                self.apply_reported_status(at)?;
             } else if task.status == Some(TaskStatus::Running) && is_next {
                 let attempts = task.attempts.saturating_add(1);
                 self.set_task_status(at, TaskStatus::Pending)?;
@@ -436,13 +436,15 @@ impl<'a> Writer<'a> {
 
     /// Begins a phase: what comes before it is complete, what comes after it is open again. `anew`: its own work starts over,
     /// and what a person approved of it counts no more once it was complete.
-    fn enter(&mut self, phase: Phase, anew: bool) {
+    fn enter(&mut self, phase: Phase, restarts: bool) {
         self.catch_up(phase);
         let was_complete = self.completed.contains(&phase);
         if self.completed.iter().any(|done| *done >= phase) {
             self.keep_entries("completed_phases", |entry| entry < phase);
             self.completed.retain(|done| *done < phase);
-            self.keep_entries("user_checkpoints", |entry| entry < phase || (entry == phase && !(anew && was_complete)));
+            self.keep_entries("user_checkpoints", |entry| {
+                entry < phase || (entry == phase && !(restarts && was_complete))
+            });
         }
         self.set("/current_phase", &json!(phase.as_str()));
         self.phase_status(PhaseStatus::InProgress);

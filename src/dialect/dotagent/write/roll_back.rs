@@ -11,7 +11,7 @@ use crate::dialect::dotagent::rules::TaskStatus;
 use crate::model::RollBack;
 
 /// What `execution.json` notes of attempts that count no more.
-const OF_ATTEMPTS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
+const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
 
 impl Writer<'_> {
     /// Opens steps again. The run stands at the first phase of which one is open; where others of that phase stay done, it is in
@@ -32,9 +32,9 @@ impl Writer<'_> {
                 }
                 Target::Work(at) => {
                     works.insert(at);
-                    self.open_task(at, TaskStatus::Pending)?;
+                    self.reopen_task(at, TaskStatus::Pending)?;
                 }
-                Target::Verification(at) if !works.contains(&at) => self.open_task(at, TaskStatus::PreComplete)?,
+                Target::Verification(at) if !works.contains(&at) => self.reopen_task(at, TaskStatus::PreComplete)?,
                 Target::Verification(_) => {}
                 Target::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
             }
@@ -63,11 +63,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn open_task(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
+    fn reopen_task(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
         self.set_task_status(at, status)?;
         if status == TaskStatus::Pending {
             self.set_task(at, "attempts", &serde_json::json!(0))?;
-            for passed in OF_ATTEMPTS {
+            for passed in ATTEMPT_FIELDS {
                 self.drop_task(at, passed)?;
             }
         }
