@@ -1,6 +1,6 @@
 //! Where a project keeps its files (docs/formats/dotagent.md#files).
 
-use super::place::base_of;
+use super::paths::base_of;
 use super::rules;
 use crate::model::FileSet;
 use crate::model::RelPath;

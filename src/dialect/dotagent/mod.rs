@@ -13,7 +13,7 @@ mod execution;
 mod layout;
 mod native;
 mod output;
-mod place;
+mod paths;
 mod probe;
 mod read;
 mod rebuild;
@@ -57,11 +57,11 @@ impl Dialect for Dotagent {
     }
 
     fn marks(&self, path: &str) -> bool {
-        probe::is_marked(path) || place::is_phase_file(path)
+        probe::is_marked(path) || paths::is_phase_file(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
-        ["", "run/", "state/"].iter().any(|tail| place::is_phase_file(&format!("{folder}/{tail}phase.json")))
+        ["", "run/", "state/"].iter().any(|tail| paths::is_phase_file(&format!("{folder}/{tail}phase.json")))
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -90,9 +90,9 @@ impl Dialect for Dotagent {
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let path = path.as_str();
-        if place::base_of(path, layout::PHASE_FILE).is_some() {
+        if paths::base_of(path, layout::PHASE_FILE).is_some() {
             Some("dotagent-phase")
-        } else if place::base_of(path, layout::EXECUTION_FILE).is_some() {
+        } else if paths::base_of(path, layout::EXECUTION_FILE).is_some() {
             Some("dotagent-execution")
         } else {
             let in_tasks = path.starts_with("memory/tasks/") || path.contains("/memory/tasks/");

@@ -7,8 +7,8 @@ use super::execution;
 use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
 use super::layout::PHASE_FILE;
-use super::place;
-use super::place::base_of;
+use super::paths;
+use super::paths::base_of;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
@@ -34,7 +34,7 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if place::is_phase_file(entry.path.as_str())
+        if paths::is_phase_file(entry.path.as_str())
             && let Some(candidate) = custom::candidate(entry)
         {
             probed.candidates.push(candidate);

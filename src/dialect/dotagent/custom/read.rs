@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::place::base_of_run;
-use super::super::place::beside;
+use super::super::paths::base_of_run;
+use super::super::paths::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::state;

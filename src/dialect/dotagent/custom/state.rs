@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::place::base_of_run;
-use super::super::place::beside;
+use super::super::paths::base_of_run;
+use super::super::paths::beside;
 use super::definition::Definition;
 use super::parse;
 use crate::dialect::json::Document;
