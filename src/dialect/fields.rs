@@ -4,7 +4,7 @@
 use super::yaml::Kind;
 use super::yaml::Member;
 use super::yaml::Node;
-use super::yaml::Place;
+use super::yaml::TextPosition;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
@@ -15,7 +15,7 @@ use crate::model::nearest;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 /// Collects what is wrong with a file.
@@ -35,7 +35,7 @@ impl<'a> Problems<'a> {
         self.findings
     }
 
-    pub(super) fn add(&mut self, place: Place, message: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
         self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
     }

@@ -7,7 +7,7 @@ use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Node;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -57,7 +57,7 @@ pub(super) enum Sort {
     Idle,
     /// Nothing that Piton knows.
     NotOurs,
-    Unreadable(Place, String),
+    Unreadable(TextPosition, String),
 }
 
 /// Says what a file that is no state is good for.
@@ -99,7 +99,7 @@ impl Kind {
             Some(Content::Bytes(bytes)) => sort(path, bytes),
             Some(Content::Problem(_) | Content::NameOnly) | None => {
                 let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
-                Sort::Unreadable(Place::default(), problem)
+                Sort::Unreadable(TextPosition::default(), problem)
             }
         };
         match sort {
@@ -211,13 +211,13 @@ pub(super) enum Unparsed {
     Empty,
     /// Several documents in one file.
     Documents,
-    Broken(Place, String),
+    Broken(TextPosition, String),
 }
 
 impl Unparsed {
     /// Says where the file stops being a state, and why.
-    pub(super) fn told(self) -> (Place, String) {
-        let top = Place { line: 1, column: 1 };
+    pub(super) fn told(self) -> (TextPosition, String) {
+        let top = TextPosition { line: 1, column: 1 };
         match self {
             Self::Empty => (top, "the file is empty".to_owned()),
             Self::Documents => (top, "there are several documents in the file, so it is no state".to_owned()),

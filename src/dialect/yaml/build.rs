@@ -16,9 +16,9 @@ use super::Fault;
 use super::Kind;
 use super::Member;
 use super::Node;
-use super::Place;
 use super::Span;
 use super::Style;
+use super::TextPosition;
 use super::YamlError;
 use crate::model::clean_line;
 
@@ -282,9 +282,9 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(|exponent| !exponent.is_empty() && digits(exponent))
 }
 
-fn place(marker: &Marker) -> Place {
+fn place(marker: &Marker) -> TextPosition {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
-    Place { line: number(marker.line()), column: number(marker.col() + 1) }
+    TextPosition { line: number(marker.line()), column: number(marker.col() + 1) }
 }
 
 fn syntax(error: &granit_parser::ScanError) -> YamlError {

@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::Kind;
 use super::Member;
 use super::Node;
-use super::Place;
 use super::Style;
+use super::TextPosition;
 use super::YamlError;
 use super::parse_state;
 use super::render::Manner;
@@ -33,7 +33,7 @@ pub(crate) struct Document {
 /// Says where and why a value cannot be changed by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) message: &'static str,
 }
 
@@ -50,7 +50,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// A value is found again by its key.
-    fn place(self) -> Place {
+    fn place(self) -> TextPosition {
         self.member.map_or(self.node.place, |member| member.place)
     }
 
@@ -203,7 +203,7 @@ impl Document {
     }
 
     /// Puts the changes into the text, unless it would then say anything else than is expected.
-    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: Place) -> Result<(), Refused> {
+    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), Refused> {
         splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
         for (range, with) in splices {
@@ -519,7 +519,7 @@ fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
                 (None, _, Some(value)) => {
                     let mut inner = Node::of(&Value::Null);
                     put(&mut inner, rest, Some(value));
-                    let (place, span) = (Place::default(), super::Span::default());
+                    let (place, span) = (TextPosition::default(), super::Span::default());
                     members.push(Member { key: part.clone(), place, span, value: inner });
                 }
                 (None, _, None) => {}

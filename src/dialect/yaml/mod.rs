@@ -35,7 +35,7 @@ const BOM: &str = "\u{feff}";
 
 /// Is a place in a text, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
@@ -80,7 +80,7 @@ pub(crate) enum Style {
 /// Is a value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) span: Span,
     pub(crate) style: Style,
     pub(crate) kind: Kind,
@@ -102,7 +102,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) span: Span,
     pub(crate) value: Node,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Member {
 /// Says where a text stops being YAML, or what is too much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct YamlError {
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) message: String,
     pub(crate) fault: Fault,
 }
@@ -156,7 +156,7 @@ pub(crate) fn parse_state(bytes: &[u8]) -> Result<Node, YamlError> {
 fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
     if bytes.len() > bounds.bytes {
         let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), bounds.bytes);
-        return Err(YamlError { place: Place { line: 1, column: 1 }, message, fault: Fault::TooMuch });
+        return Err(YamlError { place: TextPosition { line: 1, column: 1 }, message, fault: Fault::TooMuch });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
@@ -166,10 +166,10 @@ fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
     build::tree(without_bom, text.len() - without_bom.len(), bounds)
 }
 
-fn end_of(text: &str) -> Place {
+fn end_of(text: &str) -> TextPosition {
     let number = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
     let line_start = text.rfind('\n').map_or(0, |at| at + 1);
-    Place { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
+    TextPosition { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
 }
 
 impl Node {
@@ -185,14 +185,14 @@ impl Node {
                 map.iter()
                     .map(|(key, value)| Member {
                         key: key.clone(),
-                        place: Place::default(),
+                        place: TextPosition::default(),
                         span: Span::default(),
                         value: Self::of(value),
                     })
                     .collect(),
             ),
         };
-        Self { place: Place::default(), span: Span::default(), style: Style::Plain, kind }
+        Self { place: TextPosition::default(), span: Span::default(), style: Style::Plain, kind }
     }
 
     /// Returns the value as JSON.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::definition::Definition;
 use crate::dialect::fields::Problems;
 use crate::dialect::fields::Text;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 
 /// Adds what is wrong with the steps taken together.
 pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
@@ -20,7 +20,7 @@ pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
             index.insert(step.id(), at);
         }
     }
-    let needs: Vec<Vec<(usize, Place)>> = definition
+    let needs: Vec<Vec<(usize, TextPosition)>> = definition
         .steps
         .iter()
         .map(|step| {
@@ -47,7 +47,7 @@ fn known(index: &BTreeMap<&str, usize>) -> String {
 }
 
 /// Reports every circle once, with its exact path, at the dependency that closes it.
-fn cycles(definition: &Definition, needs: &[Vec<(usize, Place)>], problems: &mut Problems<'_>) {
+fn cycles(definition: &Definition, needs: &[Vec<(usize, TextPosition)>], problems: &mut Problems<'_>) {
     let mut seen = vec![false; needs.len()];
     let mut depth_of: Vec<Option<usize>> = vec![None; needs.len()];
     for start in 0..needs.len() {
@@ -84,7 +84,7 @@ fn cycles(definition: &Definition, needs: &[Vec<(usize, Place)>], problems: &mut
 fn returns(
     definition: &Definition,
     index: &BTreeMap<&str, usize>,
-    needs: &[Vec<(usize, Place)>],
+    needs: &[Vec<(usize, TextPosition)>],
     problems: &mut Problems<'_>,
 ) {
     for (at, step) in definition.steps.iter().enumerate() {
@@ -106,7 +106,7 @@ fn returns(
     }
 }
 
-fn reaches(from: usize, to: usize, needs: &[Vec<(usize, Place)>]) -> bool {
+fn reaches(from: usize, to: usize, needs: &[Vec<(usize, TextPosition)>]) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(at) = open.pop() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::fields::Text;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 use crate::model::RelPath;
@@ -53,15 +53,15 @@ pub(super) struct PhaseDefinition {
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub(super) text: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 /// Is a file that a step has to leave.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub(super) path: RelPath,
-    pub(super) place: Place,
-    pub(super) schema: Option<(OutputSchema, Place)>,
+    pub(super) place: TextPosition,
+    pub(super) schema: Option<(OutputSchema, TextPosition)>,
 }
 
 /// Is a piece of a step that can be resumed on its own.

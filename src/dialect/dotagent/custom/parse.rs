@@ -16,7 +16,7 @@ use crate::dialect::fields::text_of;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Kind;
 use crate::dialect::yaml::Node;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::Finding;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
@@ -75,7 +75,7 @@ pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
     Parsed { definition, findings: problems.in_order() }
 }
 
-fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+fn steps_or_phases(map: &mut Fields<'_>, place: TextPosition, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
     let key = map.members.iter().find(|member| member.key == "phases").map_or(place, |member| member.place);
     let (steps_node, phases_node) = (map.take("steps"), map.take("phases"));
     match (steps_node, phases_node) {
@@ -235,7 +235,7 @@ fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
     Some(path)
 }
 
-fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, Place)> {
+fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, TextPosition)> {
     match &node.kind {
         Kind::Map(_) => Some((OutputSchema::Inline(node.to_json()), node.place)),
         Kind::Text(text) => match RelPath::parse(text) {
