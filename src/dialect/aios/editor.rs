@@ -234,7 +234,7 @@ impl<'a> StateEditor<'a> {
         self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
     }
 
-    fn refusal(&self, pointer: &str, refused: Option<yaml::Refused>) -> EditError {
+    fn refusal(&self, pointer: &str, refused: Option<yaml::EditRefused>) -> EditError {
         let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
         let (line, why) = refused.map_or((None, "a value of another type is in the way"), |refused| {
             (Some(refused.place.line), refused.message)

@@ -1,4 +1,4 @@
-//! From the events of the parser to the tree, within bounds.
+//! From the events of the parser to the tree, within limits.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use granit_parser::StrInput;
 use granit_parser::StructureStyle;
 use granit_parser::Tag;
 
-use super::Bounds;
 use super::Fault;
 use super::Kind;
+use super::Limits;
 use super::Member;
 use super::Node;
 use super::Span;
@@ -23,14 +23,14 @@ use super::YamlError;
 use crate::model::clean_line;
 
 /// Reads the one document of a text that stands `shift` bytes into its file.
-pub(super) fn tree(text: &str, shift: usize, bounds: &Bounds) -> Result<Node, YamlError> {
-    let limit = bounds.depth;
+pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, YamlError> {
+    let limit = limits.depth;
     let options = granit_parser::options! { flow_nesting_limit: limit, block_nesting_limit: limit };
     let mut builder = Builder {
         parser: Parser::new_from_str_with_options(text, options),
         text,
         shift,
-        bounds: *bounds,
+        limits: *limits,
         nodes: 0,
         anchors: BTreeMap::new(),
     };
@@ -43,7 +43,7 @@ struct Builder<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     shift: usize,
-    bounds: Bounds,
+    limits: Limits,
     /// How many values were made, those behind aliases counted each time.
     nodes: usize,
     /// What anchors name, with the number of values in it.
@@ -88,8 +88,8 @@ impl<'a> Builder<'a> {
     }
 
     fn node(&mut self, (event, at): Spanned<'a>, depth: usize) -> Result<Node, YamlError> {
-        if depth > self.bounds.depth {
-            let message = format!("values are nested deeper than {} levels", self.bounds.depth);
+        if depth > self.limits.depth {
+            let message = format!("values are nested deeper than {} levels", self.limits.depth);
             return Err(YamlError { place: place(&at.start), message, fault: Fault::TooMuch });
         }
         let before = self.nodes;
@@ -112,10 +112,10 @@ impl<'a> Builder<'a> {
 
     fn count(&mut self, nodes: usize, at: &Marker) -> Result<(), YamlError> {
         self.nodes += nodes;
-        if self.nodes <= self.bounds.nodes {
+        if self.nodes <= self.limits.nodes {
             return Ok(());
         }
-        let message = format!("there are more than {} values, those behind aliases counted", self.bounds.nodes);
+        let message = format!("there are more than {} values, those behind aliases counted", self.limits.nodes);
         Err(YamlError { place: place(at), message, fault: Fault::TooMuch })
     }
 
@@ -126,14 +126,14 @@ impl<'a> Builder<'a> {
             // What is written as nothing is read as `~`.
             ScalarStyle::Plain if span.start == span.end && !is_text => (Style::Plain, Kind::Null),
             ScalarStyle::Plain if span.start == span.end => (Style::Plain, Kind::Text(String::new())),
-            ScalarStyle::Plain if !is_text => (Style::Plain, meaning(value)),
+            ScalarStyle::Plain if !is_text => (Style::Plain, plain_scalar(value)),
             ScalarStyle::Plain => (Style::Plain, Kind::Text(value.to_owned())),
             ScalarStyle::SingleQuoted => (Style::SingleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 // The parser's span goes on to the next token.
-                span.end = span.start + self.written(span).trim_end().len();
-                (Style::Lines, Kind::Text(value.to_owned()))
+                span.end = span.start + self.source_text(span).trim_end().len();
+                (Style::BlockScalar, Kind::Text(value.to_owned()))
             }
         };
         Node { place: place(&at.start), span, style, kind }
@@ -234,7 +234,7 @@ impl<'a> Builder<'a> {
         Span { start: range.start + self.shift, end: range.end.max(range.start) + self.shift }
     }
 
-    fn written(&self, span: Span) -> &'a str {
+    fn source_text(&self, span: Span) -> &'a str {
         self.text.get(span.start - self.shift..span.end - self.shift).unwrap_or_default()
     }
 }
@@ -256,7 +256,7 @@ fn merge(merged: Vec<Node>, members: &mut Vec<Member>, keys: &mut BTreeSet<Strin
 
 /// Returns what an unquoted scalar means. Only what JSON calls a number is one; the rest stays text, so `1_0`, `0o7`, `12:30` and
 /// `007` are not turned into something else.
-fn meaning(written: &str) -> Kind {
+fn plain_scalar(written: &str) -> Kind {
     match written {
         "~" | "null" | "Null" | "NULL" => Kind::Null,
         "true" => Kind::Bool(true),

@@ -17,8 +17,8 @@ use super::Style;
 use super::TextPosition;
 use super::YamlError;
 use super::parse_state;
-use super::render::Manner;
-use super::render::Slot;
+use super::render::Formatting;
+use super::render::ScalarContext;
 use super::render::is_bare_time;
 use super::render::key_of;
 
@@ -32,14 +32,14 @@ pub(crate) struct Document {
 
 /// Says where and why a value cannot be changed by itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct EditRefused {
     pub(crate) place: TextPosition,
     pub(crate) message: &'static str,
 }
 
 /// Is a value with what is around it.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct Target<'a> {
     node: &'a Node,
     /// Its key; `None` for an element of a list and for the whole.
     member: Option<&'a Member>,
@@ -48,14 +48,14 @@ struct Found<'a> {
     in_flow: bool,
 }
 
-impl Found<'_> {
+impl Target<'_> {
     /// A value is found again by its key.
     fn place(self) -> TextPosition {
         self.member.map_or(self.node.place, |member| member.place)
     }
 
-    fn refused(self, message: &'static str) -> Refused {
-        Refused { place: self.place(), message }
+    fn refused(self, message: &'static str) -> EditRefused {
+        EditRefused { place: self.place(), message }
     }
 }
 
@@ -74,7 +74,7 @@ impl Document {
 
     /// Returns the value at a JSON pointer.
     pub(crate) fn get(&self, pointer: &str) -> Option<&Node> {
-        self.find(&split(pointer)).ok()?.map(|found| found.node)
+        self.find(&split(pointer)).ok()?.map(|target| target.node)
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
@@ -87,7 +87,7 @@ impl Document {
     /// # Errors
     ///
     /// When that would change more than the value.
-    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
+    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
         self.set_at(&split(pointer), value, neighbour)
     }
 
@@ -96,30 +96,33 @@ impl Document {
     /// # Errors
     ///
     /// When that would change more than the list.
-    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), Refused> {
+    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditRefused> {
         let parts = split(pointer);
-        let Some(found) = self.find(&parts)? else {
+        let Some(target) = self.find(&parts)? else {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
         };
-        if found.node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+        if target.node.style == Style::Alias {
+            return Err(target.refused(ALIASED));
         }
-        let Kind::List(items) = &found.node.kind else {
-            if found.node.kind == Kind::Null {
+        let Kind::List(items) = &target.node.kind else {
+            if target.node.kind == Kind::Null {
                 return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
             }
-            return Err(found.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is in the way"));
         };
         if items.is_empty() {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
         }
-        let splice = match found.node.style {
-            Style::Flow => self.inside_brackets(found.node, None, None, value),
-            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
-                self.below_last_item(found.node, items, value)?
-            }
+        let splice = match target.node.style {
+            Style::Flow => self.inside_brackets(target.node, None, None, value),
+            Style::Block
+            | Style::Plain
+            | Style::SingleQuoted
+            | Style::DoubleQuoted
+            | Style::BlockScalar
+            | Style::Alias => self.below_last_item(target.node, items, value)?,
         };
-        let place = found.place();
+        let place = target.place();
         let mut expected = self.root.clone();
         let index = items.len().to_string();
         put(&mut expected, &[parts.as_slice(), &[index]].concat(), Some(Node::of(value)));
@@ -131,21 +134,21 @@ impl Document {
     /// # Errors
     ///
     /// When that would remove more.
-    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), Refused> {
+    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), EditRefused> {
         let parts = split(pointer);
         let Some((last, before)) = parts.split_last() else { return Ok(()) };
-        let (Some(found), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
-        if found.node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+        let (Some(target), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
+        if target.node.style == Style::Alias {
+            return Err(target.refused(ALIASED));
         }
         let elements = self.elements(parent.node);
         let at = match &parent.node.kind {
-            Kind::Map(_) => own(parent.node).position(|member| member.key == *last),
+            Kind::Map(_) => own_members(parent.node).position(|member| member.key == *last),
             Kind::List(_) => last.parse().ok(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         };
         let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
-            return Err(found.refused("it stands there by way of a merge"));
+            return Err(target.refused("it stands there by way of a merge"));
         };
         let splices = if parent.node.style == Style::Flow {
             vec![(without_comma(&elements, at), String::new())]
@@ -154,24 +157,24 @@ impl Document {
             if elements.len() == 1 {
                 let empty = if matches!(parent.node.kind, Kind::List(_)) { " []" } else { " {}" };
                 let colon = parent.member.and_then(|member| self.after_colon(member));
-                let colon = colon.ok_or_else(|| found.refused("nothing else is in what holds it"))?;
+                let colon = colon.ok_or_else(|| target.refused("nothing else is in what holds it"))?;
                 splices.push((colon..colon, empty.to_owned()));
             }
             let lines =
-                self.lines_of(&element).ok_or_else(|| found.refused("it does not stand on a line of its own"))?;
+                self.lines_of(&element).ok_or_else(|| target.refused("it does not stand on a line of its own"))?;
             splices.push((lines, String::new()));
             splices
         };
-        let place = found.place();
+        let place = target.place();
         let mut expected = self.root.clone();
         put(&mut expected, &parts, None);
         self.write(splices, &expected, place)
     }
 
-    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
-        if let Some(found) = self.find(parts)? {
-            let splice = self.replaced(found, value)?;
-            let place = found.place();
+    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
+        if let Some(target) = self.find(parts)? {
+            let splice = self.replaced(target, value)?;
+            let place = target.place();
             let mut expected = self.root.clone();
             put(&mut expected, parts, Some(Node::of(value)));
             return self.write(vec![splice], &expected, place);
@@ -192,9 +195,12 @@ impl Document {
         }
         let splice = match parent.node.style {
             Style::Flow => self.inside_brackets(parent.node, neighbour, Some(key), value),
-            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
-                self.below_member(parent.node, neighbour, key, value)?
-            }
+            Style::Block
+            | Style::Plain
+            | Style::SingleQuoted
+            | Style::DoubleQuoted
+            | Style::BlockScalar
+            | Style::Alias => self.below_member(parent.node, neighbour, key, value)?,
         };
         let place = parent.place();
         let mut expected = self.root.clone();
@@ -203,7 +209,7 @@ impl Document {
     }
 
     /// Puts the changes into the text, unless it would then say anything else than is expected.
-    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), Refused> {
+    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), EditRefused> {
         splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
         for (range, with) in splices {
@@ -211,42 +217,42 @@ impl Document {
         }
         let message = "changing it would change more of the file than this value";
         let root = parse_state(text.as_bytes()).ok().filter(|root| is_same(root, expected));
-        self.root = root.ok_or(Refused { place, message })?;
+        self.root = root.ok_or(EditRefused { place, message })?;
         self.text = text;
         Ok(())
     }
 
     /// Follows a path. A value behind an alias is somebody else's.
-    fn find(&self, parts: &[String]) -> Result<Option<Found<'_>>, Refused> {
-        let mut found = Found { node: &self.root, member: None, parent: None, in_flow: false };
+    fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, EditRefused> {
+        let mut target = Target { node: &self.root, member: None, parent: None, in_flow: false };
         for part in parts {
-            if found.node.style == Style::Alias {
-                return Err(found.refused(ALIASED));
+            if target.node.style == Style::Alias {
+                return Err(target.refused(ALIASED));
             }
-            let in_flow = found.in_flow || found.node.style == Style::Flow;
-            let parent = Some(found.node);
-            found = match &found.node.kind {
-                Kind::Map(_) => match found.node.member(part) {
-                    Some(member) => Found { node: &member.value, member: Some(member), parent, in_flow },
+            let in_flow = target.in_flow || target.node.style == Style::Flow;
+            let parent = Some(target.node);
+            target = match &target.node.kind {
+                Kind::Map(_) => match target.node.member(part) {
+                    Some(member) => Target { node: &member.value, member: Some(member), parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::List(items) => match part.parse().ok().and_then(|at: usize| items.get(at)) {
-                    Some(node) => Found { node, member: None, parent, in_flow },
+                    Some(node) => Target { node, member: None, parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => return Ok(None),
             };
         }
-        Ok(Some(found))
+        Ok(Some(target))
     }
 
-    fn manner(&self) -> Manner {
-        Manner::of(&self.text, &self.root)
+    fn formatting(&self) -> Formatting {
+        Formatting::of(&self.text, &self.root)
     }
 
     /// Writes a value where another stands.
-    fn replaced(&self, found: Found<'_>, value: &Value) -> Result<Splice, Refused> {
-        let node = found.node;
+    fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, EditRefused> {
+        let node = target.node;
         let is_open = match &node.kind {
             Kind::Null => true,
             Kind::List(items) => items.is_empty(),
@@ -255,97 +261,105 @@ impl Document {
         };
         let is_collection = matches!(value, Value::Array(items) if !items.is_empty())
             || matches!(value, Value::Object(map) if !map.is_empty());
-        let range = self.written(found)?;
+        let range = self.value_range(target)?;
         // What is written as nothing has no space before it.
         let space = if is_nothing(node) { " " } else { "" };
         let end_of_line = self.line_end(range.end);
         if is_collection
             && is_open
-            && !found.in_flow
-            && let Some(member) = found.member
+            && !target.in_flow
+            && let Some(member) = target.member
             && let Some(colon) = self.after_colon(member)
             && self.text[range.end..end_of_line].trim().is_empty()
         {
-            let indent = self.indent_of(member.span.start).ok_or_else(|| found.refused("it is indented with tabs"))?;
-            return Ok((colon..range.end, self.manner().behind_key(value, indent)));
+            let indent = self.indent_of(member.span.start).ok_or_else(|| target.refused("it is indented with tabs"))?;
+            return Ok((colon..range.end, self.formatting().after_key(value, indent)));
         }
         let style = Some(node.style).filter(|_| !is_open);
-        let slot = Slot { in_flow: found.in_flow, style, bare_time: is_bare_time(node) };
-        Ok((range, format!("{space}{}", self.manner().flow(value, slot))))
+        let context = ScalarContext { in_flow: target.in_flow, style, bare_time: is_bare_time(node) };
+        Ok((range, format!("{space}{}", self.formatting().flow(value, context))))
     }
 
     /// Returns the bytes of a value that may be replaced as a whole.
-    fn written(&self, found: Found<'_>) -> Result<Range<usize>, Refused> {
-        let node = found.node;
+    fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, EditRefused> {
+        let node = target.node;
         if node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+            return Err(target.refused(ALIASED));
         }
         if node.style == Style::Block {
-            return Err(found.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is in the way"));
         }
-        let Some(member) = found.member else {
+        let Some(member) = target.member else {
             let before = self.text[..node.span.start].trim_end();
-            let is_element = found.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
-            let is_plain = is_element && node.style != Style::Lines;
-            return if is_plain { Ok(node.span.range()) } else { Err(found.refused("it is no value of a key")) };
+            let is_element = target.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
+            let is_plain = is_element && node.style != Style::BlockScalar;
+            return if is_plain { Ok(node.span.range()) } else { Err(target.refused("it is no value of a key")) };
         };
         let Some(colon) = self.after_colon(member) else {
-            return Err(found.refused("no colon stands behind its key"));
+            return Err(target.refused("no colon stands behind its key"));
         };
         if is_nothing(node) {
             let lead = self.text.get(colon..node.span.start).unwrap_or_default();
             let has_mark = lead.lines().next().is_some_and(|line| line.trim_start().starts_with(['&', '!']));
-            return if has_mark { Err(found.refused(ANCHORED)) } else { Ok(colon..colon) };
+            return if has_mark { Err(target.refused(ANCHORED)) } else { Ok(colon..colon) };
         }
         let lead = &self.text[colon..node.span.start];
         let mark = lead.len() - lead.trim_start().len();
         match lead.as_bytes().get(mark) {
             None => Ok(node.span.range()),
-            Some(b'|' | b'>') if node.style == Style::Lines => Ok(colon + mark..node.span.end),
+            Some(b'|' | b'>') if node.style == Style::BlockScalar => Ok(colon + mark..node.span.end),
             Some(b'#') => Ok(node.span.range()),
-            Some(_) => Err(found.refused(ANCHORED)),
+            Some(_) => Err(target.refused(ANCHORED)),
         }
     }
 
     /// Adds a key below another of a mapping that stands on lines.
-    fn below_member(&self, map: &Node, neighbour: Option<&str>, key: &str, value: &Value) -> Result<Splice, Refused> {
-        let named = neighbour.and_then(|name| own(map).find(|member| member.key == name));
-        let Some(before) = named.or_else(|| own(map).last()) else {
+    fn below_member(
+        &self,
+        map: &Node,
+        neighbour: Option<&str>,
+        key: &str,
+        value: &Value,
+    ) -> Result<Splice, EditRefused> {
+        let named = neighbour.and_then(|name| own_members(map).find(|member| member.key == name));
+        let Some(before) = named.or_else(|| own_members(map).last()) else {
             return Err(refused(map, "it has no key of its own"));
         };
         let indent = self.indent_of(before.span.start).ok_or_else(|| refused(map, "it is indented with tabs"))?;
-        let manner = self.manner();
+        let formatting = self.formatting();
         let at = self.line_end(self.member_end(before));
-        let brackets = own(map).any(|member| is_bracketed(&member.value));
-        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let brackets = own_members(map).any(|member| is_bracketed(&member.value));
+        let context = ScalarContext { in_flow: false, style: None, bare_time: false };
         let value = match value {
-            Value::Object(_) if brackets => format!(" {}", manner.flow(value, slot)),
-            value => manner.behind_key(value, indent),
+            Value::Object(_) if brackets => format!(" {}", formatting.flow(value, context)),
+            value => formatting.after_key(value, indent),
         };
         let key = key_of(key, self.quote_of(before));
-        Ok((at..at, format!("{}{}{key}:{value}", manner.newline, " ".repeat(indent))))
+        Ok((at..at, format!("{}{}{key}:{value}", formatting.newline, " ".repeat(indent))))
     }
 
-    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, Refused> {
+    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, EditRefused> {
         let indent = self.indent_of(list.span.start).ok_or_else(|| refused(list, "it is indented with tabs"))?;
         let at = self.line_end(self.node_end(list));
-        let manner = self.manner();
-        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let formatting = self.formatting();
+        let context = ScalarContext { in_flow: false, style: None, bare_time: false };
         let item = match value {
-            Value::Object(_) if items.last().is_some_and(is_bracketed) => format!("- {}", manner.flow(value, slot)),
-            value => manner.item(value, indent),
+            Value::Object(_) if items.last().is_some_and(is_bracketed) => {
+                format!("- {}", formatting.flow(value, context))
+            }
+            value => formatting.item(value, indent),
         };
-        Ok((at..at, format!("{}{}{item}", manner.newline, " ".repeat(indent))))
+        Ok((at..at, format!("{}{}{item}", formatting.newline, " ".repeat(indent))))
     }
 
     /// Adds an element to a collection in brackets, in the spacing of those that are there.
     fn inside_brackets(&self, node: &Node, neighbour: Option<&str>, key: Option<&str>, value: &Value) -> Splice {
         let elements = self.elements(node);
-        let slot = Slot { in_flow: true, style: None, bare_time: false };
-        let value = self.manner().flow(value, slot);
-        let named = neighbour.and_then(|name| own(node).position(|member| member.key == name));
+        let context = ScalarContext { in_flow: true, style: None, bare_time: false };
+        let value = self.formatting().flow(value, context);
+        let named = neighbour.and_then(|name| own_members(node).position(|member| member.key == name));
         let at = named.unwrap_or(elements.len().saturating_sub(1));
-        let quote = own(node).nth(at).and_then(|member| self.quote_of(member));
+        let quote = own_members(node).nth(at).and_then(|member| self.quote_of(member));
         let body = key.map_or_else(|| value.clone(), |key| format!("{}: {value}", key_of(key, quote)));
         let Some(before) = elements.get(at) else {
             let (open, close) = if key.is_some() { ("{ ", " }") } else { ("[", "]") };
@@ -365,7 +379,7 @@ impl Document {
     /// Returns the bytes of each element of a collection; those of a list on lines begin with their dash.
     fn elements(&self, node: &Node) -> Vec<Range<usize>> {
         let Kind::List(items) = &node.kind else {
-            return own(node).map(|member| member.span.start..self.member_end(member)).collect();
+            return own_members(node).map(|member| member.span.start..self.member_end(member)).collect();
         };
         if node.style == Style::Flow {
             return items.iter().map(|item| item.span.range()).collect();
@@ -397,7 +411,7 @@ impl Document {
     fn node_end(&self, node: &Node) -> usize {
         match &node.kind {
             Kind::Map(_) if node.style == Style::Block => {
-                own(node).last().map_or(node.span.end, |member| self.member_end(member))
+                own_members(node).last().map_or(node.span.end, |member| self.member_end(member))
             }
             Kind::List(_) if node.style == Style::Block => {
                 self.elements(node).last().map_or(node.span.end, |element| element.end)
@@ -462,8 +476,8 @@ impl Document {
 const ALIASED: &str = "an alias stands there for what is written elsewhere";
 const ANCHORED: &str = "an anchor or a tag stands before it";
 
-fn refused(node: &Node, message: &'static str) -> Refused {
-    Refused { place: node.place, message }
+fn refused(node: &Node, message: &'static str) -> EditRefused {
+    EditRefused { place: node.place, message }
 }
 
 /// Takes a JSON pointer apart.
@@ -481,7 +495,7 @@ fn is_bracketed(node: &Node) -> bool {
 }
 
 /// Returns the members that stand in a mapping itself; a merge brings others along.
-fn own(node: &Node) -> impl Iterator<Item = &Member> {
+fn own_members(node: &Node) -> impl Iterator<Item = &Member> {
     let members = match &node.kind {
         Kind::Map(members) => members.as_slice(),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => &[],

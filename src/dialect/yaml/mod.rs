@@ -9,7 +9,7 @@ mod edit;
 mod render;
 
 pub(crate) use edit::Document;
-pub(crate) use edit::Refused;
+pub(crate) use edit::EditRefused;
 
 use std::fmt;
 use std::ops::Range;
@@ -19,17 +19,17 @@ use serde_json::Value;
 
 /// Says how much of a file is read.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct Limits {
     bytes: usize,
     depth: usize,
     nodes: usize,
 }
 
 /// No definition that a person wrote is larger.
-const DEFINITION: Bounds = Bounds { bytes: 1 << 20, depth: 64, nodes: 50_000 };
+const DEFINITION: Limits = Limits { bytes: 1 << 20, depth: 64, nodes: 50_000 };
 
 /// No state that an agent keeps by hand is larger; those of thousands of steps stay below.
-const STATE: Bounds = Bounds { bytes: 4 << 20, depth: 64, nodes: 250_000 };
+const STATE: Limits = Limits { bytes: 4 << 20, depth: 64, nodes: 250_000 };
 
 const BOM: &str = "\u{feff}";
 
@@ -68,7 +68,7 @@ pub(crate) enum Style {
     SingleQuoted,
     DoubleQuoted,
     /// A text over several lines, after `|` or `>`.
-    Lines,
+    BlockScalar,
     /// A list or mapping by indentation.
     Block,
     /// A list or mapping in brackets.
@@ -153,9 +153,9 @@ pub(crate) fn parse_state(bytes: &[u8]) -> Result<Node, YamlError> {
     parse_within(bytes, &STATE)
 }
 
-fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
-    if bytes.len() > bounds.bytes {
-        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), bounds.bytes);
+fn parse_within(bytes: &[u8], limits: &Limits) -> Result<Node, YamlError> {
+    if bytes.len() > limits.bytes {
+        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), limits.bytes);
         return Err(YamlError { place: TextPosition { line: 1, column: 1 }, message, fault: Fault::TooMuch });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -163,7 +163,7 @@ fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
         YamlError { place: end_of(&before), message: "not UTF-8 text".to_owned(), fault: Fault::Syntax }
     })?;
     let without_bom = text.strip_prefix(BOM).unwrap_or(text);
-    build::tree(without_bom, text.len() - without_bom.len(), bounds)
+    build::tree(without_bom, text.len() - without_bom.len(), limits)
 }
 
 fn end_of(text: &str) -> TextPosition {

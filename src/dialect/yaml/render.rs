@@ -9,7 +9,7 @@ use super::Style;
 
 /// Says how a text is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct Formatting {
     pub(super) newline: &'static str,
     /// Columns of one level.
     step: usize,
@@ -20,7 +20,7 @@ pub(super) struct Manner {
 
 /// Says where a scalar goes and what stood there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct ScalarContext {
     pub(super) in_flow: bool,
     /// How the value that it replaces is written.
     pub(super) style: Option<Style>,
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     pub(super) bare_time: bool,
 }
 
-impl Manner {
+impl Formatting {
     pub(super) fn of(text: &str, root: &Node) -> Self {
         let mut scalars = Vec::new();
         collect(root, &mut scalars);
@@ -43,21 +43,21 @@ impl Manner {
     }
 
     /// Renders a scalar; a collection in brackets.
-    pub(super) fn flow(&self, value: &Value, slot: Slot) -> String {
+    pub(super) fn flow(&self, value: &Value, context: ScalarContext) -> String {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-            Value::String(text) => self.text(text, slot),
+            Value::String(text) => self.text(text, context),
             Value::Array(items) => {
-                let slot = Slot { in_flow: true, style: None, bare_time: false };
-                let items: Vec<String> = items.iter().map(|item| self.flow(item, slot)).collect();
+                let context = ScalarContext { in_flow: true, style: None, bare_time: false };
+                let items: Vec<String> = items.iter().map(|item| self.flow(item, context)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Object(map) if map.is_empty() => "{}".to_owned(),
             Value::Object(map) => {
-                let slot = Slot { in_flow: true, style: None, bare_time: false };
+                let context = ScalarContext { in_flow: true, style: None, bare_time: false };
                 let members: Vec<String> = map
                     .iter()
-                    .map(|(key, value)| format!("{}: {}", key_of(key, None), self.flow(value, slot)))
+                    .map(|(key, value)| format!("{}: {}", key_of(key, None), self.flow(value, context)))
                     .collect();
                 format!("{{ {} }}", members.join(", "))
             }
@@ -65,7 +65,7 @@ impl Manner {
     }
 
     /// Renders what comes after the colon of a key that stands at an indentation: a scalar behind it, a collection below it.
-    pub(super) fn behind_key(&self, value: &Value, indent: usize) -> String {
+    pub(super) fn after_key(&self, value: &Value, indent: usize) -> String {
         let inner = indent + self.step;
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -78,7 +78,7 @@ impl Manner {
                 items.collect()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                format!(" {}", self.flow(value, Slot { in_flow: false, style: None, bare_time: false }))
+                format!(" {}", self.flow(value, ScalarContext { in_flow: false, style: None, bare_time: false }))
             }
         }
     }
@@ -88,24 +88,22 @@ impl Manner {
         match value {
             Value::Object(map) if !map.is_empty() => format!("- {}", self.members(map, indent + 2)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                format!("- {}", self.flow(value, Slot { in_flow: false, style: None, bare_time: false }))
+                format!("- {}", self.flow(value, ScalarContext { in_flow: false, style: None, bare_time: false }))
             }
         }
     }
 
     /// Renders the members of a mapping line by line; the first stands where the caller is.
     fn members(&self, map: &Map<String, Value>, indent: usize) -> String {
-        let members: Vec<String> = map
-            .iter()
-            .map(|(key, value)| format!("{}:{}", key_of(key, None), self.behind_key(value, indent)))
-            .collect();
+        let members: Vec<String> =
+            map.iter().map(|(key, value)| format!("{}:{}", key_of(key, None), self.after_key(value, indent))).collect();
         members.join(&format!("{}{}", self.newline, " ".repeat(indent)))
     }
 
-    fn text(&self, text: &str, slot: Slot) -> String {
-        let is_bare_time = is_time(text) && (slot.bare_time || (slot.style.is_none() && self.bare_times));
-        let is_plain = is_plain(text, slot.in_flow) && (is_bare_time || !is_ambiguous(text));
-        match slot.style {
+    fn text(&self, text: &str, context: ScalarContext) -> String {
+        let is_bare_time = is_time(text) && (context.bare_time || (context.style.is_none() && self.bare_times));
+        let is_plain = is_plain(text, context.in_flow) && (is_bare_time || !is_ambiguous(text));
+        match context.style {
             Some(Style::SingleQuoted) if fits_one_line(text) => single(text),
             Some(Style::DoubleQuoted) => double(text),
             _ if is_plain => text.to_owned(),

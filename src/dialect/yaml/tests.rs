@@ -91,7 +91,7 @@ fn spans_are_the_bytes_of_a_value_whatever_stands_around_it() {
         ("waves/1/é/b", "'it''s'", Style::SingleQuoted),
         ("waves/1/é/empty", "", Style::Plain),
         ("waves/1/13.10", "2026-02-14T04:38:53.739Z", Style::Plain),
-        ("waves/note", "one\r\n    two", Style::Lines),
+        ("waves/note", "one\r\n    two", Style::BlockScalar),
         ("waves/list", "- &x \"q\\n\"\r\n  - *x\r\n  - [1, a b]", Style::Block),
         ("waves/list/0", "\"q\\n\"", Style::DoubleQuoted),
         ("waves/list/1", "*x", Style::Alias),
