@@ -51,8 +51,8 @@ impl<'a> StateEditor<'a> {
                 Some(_) | None => EditError::Missing { file: file.to_owned() },
             });
         };
-        let before = kind::parse(bytes).map_err(|unparsed| {
-            let (place, message) = unparsed.told();
+        let before = kind::parse(bytes).map_err(|failure| {
+            let (place, message) = failure.describe();
             unreadable(format!("line {}: {message}", place.line))
         })?;
         let paper = if file.ends_with(".json") {

@@ -64,8 +64,8 @@ impl<'a> Tree<'a> {
             let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
             return Err(unreadable(Finding::new(FindingCode::StateUnreadable, problem)));
         };
-        let node = kind::parse(bytes).map_err(|unparsed| {
-            let (place, message) = unparsed.told();
+        let node = kind::parse(bytes).map_err(|failure| {
+            let (place, message) = failure.describe();
             unreadable(Finding::new(FindingCode::StateUnreadable, message).line(place.line, Some(place.column)))
         })?;
         Ok(Self { files, node, findings: RefCell::default() })

@@ -73,12 +73,12 @@ pub(super) fn is_gate(path: &RelPath) -> bool {
 fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, Box<Finding>> {
     let node = match kind::parse(bytes) {
         Ok(node) => node,
-        Err(kind::Unparsed::Broken(place, message)) => {
+        Err(kind::ParseFailure::Broken(place, message)) => {
             let message = format!("the gate cannot be read: {message}");
             let finding = Finding::new(FindingCode::PartUnreadable, message).at(path);
             return Err(Box::new(finding.line(place.line, Some(place.column))));
         }
-        Err(kind::Unparsed::Empty | kind::Unparsed::Documents) => {
+        Err(kind::ParseFailure::Empty | kind::ParseFailure::Documents) => {
             let message = "the gate cannot be read: it holds no single document";
             return Err(Box::new(Finding::new(FindingCode::PartUnreadable, message).at(path)));
         }

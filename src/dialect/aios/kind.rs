@@ -49,7 +49,7 @@ pub(super) enum Kind {
 
 /// Says what a file is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sort {
+pub(super) enum FileClass {
     State(Kind),
     /// Speaks about runs and is never the authority on one.
     Evidence(Evidence),
@@ -95,20 +95,20 @@ impl Kind {
         }
         let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));
         let content = files.files.get(path).map(|entry| &entry.content);
-        let sort = match content {
-            Some(Content::Bytes(bytes)) => sort(path, bytes),
+        let class = match content {
+            Some(Content::Bytes(bytes)) => classify(path, bytes),
             Some(Content::Problem(_) | Content::NameOnly) | None => {
                 let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
-                Sort::Unreadable(TextPosition::default(), problem)
+                FileClass::Unreadable(TextPosition::default(), problem)
             }
         };
-        match sort {
-            Sort::State(kind) => Ok(kind),
-            Sort::Unreadable(place, problem) => by_name(path).ok_or_else(|| {
+        match class {
+            FileClass::State(kind) => Ok(kind),
+            FileClass::Unreadable(place, problem) => by_name(path).ok_or_else(|| {
                 let found = finding(FindingCode::StateUnreadable, problem);
                 if place.line > 0 { Box::new(found.line(place.line, Some(place.column))) } else { found }
             }),
-            Sort::Evidence(_) | Sort::Idle | Sort::NotOurs => {
+            FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs => {
                 Err(finding(FindingCode::StateUnreadable, format!("{path} holds no state")))
             }
         }
@@ -192,31 +192,31 @@ impl Kind {
 }
 
 /// Tells what a file is by what is in it.
-pub(super) fn sort(path: &RelPath, bytes: &[u8]) -> Sort {
+pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
     if let Some(evidence) = known_name(path) {
-        return Sort::Evidence(evidence);
+        return FileClass::Evidence(evidence);
     }
     match parse(bytes) {
         Ok(node) => shape(&node),
-        Err(Unparsed::Documents) => Sort::Evidence(Evidence::Digest),
-        Err(unparsed @ (Unparsed::Empty | Unparsed::Broken(..))) => {
-            let (place, message) = unparsed.told();
-            Sort::Unreadable(place, message)
+        Err(ParseFailure::Documents) => FileClass::Evidence(Evidence::Digest),
+        Err(failure @ (ParseFailure::Empty | ParseFailure::Broken(..))) => {
+            let (place, message) = failure.describe();
+            FileClass::Unreadable(place, message)
         }
     }
 }
 
 /// Says why a file is no tree.
-pub(super) enum Unparsed {
+pub(super) enum ParseFailure {
     Empty,
     /// Several documents in one file.
     Documents,
     Broken(TextPosition, String),
 }
 
-impl Unparsed {
+impl ParseFailure {
     /// Says where the file stops being a state, and why.
-    pub(super) fn told(self) -> (TextPosition, String) {
+    pub(super) fn describe(self) -> (TextPosition, String) {
         let top = TextPosition { line: 1, column: 1 };
         match self {
             Self::Empty => (top, "the file is empty".to_owned()),
@@ -227,14 +227,14 @@ impl Unparsed {
 }
 
 /// Reads a file of either format: JSON is YAML.
-pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
-        return Err(Unparsed::Empty);
+        return Err(ParseFailure::Empty);
     }
     yaml::parse_state(bytes).map_err(|error| match error.fault {
-        Fault::SecondDocument => Unparsed::Documents,
-        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => Unparsed::Broken(error.place, error.message),
+        Fault::SecondDocument => ParseFailure::Documents,
+        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => ParseFailure::Broken(error.place, error.message),
     })
 }
 
@@ -261,48 +261,48 @@ pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
 }
 
 /// Says what is in a tree by its keys.
-pub(super) fn shape(node: &Node) -> Sort {
+pub(super) fn shape(node: &Node) -> FileClass {
     let has = |key: &str| get(node, key).is_some();
     let is_map = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
     let is_list = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::List(_)));
     if !matches!(node.kind, Value::Map(_)) {
-        Sort::NotOurs
+        FileClass::NotOurs
     } else if has("epic_state") {
-        Sort::State(Kind::Epic)
+        FileClass::State(Kind::Epic)
     } else if is_pipeline(node) {
-        Sort::State(Kind::Pipeline)
+        FileClass::State(Kind::Pipeline)
     } else if has("engine_state") {
-        Sort::State(Kind::Engine)
+        FileClass::State(Kind::Engine)
     } else if has("session_state") {
-        Sort::State(Kind::Bob)
+        FileClass::State(Kind::Bob)
     } else if is_list("loops") || is_map("loops") {
-        Sort::Evidence(Evidence::Index)
+        FileClass::Evidence(Evidence::Index)
     } else if has("qaLoop") {
-        Sort::Evidence(Evidence::Mirror)
+        FileClass::Evidence(Evidence::Mirror)
     } else if has("handoff") {
-        Sort::Evidence(Evidence::Handoff)
+        FileClass::Evidence(Evidence::Handoff)
     } else if is_map("execution") || (is_map("metadata") && is_map("phases") && !has("workflowId")) {
-        Sort::Evidence(Evidence::ExecutionPlan)
+        FileClass::Evidence(Evidence::ExecutionPlan)
     } else if has("subtaskId") && has("attempts") {
-        Sort::Evidence(Evidence::Attempts)
+        FileClass::Evidence(Evidence::Attempts)
     } else if is_loop(node) {
-        if is_idle(node) { Sort::Idle } else { Sort::State(Kind::QaLoop) }
+        if is_idle(node) { FileClass::Idle } else { FileClass::State(Kind::QaLoop) }
     } else if has("instance_id") && is_list("steps") {
-        Sort::State(Kind::Guided)
+        FileClass::State(Kind::Guided)
     } else if has("phaseResults") && (has("workflowId") || has("currentStory")) {
-        Sort::State(Kind::DevCycle)
+        FileClass::State(Kind::DevCycle)
     } else if has("paused_at") || has("aborted_at") {
-        Sort::State(Kind::Paused)
+        FileClass::State(Kind::Paused)
     } else if has("workflowId") && is_map("epics") {
-        Sort::State(Kind::Ade)
+        FileClass::State(Kind::Ade)
     } else if has("workflowId") && is_map("phases") {
-        Sort::State(Kind::Phases)
+        FileClass::State(Kind::Phases)
     } else if has("storyId") && has("checkpoints") {
-        Sort::State(Kind::Build)
+        FileClass::State(Kind::Build)
     } else if has("execution_id") && has("phases_completed") {
-        Sort::State(Kind::Record)
+        FileClass::State(Kind::Record)
     } else {
-        Sort::NotOurs
+        FileClass::NotOurs
     }
 }
 

@@ -2,7 +2,7 @@
 //! renamed out of the way (docs/formats/aios.md#leftovers). They are told about, never read as a run and never renamed.
 
 use super::kind;
-use super::kind::Sort;
+use super::kind::FileClass;
 use super::locks;
 use super::places;
 use super::places::Area;
@@ -81,10 +81,12 @@ pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelP
     if is_copy && is_there {
         return None;
     }
-    let (at, what) = match entry.look.as_deref().map(|look| kind::sort(original, look)) {
-        Some(Sort::State(kind)) => (None, kind.what().to_owned()),
-        Some(Sort::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
-        Some(Sort::Evidence(_) | Sort::Idle | Sort::NotOurs) => (None, "no state that is known".to_owned()),
+    let (at, what) = match entry.look.as_deref().map(|look| kind::classify(original, look)) {
+        Some(FileClass::State(kind)) => (None, kind.what().to_owned()),
+        Some(FileClass::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
+        Some(FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs) => {
+            (None, "no state that is known".to_owned())
+        }
         None => (None, "a file that is too large for a state or may not be read".to_owned()),
     };
     let how = if is_copy {

@@ -44,7 +44,7 @@ pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
 
 fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
     let node = match &entry.content {
-        Content::Bytes(bytes) => kind::parse(bytes).map_err(|unparsed| unparsed.told().1)?,
+        Content::Bytes(bytes) => kind::parse(bytes).map_err(|failure| failure.describe().1)?,
         Content::Problem(problem) => return Err(problem.to_string()),
         Content::NameOnly => return Err("it was not read".to_owned()),
     };

@@ -14,8 +14,8 @@ use super::identity;
 use super::implied;
 use super::kind;
 use super::kind::Evidence;
+use super::kind::FileClass;
 use super::kind::Kind;
-use super::kind::Sort;
 use super::leftovers;
 use super::messages;
 use super::places;
@@ -125,13 +125,13 @@ impl<'a> Prober<'a> {
         } else if let Some(original) = leftovers::original_of(path) {
             self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
         } else if places::is_data(path.name()) && place.area != Area::Specs {
-            self.sort(entry, place);
+            self.classify(entry, place);
         } else if matches!(place.area, Area::WorkflowState | Area::Orchestrator) {
             self.tell(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
         }
     }
 
-    fn sort(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn classify(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
         let path = &entry.path;
         let expected = kind::by_name(path);
         let Some(look) = entry.look.as_deref() else {
@@ -146,33 +146,33 @@ impl<'a> Prober<'a> {
             }
             return;
         };
-        match (kind::sort(path, look), expected) {
-            (Sort::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, place.base, kind, look),
-            (Sort::State(kind), _) => self.state(path, place.base, kind, look),
-            (Sort::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
-            (Sort::Unreadable(at, problem), None) if place.area.holds_states() => {
+        match (kind::classify(path, look), expected) {
+            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, place.base, kind, look),
+            (FileClass::State(kind), _) => self.state(path, place.base, kind, look),
+            (FileClass::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
+            (FileClass::Unreadable(at, problem), None) if place.area.holds_states() => {
                 let message = format!("it cannot be parsed and is not read: {problem}");
                 let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
-            (Sort::Idle, _) => {
+            (FileClass::Idle, _) => {
                 let message =
                     format!("{path} is the status of a loop, and names no story yet: nothing was interrupted");
                 let finding = Finding::new(FindingCode::NoRunHere, message).at(path);
                 self.probed.findings.push(finding.fix(messages::NOTHING_SAVED_FIX));
             }
-            (Sort::NotOurs, Some(_)) => {
+            (FileClass::NotOurs, Some(_)) => {
                 let message = "named like a state, and no kind of state that is known";
                 self.tell(FindingCode::LookAlike, path, message.to_owned());
             }
-            (Sort::Evidence(Evidence::Digest), Some(_)) => {
+            (FileClass::Evidence(Evidence::Digest), Some(_)) => {
                 let message = "named like a state, and there are several documents in it: it is not read";
                 self.tell(FindingCode::LookAlike, path, message.to_owned());
             }
-            (Sort::NotOurs, None) if place.area.holds_states() => {
+            (FileClass::NotOurs, None) if place.area.holds_states() => {
                 self.tell(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
             }
-            (Sort::Unreadable(..) | Sort::NotOurs, None) | (Sort::Evidence(_), _) => {}
+            (FileClass::Unreadable(..) | FileClass::NotOurs, None) | (FileClass::Evidence(_), _) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use super::epic;
 use super::epic::State;
 use super::execution::word;
 use super::kind;
-use super::kind::Unparsed;
+use super::kind::ParseFailure;
 use super::kind::get;
 use super::places;
 use super::places::Area;
@@ -76,12 +76,12 @@ pub(super) fn doubts(listing: &Listing) -> Vec<Finding> {
         };
         match kind::parse(settings.look) {
             // Many a program has such a file at the top of a project.
-            Err(Unparsed::Broken(_, problem)) if settings.is_marked => {
+            Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
                     format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
                 say(FindingCode::FileUnclassified, message, "correct the file");
             }
-            Err(Unparsed::Empty | Unparsed::Documents | Unparsed::Broken(..)) | Ok(_) => {}
+            Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
         }
         for said in story_folders(settings.look).iter().filter(|said| settings.folder(said).is_none()) {
             let said = clean_line(said, 100);

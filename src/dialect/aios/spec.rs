@@ -238,9 +238,9 @@ impl Artifacts<'_> {
             Some(_) if at == WRITE => "the file is empty".to_owned(),
             Some(bytes) => match kind::parse(bytes) {
                 Ok(node) => return Some(Artifact { path, node: Some(node), is_valid: true }),
-                Err(kind::Unparsed::Broken(place, message)) => format!("line {}: {message}", place.line),
-                Err(kind::Unparsed::Empty) => "the file is empty".to_owned(),
-                Err(kind::Unparsed::Documents) => "it holds several documents".to_owned(),
+                Err(kind::ParseFailure::Broken(place, message)) => format!("line {}: {message}", place.line),
+                Err(kind::ParseFailure::Empty) => "the file is empty".to_owned(),
+                Err(kind::ParseFailure::Documents) => "it holds several documents".to_owned(),
             },
         };
         let message = format!("the artifact of {} cannot be used: {problem}", PHASES[at].2);

@@ -7,8 +7,8 @@ use super::document_index::DocumentIndex;
 use super::document_index::Located;
 use super::identity;
 use super::kind;
+use super::kind::FileClass;
 use super::kind::Kind;
-use super::kind::Sort;
 use super::places;
 use super::story;
 use crate::dialect::Loaded;
@@ -88,7 +88,7 @@ impl Subject {
 
 /// Reads what a file says of its story, where it is a state of one.
 fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
-    let Sort::State(kind) = kind::sort(path, bytes) else { return None };
+    let FileClass::State(kind) = kind::classify(path, bytes) else { return None };
     Some((kind, Subject::of(kind, &kind::parse(bytes).ok()?, path)?))
 }
 

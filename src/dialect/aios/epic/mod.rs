@@ -65,8 +65,8 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
     if let Some(problem) = files.problem(path) {
         return Err(Box::new(finding(problem.to_string())));
     }
-    let node = kind::parse(files.bytes(path).unwrap_or_default()).map_err(|unparsed| {
-        let (place, message) = unparsed.told();
+    let node = kind::parse(files.bytes(path).unwrap_or_default()).map_err(|failure| {
+        let (place, message) = failure.describe();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
     State::read(&node, path)
