@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::epic;
 use super::kind::Kind;
-use super::places;
+use super::layout;
 use super::story;
 use crate::model::Action;
 use crate::model::Brief;
@@ -20,7 +20,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let is_epic = Kind::of(files) == Ok(Kind::Epic);
     let state = if is_epic { epic::read(files, &files.state).ok() } else { None };
     let plan = state.as_ref().and_then(|state| {
-        let base = places::base_of(&files.state);
+        let base = layout::base_of(&files.state);
         epic::plan_path(base, state).filter(|path| files.files.contains_key(path))
     });
     let file = step.and_then(|step| step.file.clone());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::places;
+use super::layout;
 use super::point;
 use super::story;
 use super::story::SectionKind;
@@ -57,7 +57,7 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
 }
 
 fn base(files: &FileSet) -> &str {
-    places::place(files.state.as_str()).map_or("", |place| place.base)
+    layout::split(files.state.as_str()).map_or("", |parts| parts.base)
 }
 
 fn is_open(step: &Step) -> bool {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::execution::Execution;
-use super::places;
+use super::layout;
 use super::story;
 use crate::model::Content;
 use crate::model::FileSet;
@@ -117,7 +117,7 @@ impl<'a> DocumentIndex<'a> {
 
     /// Tells whether a file belongs to the project: one may hold another.
     fn is_in(&self, base: &str, path: &str) -> bool {
-        path.starts_with(base) && places::place(path).is_none_or(|place| place.base == base)
+        path.starts_with(base) && layout::split(path).is_none_or(|parts| parts.base == base)
     }
 
     /// Returns the id that a story says.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use super::gate;
 use super::kind::Kind;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use super::spec::Pipeline;
 use super::story;
 use super::story::Story;
@@ -36,7 +36,7 @@ pub(super) fn candidates(
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
     let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
     let is_implied = |(path, story): &&(&RelPath, Story<'_>)| {
-        let base = places::base_of(path);
+        let base = layout::base_of(path);
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
     let mut found = cycles(listing, stories.iter().filter(is_implied));
@@ -60,7 +60,7 @@ pub(super) fn candidates(
 fn doubles(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
     let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
     for told in stories {
-        by_id.entry((places::base_of(told.0), told.1.id.to_lowercase())).or_default().push(told);
+        by_id.entry((layout::base_of(told.0), told.1.id.to_lowercase())).or_default().push(told);
     }
     let is_active = |told: &&(&RelPath, Story<'_>)| story_cycle::implied(&told.1).is_some();
     let shared = by_id.into_values().filter(|all| all.len() > 1);
@@ -81,7 +81,7 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
         return None;
     }
     // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
-    let is_elsewhere = places::place(path).is_some_and(|place| place.area != Area::Stories);
+    let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
     let is_put_away = path.split('/').any(|part| PUT_AWAY.contains(&part));
     if is_elsewhere || is_put_away || Pipeline::of_artifact(&entry.path).is_some() {
         return None;

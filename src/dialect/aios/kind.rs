@@ -1,7 +1,7 @@
 //! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (docs/formats/aios.md#recognition-by-content).
 
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use super::spec;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
@@ -240,11 +240,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
 
 /// Files whose name alone says that they are no state (docs/formats/aios.md#files-that-are-not-state).
 pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
-    let place = places::place(path.as_str())?;
-    match place.area {
+    let parts = layout::split(path.as_str())?;
+    match parts.area {
         Area::Locks => Some(Evidence::Lock),
         Area::Derived => Some(Evidence::Mirror),
-        Area::Runtime => match place.rest {
+        Area::Runtime => match parts.rest {
             "qa-loops-index.json" => Some(Evidence::Index),
             "status.json" => Some(Evidence::Mirror),
             "session.json"
@@ -325,9 +325,9 @@ fn is_idle(node: &Node) -> bool {
 
 /// Says what a file of this name would hold, for one whose content says nothing any more.
 pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
-    let place = places::place(path.as_str())?;
+    let parts = layout::split(path.as_str())?;
     let name = path.name();
-    match place.area {
+    match parts.area {
         Area::Runtime | Area::WorkflowState if name.starts_with("epic-") && name.ends_with("-state.yaml") => {
             Some(Kind::Epic)
         }
@@ -337,9 +337,9 @@ pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
         Area::WorkflowState if name.ends_with("-state.yaml") => Some(Kind::DevCycle),
         Area::WorkflowState if name.ends_with(".json") => Some(Kind::Phases),
         Area::Orchestrator if name.ends_with(".json") => Some(Kind::Ade),
-        Area::Qa if places::is_loop_status(name) => Some(Kind::QaLoop),
-        Area::Plan | Area::Stories if name == places::BUILD_STATE => Some(Kind::Build),
-        Area::Stories if name == places::BOB_STATE => Some(Kind::Bob),
+        Area::Qa if layout::is_loop_status(name) => Some(Kind::QaLoop),
+        Area::Plan | Area::Stories if name == layout::BUILD_STATE => Some(Kind::Build),
+        Area::Stories if name == layout::BOB_STATE => Some(Kind::Bob),
         Area::Runtime
         | Area::WorkflowState
         | Area::Orchestrator

@@ -3,9 +3,9 @@
 
 use super::kind;
 use super::kind::FileClass;
+use super::layout;
+use super::layout::Area;
 use super::locks;
-use super::places;
-use super::places::Area;
 use crate::dialect::Leftover;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -23,15 +23,15 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
     let files = listing.entries.iter().filter(|entry| !entry.is_dir);
     let found = files.filter_map(|entry| {
-        let (path, place) = (&entry.path, places::place(entry.path.as_str())?);
+        let (path, parts) = (&entry.path, layout::split(entry.path.as_str())?);
         let name = path.name();
         let leftover = |why: &'static str| Some(Leftover { file: path.clone(), why, holder: None });
-        let is_lock = place.area == Area::Locks || (place.area == Area::Runtime && name.ends_with(".lock"));
+        let is_lock = parts.area == Area::Locks || (parts.area == Area::Runtime && name.ends_with(".lock"));
         if is_lock {
             let holder = entry.look.as_deref().and_then(locks::holder);
             return Some(Leftover { holder, ..leftover("a lock whose process is gone")? });
         }
-        if is_temporary(name) && place.area.holds_states() {
+        if is_temporary(name) && parts.area.holds_states() {
             return leftover("a temporary file of a write that was cut off");
         }
         let original = original_of(path)?;

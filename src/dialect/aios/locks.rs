@@ -7,8 +7,8 @@ use super::fields::moment;
 use super::kind;
 use super::kind::get;
 use super::kind::text;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::Content;
@@ -30,7 +30,7 @@ const SKEW_SECONDS: i64 = 300;
 /// Looks at the locks of the project: those whose time is not over name a process to look for, the others are told about.
 pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
     for (path, entry) in &files.files {
-        if places::place(path.as_str()).is_some_and(|place| place.area == Area::Locks) {
+        if layout::split(path.as_str()).is_some_and(|parts| parts.area == Area::Locks) {
             match judge(files, path, entry) {
                 Ok(driver) => loaded.wanted.owner_processes.push(driver),
                 Err(why) => {

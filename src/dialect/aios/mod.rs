@@ -24,13 +24,13 @@ mod guided;
 mod identity;
 mod implied;
 mod kind;
+mod layout;
 mod leftovers;
 mod locks;
 mod messages;
 mod native;
 mod paused;
 mod phases;
-mod places;
 mod point;
 mod probe;
 mod qa_loop;
@@ -92,11 +92,11 @@ impl Dialect for Aios {
     }
 
     fn marks(&self, path: &str) -> bool {
-        places::is_marked(path)
+        layout::is_marked(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
-        places::keeps_state_in(folder)
+        layout::keeps_state_in(folder)
     }
 
     fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
@@ -149,7 +149,7 @@ impl Dialect for Aios {
     }
 
     fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
-        places::backup_of(path)
+        layout::backup_of(path)
     }
 
     fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

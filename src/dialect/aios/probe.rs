@@ -16,11 +16,11 @@ use super::kind;
 use super::kind::Evidence;
 use super::kind::FileClass;
 use super::kind::Kind;
+use super::layout;
+use super::layout::Area;
+use super::layout::PathParts;
 use super::leftovers;
 use super::messages;
-use super::places;
-use super::places::Area;
-use super::places::Place;
 use super::rebuild;
 use super::settings;
 use super::subject;
@@ -52,8 +52,8 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         probed: Probed::default(),
     };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(place) = places::place(entry.path.as_str()) {
-            prober.take(entry, &place);
+        if let Some(parts) = layout::split(entry.path.as_str()) {
+            prober.take(entry, &parts);
         }
     }
     prober.keep_newest();
@@ -68,7 +68,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     }
     subject::read_each_other(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
-        let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
+        let of_project = |candidate: &&mut Candidate| layout::base_of(&candidate.state) == base;
         for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
             candidate.reads.push(ReadSpec::File(lock.clone()));
         }
@@ -115,30 +115,30 @@ struct Found<'a> {
 }
 
 impl<'a> Prober<'a> {
-    fn take(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn take(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
-        if place.area == Area::Locks && path.name().ends_with(".lock") {
-            self.locks.push((place.base, path));
-        } else if leftovers::is_temporary(path.name()) && place.area.holds_states() {
+        if parts.area == Area::Locks && path.name().ends_with(".lock") {
+            self.locks.push((parts.base, path));
+        } else if leftovers::is_temporary(path.name()) && parts.area.holds_states() {
             let message = "a temporary file of a write that was cut off; it is not read";
             self.tell(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
             self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
-        } else if places::is_data(path.name()) && place.area != Area::Specs {
-            self.classify(entry, place);
-        } else if matches!(place.area, Area::WorkflowState | Area::Orchestrator) {
+        } else if layout::is_data(path.name()) && parts.area != Area::Specs {
+            self.classify(entry, parts);
+        } else if matches!(parts.area, Area::WorkflowState | Area::Orchestrator) {
             self.tell(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
         }
     }
 
-    fn classify(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn classify(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
         let expected = kind::by_name(path);
         let Some(look) = entry.look.as_deref() else {
             match expected {
                 // The run says why.
-                Some(kind) => self.unread(path, place.base, kind),
-                None if kind::known_name(path).is_none() && place.area.holds_states() => {
+                Some(kind) => self.unread(path, parts.base, kind),
+                None if kind::known_name(path).is_none() && parts.area.holds_states() => {
                     let message = "it is too large for a state or may not be read";
                     self.tell(FindingCode::FileUnclassified, path, message.to_owned());
                 }
@@ -147,10 +147,10 @@ impl<'a> Prober<'a> {
             return;
         };
         match (kind::classify(path, look), expected) {
-            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, place.base, kind, look),
-            (FileClass::State(kind), _) => self.state(path, place.base, kind, look),
-            (FileClass::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
-            (FileClass::Unreadable(at, problem), None) if place.area.holds_states() => {
+            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, parts.base, kind, look),
+            (FileClass::State(kind), _) => self.state(path, parts.base, kind, look),
+            (FileClass::Unreadable(..), Some(kind)) => self.unread(path, parts.base, kind),
+            (FileClass::Unreadable(at, problem), None) if parts.area.holds_states() => {
                 let message = format!("it cannot be parsed and is not read: {problem}");
                 let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
@@ -169,7 +169,7 @@ impl<'a> Prober<'a> {
                 let message = "named like a state, and there are several documents in it: it is not read";
                 self.tell(FindingCode::LookAlike, path, message.to_owned());
             }
-            (FileClass::NotOurs, None) if place.area.holds_states() => {
+            (FileClass::NotOurs, None) if parts.area.holds_states() => {
                 self.tell(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
             }
             (FileClass::Unreadable(..) | FileClass::NotOurs, None) | (FileClass::Evidence(_), _) => {}
@@ -184,7 +184,7 @@ impl<'a> Prober<'a> {
     fn unread(&mut self, path: &RelPath, base: &str, kind: Kind) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::Epic {
-            let backup = places::backup_of(path);
+            let backup = layout::backup_of(path);
             let state = backup.as_ref().and_then(|path| self.looked_at(path));
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
@@ -254,7 +254,7 @@ impl<'a> Prober<'a> {
             self.probed.findings.extend(drift);
         } else {
             let mut reads = vec![ReadSpec::File(path.clone())];
-            reads.extend(places::backup_of(path).map(ReadSpec::File));
+            reads.extend(layout::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
             self.tell_of(&reads);
             self.find(path, base, kind, &state, reads);
@@ -270,7 +270,7 @@ impl<'a> Prober<'a> {
     /// Keeps the state of an epic that is over for whoever names it.
     fn ended(&mut self, path: &RelPath, base: &str, state: &State) {
         let mut reads = vec![ReadSpec::File(path.clone())];
-        reads.extend(places::backup_of(path).map(ReadSpec::File));
+        reads.extend(layout::backup_of(path).map(ReadSpec::File));
         reads.extend(self.documents(base, state));
         self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
     }

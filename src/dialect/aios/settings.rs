@@ -6,8 +6,8 @@ use super::execution::word;
 use super::kind;
 use super::kind::ParseFailure;
 use super::kind::get;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -32,10 +32,10 @@ impl<'a> Settings<'a> {
         if entry.is_dir || !matches!(name, "config.yaml" | "config.yml") {
             return None;
         }
-        let place = places::place(path.as_str());
+        let parts = layout::split(path.as_str());
         let beside = || path.as_str().strip_suffix(name).unwrap_or_default();
-        let base = place.as_ref().map_or_else(beside, |place| place.base);
-        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: place.is_some() })
+        let base = parts.as_ref().map_or_else(beside, |parts| parts.base);
+        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: parts.is_some() })
     }
 
     fn folder(&self, said: &str) -> Option<RelPath> {
@@ -53,14 +53,14 @@ pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
         }
     }
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        let (Some(look), Some(place)) = (entry.look.as_deref(), places::place(entry.path.as_str())) else { continue };
-        if matches!(place.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
+        let (Some(look), Some(parts)) = (entry.look.as_deref(), layout::split(entry.path.as_str())) else { continue };
+        if matches!(parts.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
             let node = kind::parse(look).ok();
             let state = node.and_then(|node| State::read(&node, &entry.path));
-            found.extend(state.and_then(|state| epic::plan_path(place.base, &state)));
+            found.extend(state.and_then(|state| epic::plan_path(parts.base, &state)));
         }
     }
-    found.retain(|path| !places::is_marked(path.as_str()));
+    found.retain(|path| !layout::is_marked(path.as_str()));
     found.sort_unstable();
     found.dedup();
     found

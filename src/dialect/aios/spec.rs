@@ -5,8 +5,8 @@
 
 use super::kind;
 use super::kind::Kind;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::DialectId;
@@ -54,7 +54,7 @@ impl Pipeline {
     /// Returns the pipeline that a file is an artifact of.
     pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
         // Every file of a project is asked.
-        if !matches!(places::place(path.as_str())?.area, Area::Stories | Area::Specs) {
+        if !matches!(layout::split(path.as_str())?.area, Area::Stories | Area::Specs) {
             return None;
         }
         let pipeline = Self::of_folder(&path.parent()?)?;
@@ -66,7 +66,7 @@ impl Pipeline {
     fn of_folder(folder: &RelPath) -> Option<Self> {
         let probe = folder.join("spec.md").ok()?;
         let parent = folder.parent()?;
-        let area = places::place(probe.as_str())?.area;
+        let area = layout::split(probe.as_str())?.area;
         if area == Area::Stories && folder.name() == "spec" && parent.name() != "stories" {
             Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
         } else if area == Area::Specs && parent.name() == "specs" {
@@ -80,10 +80,10 @@ impl Pipeline {
     /// Returns every path at which an artifact may lie.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
         let phases = 0..PHASES.len();
-        phases.flat_map(|at| self.places_of(at))
+        phases.flat_map(|at| self.candidate_paths(at))
     }
 
-    fn places_of(&self, at: usize) -> Vec<RelPath> {
+    fn candidate_paths(&self, at: usize) -> Vec<RelPath> {
         let in_folder = |name: String| self.folder.join(&name).ok();
         if at == WRITE {
             return in_folder("spec.md".to_owned()).into_iter().chain([self.document.clone()]).collect();
@@ -99,10 +99,10 @@ impl Pipeline {
         is_there: &impl Fn(&RelPath) -> bool,
         bytes: &impl Fn(&RelPath) -> Option<&'a [u8]>,
     ) -> bool {
-        if self.places_of(PLAN).iter().any(is_there) {
+        if self.candidate_paths(PLAN).iter().any(is_there) {
             return true;
         }
-        let critique = self.places_of(CRITIQUE).into_iter().find(is_there);
+        let critique = self.candidate_paths(CRITIQUE).into_iter().find(is_there);
         !self.has_plan(is_there)
             && critique
                 .and_then(|path| kind::parse(bytes(&path)?).ok())
@@ -113,7 +113,7 @@ impl Pipeline {
     fn has_plan(&self, is_there: &impl Fn(&RelPath) -> bool) -> bool {
         let is_json = |path: &RelPath| path.name().ends_with(".json");
         let is_beside = self.document.parent().is_some_and(|folder| folder == self.folder);
-        self.places_of(PLAN).iter().any(is_there)
+        self.candidate_paths(PLAN).iter().any(is_there)
             || (is_beside && self.artifacts().filter(|path| is_there(path)).any(|path| is_json(&path)))
     }
 }
@@ -229,7 +229,7 @@ impl Artifacts<'_> {
     }
 
     fn artifact(&mut self, at: usize) -> Option<Artifact> {
-        let path = self.pipeline.places_of(at).into_iter().find(|path| self.files.files.contains_key(path))?;
+        let path = self.pipeline.candidate_paths(at).into_iter().find(|path| self.files.files.contains_key(path))?;
         let problem = match self.files.bytes(&path) {
             None => self.files.problem(&path).map_or_else(String::new, |problem| problem.to_string()),
             Some(bytes) if at == WRITE && !bytes.trim_ascii().is_empty() => {

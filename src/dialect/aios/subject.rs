@@ -9,7 +9,7 @@ use super::identity;
 use super::kind;
 use super::kind::FileClass;
 use super::kind::Kind;
-use super::places;
+use super::layout;
 use super::story;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
@@ -100,7 +100,7 @@ pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
         let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
         let Some(look) = listing.entries[found].look.as_deref() else { continue };
         let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
-        let base = places::place(candidate.state.as_str()).map_or("", |place| place.base);
+        let base = layout::split(candidate.state.as_str()).map_or("", |parts| parts.base);
         let documents = documents.get_or_insert_with(|| DocumentIndex::of_listing(listing));
         let key = match subject.locate(documents, base).0 {
             Located::At(path) => {
@@ -123,7 +123,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &mut loaded.run else { return };
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
     let Some(subject) = node.and_then(|node| Subject::of(kind, &node, &files.state)) else { return };
-    let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+    let base = layout::split(files.state.as_str()).map_or("", |parts| parts.base);
     let documents = DocumentIndex::of_files(files);
     let (at, is_foreign) = subject.locate(&documents, base);
     let id = clean_line(&subject.id, 100);
@@ -206,7 +206,7 @@ fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &Located) -> Vec<Fi
     let Some(saved) = run.stamp else { return Vec::new() };
     let mut findings = Vec::new();
     for path in files.files.keys().filter(|path| **path != files.state) {
-        let Some(bytes) = files.bytes(path).filter(|_| places::is_data(path.name())) else { continue };
+        let Some(bytes) = files.bytes(path).filter(|_| layout::is_data(path.name())) else { continue };
         let Some((kind, other)) = of_bytes(path, bytes) else { continue };
         let is_same = story::same_id(&other.id, &subject.id) || matches!(at, Located::At(_));
         let started = other.started.as_deref().and_then(|stamp| files.time(stamp));

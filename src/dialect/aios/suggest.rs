@@ -138,7 +138,7 @@ fn by_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option
 fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
-    let base = super::places::place(files.state.as_str()).map_or("", |place| place.base);
+    let base = super::layout::split(files.state.as_str()).map_or("", |parts| parts.base);
     let Located::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
         return Suggestions::none(format!("no story file of {id} was found"));
     };

@@ -20,7 +20,7 @@ use super::execution;
 use super::execution::Execution;
 use super::kind;
 use super::kind::Kind;
-use super::places;
+use super::layout;
 use crate::dialect::Loaded;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -43,7 +43,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(problem) => problem,
     };
     let mut findings = vec![*problem];
-    let backup = places::backup_of(&files.state);
+    let backup = layout::backup_of(&files.state);
     let Some((backup, state)) = backup.and_then(|path| Some((read(files, &path).ok()?, path))).map(|(s, p)| (p, s))
     else {
         return Loaded { findings, ..Loaded::default() };
@@ -89,7 +89,7 @@ struct EpicFiles<'a> {
 
 impl<'a> EpicFiles<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
-        let base = places::base_of(&files.state);
+        let base = layout::base_of(&files.state);
         let documents = DocumentIndex::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));

@@ -99,11 +99,11 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
     let mut stories: Vec<Step> = Vec::new();
     let listed = order.iter().filter(|id| is_in_plan && !epic.recorded.contains(id.as_str()));
     let added: Vec<String> = listed.cloned().collect();
-    let places: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
+    let order_of: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
     let recorded: BTreeMap<&str, &StoryState> =
         wave.stories.iter().rev().map(|story| (story.id.as_str(), story)).collect();
     let mut ids: Vec<&str> = recorded.keys().copied().chain(added.iter().map(String::as_str)).collect();
-    ids.sort_by_cached_key(|id| (places.get(id).copied().unwrap_or(usize::MAX), StepId::new(*id)));
+    ids.sort_by_cached_key(|id| (order_of.get(id).copied().unwrap_or(usize::MAX), StepId::new(*id)));
     ids.dedup();
     let before: BTreeSet<&str> = before.iter().map(|step| step.id.as_str()).collect();
     for id in ids {

@@ -8,7 +8,7 @@ use super::super::epic::id_of;
 use super::super::execution;
 use super::super::execution::Execution;
 use super::super::gate::Decision;
-use super::super::places;
+use super::super::layout;
 use super::super::story;
 use super::super::story::SectionKind;
 use super::super::story::Story;
@@ -33,7 +33,7 @@ const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
 /// When no plan of the epic can be read: only a plan says which stories are in which wave.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let broken = files.bytes(&files.state).unwrap_or_default();
-    let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+    let base = layout::split(files.state.as_str()).map_or("", |parts| parts.base);
     let torn = || vec![format!("a line of the broken {}", files.state)];
     let mut rebuilt = Reconstruction::default();
     let id = match salvage::text(broken, "epicId") {

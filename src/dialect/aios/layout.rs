@@ -40,7 +40,7 @@ impl Area {
 
 /// Is a path taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct PathParts<'a> {
     /// The folder of the project, with its slash; empty for the root itself.
     pub(super) base: &'a str,
     pub(super) area: Area,
@@ -49,13 +49,13 @@ pub(super) struct Place<'a> {
 }
 
 /// Takes a path apart; `None` for one outside of every place.
-pub(super) fn place(path: &str) -> Option<Place<'_>> {
+pub(super) fn split(path: &str) -> Option<PathParts<'_>> {
     let mut at = 0;
     // Every path of a project is asked, several times; what ends without a slash is a file, and no place.
     while let Some(length) = path.as_bytes()[at..].iter().position(|byte| *byte == b'/') {
         let (base, below) = path.split_at(at);
         if let Some((area, rest)) = area(&below[..length], &below[length + 1..]) {
-            return Some(Place { base, area, rest });
+            return Some(PathParts { base, area, rest });
         }
         at += length + 1;
     }
@@ -64,7 +64,7 @@ pub(super) fn place(path: &str) -> Option<Place<'_>> {
 
 /// Returns the folder of the project that a file belongs to, with its slash; empty for the root itself.
 pub(super) fn base_of(path: &RelPath) -> &str {
-    place(path.as_str()).map_or("", |place| place.base)
+    split(path.as_str()).map_or("", |parts| parts.base)
 }
 
 fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
@@ -99,18 +99,18 @@ fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
 pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     let is_data = is_data(name);
-    let Some(place) = place(path) else { return is_setting(path) };
+    let Some(parts) = split(path) else { return is_setting(path) };
     if leftovers::is_put_aside(name) {
         return true;
     }
-    match place.area {
+    match parts.area {
         Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
         Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),
         Area::Locks => name.ends_with(".lock"),
         Area::Derived => false,
-        Area::Qa => is_loop_status(name) || (is_data && place.rest.starts_with("gates/")),
+        Area::Qa => is_loop_status(name) || (is_data && parts.rest.starts_with("gates/")),
         Area::Stories => name.ends_with(".md") || is_data,
-        Area::Plan => name == BUILD_STATE && place.rest.matches('/').count() <= 1,
+        Area::Plan => name == BUILD_STATE && parts.rest.matches('/').count() <= 1,
         Area::Specs => name.ends_with(".md") || is_data,
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn is_marked(path: &str) -> bool {
 /// Tells whether states would be in a folder that could not be looked into.
 pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
     ["x-state.yaml", "workflow-state/x-state.yaml"].iter().any(|tail| {
-        let area = place(&format!("{folder}/{tail}")).map(|place| place.area);
+        let area = split(&format!("{folder}/{tail}")).map(|parts| parts.area);
         matches!(area, Some(Area::Runtime | Area::WorkflowState | Area::Orchestrator))
     })
 }
@@ -148,5 +148,5 @@ pub(super) fn backup_of(path: &RelPath) -> Option<RelPath> {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "layout_tests.rs"]
 mod tests;
