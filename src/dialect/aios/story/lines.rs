@@ -13,12 +13,12 @@ pub(super) struct Line<'a> {
     /// Where it starts in the text.
     pub(super) start: usize,
     pub(super) text: &'a str,
-    pub(super) place: Place,
+    pub(super) context: LineContext,
 }
 
 /// Says what a line is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LineContext {
     FrontMatter,
     Text,
     Fence,
@@ -43,34 +43,34 @@ impl<'a> Lines<'a> {
         Self { text, at, number: 0, front_matter: front_matter(text, at), fence: None, in_comment: false }
     }
 
-    fn place(&mut self, start: usize, line: &str) -> Place {
+    fn context(&mut self, start: usize, line: &str) -> LineContext {
         if self.front_matter.contains(&start) {
-            return Place::FrontMatter;
+            return LineContext::FrontMatter;
         }
         if let Some((mark, length)) = self.fence {
             let trimmed = line.trim();
             if trimmed.len() >= length && trimmed.bytes().all(|byte| byte == mark) {
                 self.fence = None;
             }
-            return Place::Fence;
+            return LineContext::Fence;
         }
         if self.in_comment {
             self.in_comment = !line.contains("-->");
-            return Place::Comment;
+            return LineContext::Comment;
         }
         if let Some(fence) = fence(line) {
             self.fence = Some(fence);
-            return Place::Fence;
+            return LineContext::Fence;
         }
         if line.as_bytes().contains(&b'<')
             && let Some(at) = line.rfind("<!--")
         {
             self.in_comment = !line[at..].contains("-->");
             if line[..at].trim().is_empty() {
-                return Place::Comment;
+                return LineContext::Comment;
             }
         }
-        Place::Text
+        LineContext::Text
     }
 }
 
@@ -85,7 +85,7 @@ impl<'a> Iterator for Lines<'a> {
         let (text, next) = line_at(self.text, start);
         self.at = next;
         self.number = self.number.saturating_add(1);
-        Some(Line { number: self.number, start, text, place: self.place(start, text) })
+        Some(Line { number: self.number, start, text, context: self.context(start, text) })
     }
 }
 

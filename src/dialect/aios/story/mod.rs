@@ -7,7 +7,7 @@ mod field;
 mod heading;
 mod id;
 mod lines;
-mod pass;
+mod parser;
 mod status;
 
 use std::borrow::Cow;
@@ -105,20 +105,20 @@ pub(crate) fn check(bytes: &[u8]) {
 /// Reads a file; bytes that are no UTF-8 become replacement characters.
 pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
     let text = String::from_utf8_lossy(bytes);
-    let found = pass::read(&text);
+    let parsed = parser::parse(&text);
     let is_story = if is_other_document(path.name()) {
-        found.has_user_story
+        parsed.has_user_story
     } else {
-        found.has_user_story || found.id.is_some() || found.title.as_deref().is_some_and(id::names_a_story)
+        parsed.has_user_story || parsed.id.is_some() || parsed.title.as_deref().is_some_and(id::names_a_story)
     };
     Story {
-        id: found.id.unwrap_or_else(|| id::of_path(path)),
-        title: found.title,
-        statuses: found.statuses,
-        tasks: found.tasks,
-        executor: found.executor,
-        files: found.files,
-        sections: found.sections,
+        id: parsed.id.unwrap_or_else(|| id::of_path(path)),
+        title: parsed.title,
+        statuses: parsed.statuses,
+        tasks: parsed.tasks,
+        executor: parsed.executor,
+        files: parsed.files,
+        sections: parsed.sections,
         is_story,
         text,
     }
