@@ -42,7 +42,7 @@ fn gone(path: &RelPath, id: &StepId, status: Status) -> Finding {
 fn disagreements(path: &RelPath, bytes: &[u8], id: &StepId, status: Status) -> Vec<Finding> {
     let told = story::parse(path, bytes);
     let state = format!("{id} is {status} in the epic");
-    let findings = told_of(path, &told, &state, id.as_str(), |seen| judge(status, seen));
+    let findings = told_of(path, &told, &state, id.as_str(), |mention| judge(status, mention));
     findings.into_iter().map(|finding| finding.on(id)).collect()
 }
 
@@ -81,7 +81,7 @@ impl Expected {
 /// Compares what a story says of itself with where the run of that one story stands.
 pub(super) fn of_story(path: &RelPath, told: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
     let state = format!("{id} is {}", expected.what());
-    told_of(path, told, &state, id, |seen| judge_one(expected, seen))
+    told_of(path, told, &state, id, |mention| judge_one(expected, mention))
 }
 
 /// Says where the state and the story disagree, and where the story disagrees with itself, with every line.
@@ -92,22 +92,23 @@ fn told_of(
     id: &str,
     judge: impl Fn(StoryStatus) -> Option<(Severity, &'static str)>,
 ) -> Vec<Finding> {
-    let Some(seen) = told.status() else {
+    let Some(mention) = told.status() else {
         let message = format!("{state}, and its story does not say where it stands");
         return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path)];
     };
     let mut findings = Vec::new();
-    if let Some((severity, why)) = judge(seen.status) {
-        let message = format!("{state}, and its story says `{}`: {why}", seen.raw);
-        let finding = with(FindingCode::StoryDrift, severity, message).at(path).line(seen.line, Some(seen.column));
+    if let Some((severity, why)) = judge(mention.status) {
+        let message = format!("{state}, and its story says `{}`: {why}", mention.raw);
+        let finding =
+            with(FindingCode::StoryDrift, severity, message).at(path).line(mention.line, Some(mention.column));
         findings.push(finding.fix("correct whichever of the two is wrong; stories are never written by piton"));
     }
     let others: Vec<String> =
         told.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
     if !others.is_empty() {
-        let message = format!("the story of {id} says `{}` and also {}", seen.raw, others.join(", "));
+        let message = format!("the story of {id} says `{}` and also {}", mention.raw, others.join(", "));
         let finding = with(FindingCode::StoryDrift, Severity::Warning, message).at(path);
-        findings.push(finding.line(seen.line, Some(seen.column)).fix("leave one status in the story"));
+        findings.push(finding.line(mention.line, Some(mention.column)).fix("leave one status in the story"));
     }
     findings
 }

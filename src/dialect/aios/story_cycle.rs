@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::kind::Kind;
 use super::story;
 use super::story::SectionKind;
-use super::story::Seen;
+use super::story::StatusMention;
 use super::story::Story;
 use super::story::StoryStatus;
 use super::story::Task;
@@ -67,15 +67,15 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let story = story::parse(&files.state, bytes);
     let mut findings = contradictions(files, &story);
-    let Some(seen) = story.status().filter(|seen| seen.status != StoryStatus::Unknown) else {
+    let Some(mention) = story.status().filter(|mention| mention.status != StoryStatus::Unknown) else {
         findings.push(no_status(files, &story));
         return Loaded { findings, ..Loaded::default() };
     };
     let gate = gate::newest(files, &story.id, &mut findings);
-    findings.extend(remarks(files, seen, gate.as_ref()));
-    let steps = Phases { files, story: &story, status: seen.status, gate: gate.as_ref() }.steps();
+    findings.extend(remarks(files, mention, gate.as_ref()));
+    let steps = Phases { files, story: &story, status: mention.status, gate: gate.as_ref() }.steps();
     let id = clean_line(&story.id, 100);
-    let is_over = matches!(seen.status, StoryStatus::Done | StoryStatus::TerminalOther);
+    let is_over = matches!(mention.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     let title = format!("SDC for story {id}");
     let (id, files) = (Kind::StoryCycle.run_id(&id), vec![files.state.clone()]);
@@ -89,14 +89,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
-fn said(seen: &Seen) -> String {
-    format!("`{}`", clean_line(&seen.raw, 60))
+fn said(mention: &StatusMention) -> String {
+    format!("`{}`", clean_line(&mention.raw, 60))
 }
 
 /// Says which places of the story disagree, each with its line.
 fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
     let Some(first) = story.status() else { return Vec::new() };
-    let finding = |other: &Seen| {
+    let finding = |other: &StatusMention| {
         let message =
             format!("the story says {} in line {} and {} in line {}", said(first), first.line, said(other), other.line);
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
@@ -111,10 +111,10 @@ fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
 fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
     let fix = "write one of Draft, Ready, InProgress, InReview, Done as the status of the story";
     let finding = match story.status() {
-        Some(seen) => {
-            let message = format!("the status {} is not in the vocabulary; nothing is resumed from it", said(seen));
+        Some(mention) => {
+            let message = format!("the status {} is not in the vocabulary; nothing is resumed from it", said(mention));
             let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state);
-            finding.line(seen.line, Some(seen.column))
+            finding.line(mention.line, Some(mention.column))
         }
         None => Finding::new(FindingCode::StatusUnknown, "the story has no status").at(&files.state),
     };
@@ -122,17 +122,17 @@ fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
 }
 
 /// Says what a person should know about the status and the gate together.
-fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
+fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at_status =
-        |code, message: String| Finding::new(code, message).at(&files.state).line(seen.line, Some(seen.column));
-    if seen.is_announced {
-        let message = format!("{} announces what comes after the work; it counts as done", said(seen));
+        |code, message: String| Finding::new(code, message).at(&files.state).line(mention.line, Some(mention.column));
+    if mention.is_provisional {
+        let message = format!("{} announces what comes after the work; it counts as done", said(mention));
         let finding = at_status(FindingCode::StatusAlias, message);
         findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
     }
-    if seen.status == StoryStatus::Blocked {
-        let message = format!("the story says {}: a person decides how to go on", said(seen));
+    if mention.status == StoryStatus::Blocked {
+        let message = format!("the story says {}: a person decides how to go on", said(mention));
         let finding = at_status(FindingCode::RunFailed, message);
         findings.push(Finding {
             severity: Severity::Blocking,
@@ -147,8 +147,8 @@ fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
             let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&gate.file).line(gate.line, None);
             findings.push(finding.fix("review the story again"));
         }
-        None if seen.status == StoryStatus::InReview => {
-            let message = format!("the story says {} and no gate says how the review ended", said(seen));
+        None if mention.status == StoryStatus::InReview => {
+            let message = format!("the story says {} and no gate says how the review ended", said(mention));
             let finding = at_status(FindingCode::VerdictMissing, message);
             findings.push(Finding { severity: Severity::Warning, ..finding.fix("the review is planned") });
         }

@@ -11,7 +11,7 @@ use super::gate::Decision;
 use super::gate::Gate;
 use super::kind::Kind;
 use super::story;
-use super::story::Seen;
+use super::story::StatusMention;
 use super::story::Story;
 use super::story::StoryStatus;
 use crate::model::FileSet;
@@ -61,18 +61,18 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         let gate = gate::newest(files, step.id.as_str(), &mut Vec::new());
         let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
         let mut draft = Draft::of(path, bytes, &mut suggestions);
-        let Some(seen) = draft.story.status().cloned() else { continue };
-        if let Some(wanted) = in_epic(step.status, seen.status) {
-            draft.say(&seen, wanted, &format!("{} is {} in the epic", step.id, step.status));
+        let Some(mention) = draft.story.status().cloned() else { continue };
+        if let Some(wanted) = in_epic(step.status, mention.status) {
+            draft.say(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
-            draft.align(&seen);
+            draft.align(&mention);
             let drift = consistency::compare(&documents, &Located::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
             let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
             draft.doubts(doubts);
         }
-        let is_worked_off = seen.status == StoryStatus::InReview || seen.status == StoryStatus::Done;
-        if step.status == Status::Completed && seen.status != StoryStatus::TerminalOther {
+        let is_worked_off = mention.status == StoryStatus::InReview || mention.status == StoryStatus::Done;
+        if step.status == Status::Completed && mention.status != StoryStatus::TerminalOther {
             draft.tick(reviewed || is_worked_off, &format!("{} is completed in the epic", step.id));
         }
         draft.finish();
@@ -106,12 +106,12 @@ fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
     let mut draft = Draft::of(&files.state, bytes, &mut suggestions);
-    if let Some(seen) = draft.story.status().cloned() {
+    if let Some(mention) = draft.story.status().cloned() {
         let gate = gate::newest(files, &draft.story.id, &mut Vec::new());
         let all_ticked = !draft.story.tasks.is_empty() && draft.story.first_open_task().is_none();
-        match by_gate(seen.status, gate.as_ref(), all_ticked) {
-            Some((wanted, why)) => draft.say(&seen, wanted, &why),
-            None => draft.align(&seen),
+        match by_gate(mention.status, gate.as_ref(), all_ticked) {
+            Some((wanted, why)) => draft.say(&mention, wanted, &why),
+            None => draft.align(&mention),
         }
     }
     draft.finish();
@@ -149,14 +149,14 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
         .filter(|step| step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved));
     let fixing = run.steps.iter().find(|step| step.id.as_str().starts_with("fix-") && step.status != Status::Completed);
     let mut draft = Draft::of(&path, bytes, &mut suggestions);
-    if let Some(seen) = draft.story.status().cloned() {
-        let is_open = matches!(seen.status, StoryStatus::InProgress | StoryStatus::InReview);
+    if let Some(mention) = draft.story.status().cloned() {
+        let is_open = matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview);
         match (approved, fixing) {
-            (Some(step), _) if is_open => draft.say(&seen, StoryStatus::Done, &format!("{} approved it", step.id)),
-            (None, Some(step)) if seen.status == StoryStatus::InReview => {
-                draft.say(&seen, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+            (Some(step), _) if is_open => draft.say(&mention, StoryStatus::Done, &format!("{} approved it", step.id)),
+            (None, Some(step)) if mention.status == StoryStatus::InReview => {
+                draft.say(&mention, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
             }
-            (Some(_) | None, _) => draft.align(&seen),
+            (Some(_) | None, _) => draft.align(&mention),
         }
     }
     draft.finish();
@@ -181,26 +181,27 @@ impl<'a> Draft<'a> {
     }
 
     /// Brings every place that counts to one status.
-    fn say(&mut self, seen: &Seen, wanted: StoryStatus, why: &str) {
-        let word = seen.word_for(wanted);
-        let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&seen.raw, 40), seen.line);
-        if self.put(seen, wanted) {
+    fn say(&mut self, mention: &StatusMention, wanted: StoryStatus, why: &str) {
+        let word = mention.word_for(wanted);
+        let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&mention.raw, 40), mention.line);
+        if self.put(mention, wanted) {
             self.reasons.push(reason);
-            self.follow(seen, wanted, &word);
+            self.follow(mention, wanted, &word);
         } else {
             self.notes.push(format!("{reason}; how to write `{word}` there is not clear"));
         }
     }
 
     /// Brings the places that count to the first of them.
-    fn align(&mut self, seen: &Seen) {
-        if !matches!(seen.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
-            self.follow(seen, seen.status, &seen.raw);
+    fn align(&mut self, mention: &StatusMention) {
+        if !matches!(mention.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
+            self.follow(mention, mention.status, &mention.raw);
         }
     }
 
-    fn follow(&mut self, first: &Seen, wanted: StoryStatus, word: &str) {
-        let others: Vec<Seen> = self.story.statuses.iter().filter(|seen| *seen != first).cloned().collect();
+    fn follow(&mut self, first: &StatusMention, wanted: StoryStatus, word: &str) {
+        let others: Vec<StatusMention> =
+            self.story.statuses.iter().filter(|mention| *mention != first).cloned().collect();
         for other in others.into_iter().filter(|other| other.status != wanted) {
             let said = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
             if other.counts && self.put(&other, wanted) {
@@ -212,24 +213,24 @@ impl<'a> Draft<'a> {
     }
 
     /// Writes a status in the place of another one: the word, or the tick in a list of all of them.
-    fn put(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
-        let Some(line) = self.line(seen.line) else { return false };
-        let start = line.start + (seen.column as usize).saturating_sub(1);
-        let word = start..start + seen.raw.len();
-        if self.bytes.get(word.clone()) != Some(seen.raw.as_bytes()) {
+    fn put(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
+        let Some(line) = self.line(mention.line) else { return false };
+        let start = line.start + (mention.column as usize).saturating_sub(1);
+        let word = start..start + mention.raw.len();
+        if self.bytes.get(word.clone()) != Some(mention.raw.as_bytes()) {
             return false;
         }
         if tick_in(&self.bytes[line.start..start]).is_none() {
-            self.edits.push((word, seen.word_for(wanted)));
+            self.edits.push((word, mention.word_for(wanted)));
             return true;
         }
-        self.tick_up_to(seen, wanted)
+        self.tick_up_to(mention, wanted)
     }
 
     /// In a list of all values the boxes down to the wanted one are ticked.
-    fn tick_up_to(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
+    fn tick_up_to(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let mut ticks = Vec::new();
-        for number in seen.line + 1.. {
+        for number in mention.line + 1.. {
             let Some(range) = self.line(number) else { return false };
             let Some(at) = open_box_in(&self.bytes[range.clone()]) else { return false };
             ticks.push(range.start + at);

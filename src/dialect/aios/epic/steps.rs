@@ -192,7 +192,7 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
 fn is_told_done(epic: &EpicFiles<'_>, id: &str) -> bool {
     let Located::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
     let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
-    told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
+    told.is_some_and(|told| told.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }
 
 /// Fills in what neither the state nor the plan says.

@@ -102,8 +102,8 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
         rebuilt.not_known("the waves: the plan has none, and all of its stories are put into one");
         waves.push(("1".to_owned(), None, all()));
     }
-    let mut seen = BTreeSet::new();
-    waves.iter_mut().for_each(|wave| wave.2.retain(|id| seen.insert(id.clone())));
+    let mut known = BTreeSet::new();
+    waves.iter_mut().for_each(|wave| wave.2.retain(|id| known.insert(id.clone())));
     let left_out: Vec<String> = all().into_iter().filter(|id| !waves.iter().any(|wave| wave.2.contains(id))).collect();
     if !left_out.is_empty() {
         rebuilt
@@ -167,9 +167,9 @@ fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
     let story = story::parse(path, bytes);
     let mut evidence = Vec::new();
     let mut word = match story.status() {
-        Some(seen) => {
-            evidence.push(format!("{path}:{} says `{}`", seen.line, clean_line(&seen.raw, 40)));
-            word_of(seen.status)
+        Some(mention) => {
+            evidence.push(format!("{path}:{} says `{}`", mention.line, clean_line(&mention.raw, 40)));
+            word_of(mention.status)
         }
         None => match of_change_log(&story) {
             Some((line, status)) => {
@@ -180,7 +180,7 @@ fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
         },
     };
     let contradictions: Vec<&str> =
-        story.contradictions().filter(|seen| seen.counts).map(|seen| seen.raw.as_str()).collect();
+        story.contradictions().filter(|mention| mention.counts).map(|mention| mention.raw.as_str()).collect();
     if word == "completed" && !contradictions.is_empty() {
         word = "in_progress";
         evidence.push(format!("it says `{}` as well", clean_line(&contradictions.join("`, `"), 80)));

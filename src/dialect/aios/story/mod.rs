@@ -30,7 +30,7 @@ pub(super) struct Story<'a> {
     pub(super) id: String,
     pub(super) title: Option<String>,
     /// In the order of the file.
-    pub(super) statuses: Vec<Seen>,
+    pub(super) statuses: Vec<StatusMention>,
     pub(super) tasks: Vec<Task>,
     /// The agent that the story is assigned to, without `@`.
     pub(super) executor: Option<String>,
@@ -42,12 +42,12 @@ pub(super) struct Story<'a> {
 
 /// Is one place in a story that says where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct StatusMention {
     /// The word as written, without decoration.
     pub(super) raw: String,
     pub(super) status: StoryStatus,
     /// It is done only if what it announces happens: `Ready for Deploy`.
-    pub(super) is_announced: bool,
+    pub(super) is_provisional: bool,
     /// From 1.
     pub(super) line: u32,
     /// Where the word begins in its line, in bytes from 1.
@@ -56,7 +56,7 @@ pub(super) struct Seen {
     pub(super) counts: bool,
 }
 
-impl Seen {
+impl StatusMention {
     /// Returns the word for another status in the manner of this one.
     pub(super) fn word_for(&self, wanted: StoryStatus) -> String {
         if self.status == wanted { self.raw.clone() } else { status::word_like(&self.raw, wanted) }
@@ -65,7 +65,7 @@ impl Seen {
 
 /// Reads a value as a status.
 pub(super) fn status_of(value: &str) -> StoryStatus {
-    status::meaning(status::core(value)).status
+    status::meaning(status::status_text(value)).status
 }
 
 /// Is one checkbox of the tasks.
@@ -92,9 +92,9 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(story.contradictions().count() < story.statuses.len().max(1));
     let lines: Vec<&str> = story.text.split('\n').collect();
     let line = |number: u32| lines[number as usize - 1];
-    for seen in &story.statuses {
-        let rest = &line(seen.line)[seen.column as usize - 1..];
-        assert!(rest.starts_with(&seen.raw), "{:?} does not stand at {rest:?}", seen.raw);
+    for mention in &story.statuses {
+        let rest = &line(mention.line)[mention.column as usize - 1..];
+        assert!(rest.starts_with(&mention.raw), "{:?} does not stand at {rest:?}", mention.raw);
     }
     story.tasks.iter().for_each(|task| assert!(line(task.line).contains('[')));
     let open = story.tasks.iter().find(|task| !task.done);
@@ -131,16 +131,16 @@ impl Story<'_> {
     }
 
     /// Returns the status that counts.
-    pub(super) fn status(&self) -> Option<&Seen> {
-        self.statuses.iter().find(|seen| seen.counts)
+    pub(super) fn status(&self) -> Option<&StatusMention> {
+        self.statuses.iter().find(|mention| mention.counts)
     }
 
     /// Returns the places that say something else than the status that counts.
-    pub(super) fn contradictions(&self) -> impl Iterator<Item = &Seen> {
-        let status = self.status().map(|seen| (seen.status, seen.raw.as_str()));
-        self.statuses.iter().filter(move |seen| {
+    pub(super) fn contradictions(&self) -> impl Iterator<Item = &StatusMention> {
+        let status = self.status().map(|mention| (mention.status, mention.raw.as_str()));
+        self.statuses.iter().filter(move |mention| {
             status.is_some_and(|(status, raw)| {
-                seen.status != status || (status == StoryStatus::Unknown && seen.raw != raw)
+                mention.status != status || (status == StoryStatus::Unknown && mention.raw != raw)
             })
         })
     }

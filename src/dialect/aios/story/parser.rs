@@ -1,7 +1,7 @@
 //! The one pass over the lines of a story.
 
 use super::Section;
-use super::Seen;
+use super::StatusMention;
 use super::Task;
 use super::field;
 use super::field::Field;
@@ -21,7 +21,7 @@ use super::status::StoryStatus;
 pub(super) struct ParsedStory {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
-    pub(super) statuses: Vec<Seen>,
+    pub(super) statuses: Vec<StatusMention>,
     pub(super) tasks: Vec<Task>,
     pub(super) executor: Option<String>,
     pub(super) files: Vec<String>,
@@ -41,7 +41,7 @@ struct StoryParser {
     /// The section of the status said it once already.
     has_value: bool,
     /// Ticks of a list of all values, in its order.
-    ticks: Vec<(bool, Seen)>,
+    ticks: Vec<(bool, StatusMention)>,
     /// The number of the epic, for a number of a story that counts from there.
     epic: Option<String>,
     has_title: bool,
@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str) -> ParsedStory {
         }
     }
     parser.close(text.len());
-    parser.parsed.statuses.sort_by_key(|seen| (seen.line, seen.column));
+    parser.parsed.statuses.sort_by_key(|mention| (mention.line, mention.column));
     parser.parsed
 }
 
@@ -135,7 +135,7 @@ impl StoryParser {
         let ticks = std::mem::take(&mut self.ticks);
         let prefix = ticks.iter().take_while(|(done, _)| *done).count();
         let behind = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
-        self.parsed.statuses.extend(behind.map(|(_, seen)| seen));
+        self.parsed.statuses.extend(behind.map(|(_, mention)| mention));
     }
 
     fn is_head(&self) -> bool {
@@ -196,18 +196,20 @@ impl StoryParser {
             return;
         }
         if let Some((done, value)) = checkbox(line.text) {
-            if let Some(seen) = seen(value, line, true).filter(|seen| seen.status != StoryStatus::Unknown) {
-                self.ticks.push((done, seen));
+            if let Some(mention) =
+                status_mention(value, line, true).filter(|mention| mention.status != StoryStatus::Unknown)
+            {
+                self.ticks.push((done, mention));
             }
             return;
         }
         if self.has_value {
             return;
         }
-        let is_known = status::meaning(status::core(line.text)).status != StoryStatus::Unknown;
+        let is_known = status::meaning(status::status_text(line.text)).status != StoryStatus::Unknown;
         if is_known || field.is_none_or(|field| field.form == Form::Bare) {
             self.has_value = true;
-            self.parsed.statuses.extend(seen(line.text, line, true));
+            self.parsed.statuses.extend(status_mention(line.text, line, true));
         }
     }
 
@@ -228,7 +230,7 @@ impl StoryParser {
             Some((false, _)) => return,
             None => field.value,
         };
-        self.parsed.statuses.extend(seen(value, line, counts));
+        self.parsed.statuses.extend(status_mention(value, line, counts));
     }
 
     fn fence(&mut self, line: &Line<'_>) {
@@ -250,17 +252,17 @@ impl StoryParser {
     }
 }
 
-fn seen(value: &str, line: &Line<'_>, counts: bool) -> Option<Seen> {
-    if status::is_no_status(value) {
+fn status_mention(value: &str, line: &Line<'_>, counts: bool) -> Option<StatusMention> {
+    if status::is_placeholder(value) {
         return None;
     }
-    let core = status::core(value);
+    let core = status::status_text(value);
     let meaning = status::meaning(core);
     let before = line.text.rfind(value).unwrap_or_default() + value.find(core).unwrap_or_default();
-    Some(Seen {
+    Some(StatusMention {
         raw: core.to_owned(),
         status: meaning.status,
-        is_announced: meaning.is_announced,
+        is_provisional: meaning.is_provisional,
         line: line.number,
         column: u32::try_from(before + 1).unwrap_or(u32::MAX),
         counts,

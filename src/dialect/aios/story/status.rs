@@ -20,7 +20,7 @@ pub(in crate::dialect::aios) enum StoryStatus {
 pub(super) struct Meaning {
     pub(super) status: StoryStatus,
     /// It is done only if what it announces happens.
-    pub(super) is_announced: bool,
+    pub(super) is_provisional: bool,
 }
 
 /// Words of gates and templates that stand where a status could.
@@ -78,7 +78,7 @@ impl std::fmt::Display for StoryStatus {
 }
 
 /// Returns the part of a value that is the status: decoration in front and everything from the first cut on left out.
-pub(super) fn core(value: &str) -> &str {
+pub(super) fn status_text(value: &str) -> &str {
     let mut value = value.trim();
     // `:white_check_mark: Done`.
     if let Some((shortcode, rest)) = value.strip_prefix(':').and_then(|rest| rest.split_once(':'))
@@ -96,19 +96,20 @@ pub(super) fn core(value: &str) -> &str {
 pub(super) fn meaning(core: &str) -> Meaning {
     let word = fold(core);
     if matches!(word.as_str(), "readyfordeploy" | "readyfordeployment" | "readyforlaunch") {
-        return Meaning { status: StoryStatus::Done, is_announced: true };
+        return Meaning { status: StoryStatus::Done, is_provisional: true };
     }
     let words = ENGLISH.iter().chain(&PORTUGUESE).chain(&SPANISH);
     let known = words.into_iter().find(|(_, words)| words.contains(&word.as_str()));
-    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_announced: false }
+    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_provisional: false }
 }
 
 /// Tells whether a value says no status: it is empty, as a template has it, or a word that only gates use.
-pub(super) fn is_no_status(value: &str) -> bool {
+pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
-    let is_choice = value.split('|').nth(1).is_some_and(|next| meaning(core(next)).status != StoryStatus::Unknown);
+    let is_choice =
+        value.split('|').nth(1).is_some_and(|next| meaning(status_text(next)).status != StoryStatus::Unknown);
     let is_template = is_choice || (value.contains(['{', '}', '<']) && !value.contains("<!--"));
-    let word = fold(core(value));
+    let word = fold(status_text(value));
     is_template || word.is_empty() || FALSE_FRIENDS.contains(&word.as_str())
 }
 
