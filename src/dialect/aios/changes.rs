@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::layout;
-use super::point;
+use super::resume_point;
 use super::story;
 use super::story::SectionKind;
 use crate::dialect::GitComparison;
@@ -134,7 +134,7 @@ impl Weighing<'_> {
         let mut seen = BTreeSet::new();
         for step in &self.run.steps {
             let Some(path) = step.file.as_ref().filter(|path| seen.insert((*path).clone())) else { continue };
-            let id = point::story_of(self.run, &step.id).unwrap_or_else(|| path.name()).to_owned();
+            let id = resume_point::story_of(self.run, &step.id).unwrap_or_else(|| path.name()).to_owned();
             let found = if self.is_there(path) { self.compare(path, &id, step, open) } else { "missing".to_owned() };
             self.row(path, format!("story of {id}"), open.is_some(), found);
         }

@@ -1,7 +1,7 @@
 //! What `orchestrate-resume` says, word for word (docs/formats/aios.md#messages).
 
-use super::point;
-use super::point::Point;
+use super::resume_point;
+use super::resume_point::ResumePoint;
 use crate::dialect::LogBlock;
 use crate::model::Action;
 use crate::model::Finding;
@@ -71,23 +71,23 @@ pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Strin
 }
 
 fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    let mut lines = vec![format!("=== Resume: {} ===", point::workflow_type(run)), String::new()];
+    let mut lines = vec![format!("=== Resume: {} ===", resume_point::workflow_type(run)), String::new()];
     lines.push(format!("Interrupted: {}", since(plan)));
     lines.push(format!("State source: {}", source(run)));
     lines.push(String::new());
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
         .enumerate()
-        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.by()))
+        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.agent_suffix()))
         .collect();
     list(&mut lines, done, "  none");
     lines.push(String::new());
-    lines.push("Resume Point:".to_owned());
+    lines.push("Resume ResumePoint:".to_owned());
     let next: Vec<String> = plan
         .next
         .iter()
-        .filter_map(|next| Point::of(run, &next.step))
-        .map(|next| format!("  -> {}: {}{}", next.label, next.name, next.by()))
+        .filter_map(|next| ResumePoint::of(run, &next.step))
+        .map(|next| format!("  -> {}: {}{}", next.label, next.name, next.agent_suffix()))
         .collect();
     list(&mut lines, next, "  none before the conflicts are resolved");
     lines.push(format!("  Input: {}", inputs(run, plan).join(", ")));
@@ -112,7 +112,7 @@ fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
         (false, _) => "the state contradicts the project or itself",
     };
     let mut lines = vec![
-        format!("=== Cannot Resume: {} ===", point::workflow_type(run)),
+        format!("=== Cannot Resume: {} ===", resume_point::workflow_type(run)),
         String::new(),
         format!("Reason: {reason}"),
     ];
@@ -131,20 +131,20 @@ const OPTIONS: [&str; 3] = [
 ];
 
 fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    let head = format!("=== Partial Resume Possible: {} ===", point::workflow_type(run));
+    let head = format!("=== Partial Resume Possible: {} ===", resume_point::workflow_type(run));
     let mut lines = vec![head, String::new(), "Valid phases (can be preserved):".to_owned()];
-    let valid: Vec<Point> = points(run, &plan.steps.completed).collect();
+    let valid: Vec<ResumePoint> = points(run, &plan.steps.completed).collect();
     let kept = valid.iter().map(|valid| format!("  - {}: {} -- Output still valid", valid.label, valid.name));
     list(&mut lines, kept.collect(), "  none");
     lines.push(String::new());
     lines.push("Invalid phases (must be re-run):".to_owned());
     let again = plan.steps.invalid.iter().filter_map(|id| {
-        let point = Point::of(run, id)?;
+        let point = ResumePoint::of(run, id)?;
         Some(format!("  - {}: {} -- {}", point.label, point.name, why_invalid(id, findings)))
     });
     list(&mut lines, again.collect(), "");
     lines.push(String::new());
-    if let Some(next) = plan.next.first().and_then(|next| Point::of(run, &next.step)) {
+    if let Some(next) = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step)) {
         let using = match valid.as_slice() {
             [] => String::new(),
             [one] => format!(", using {} outputs", one.label),
@@ -175,9 +175,9 @@ const WHY_INVALID: [(FindingCode, &str); 7] = [
 pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let goes_on = matches!(plan.verdict, Verdict::Resume | Verdict::Confirm);
     let next = plan.next.first().filter(|_| goes_on);
-    let Some(point) = next.and_then(|next| Point::of(run, &next.step)) else { return Vec::new() };
-    let mut lines = vec![format!("=== Resuming: {} ===", point::workflow_type(run))];
-    if let Some(story) = next.and_then(|next| point::story_of(run, &next.step)) {
+    let Some(point) = next.and_then(|next| ResumePoint::of(run, &next.step)) else { return Vec::new() };
+    let mut lines = vec![format!("=== Resuming: {} ===", resume_point::workflow_type(run))];
+    if let Some(story) = next.and_then(|next| resume_point::story_of(run, &next.step)) {
         lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
     }
     lines.push(format!("Phase: {} -- {}", point.number, point.name));
@@ -206,8 +206,8 @@ pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) 
 /// Returns the block that the log of an orchestration gets. The log lies beside the state and is named after the time at which the
 /// run began, so that every resume of it adds to the same one.
 pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> LogBlock {
-    let point = plan.next.first().and_then(|next| Point::of(run, &next.step));
-    let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.by()));
+    let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
+    let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.agent_suffix()));
     let text = format!(
         "[{at}] Workflow resumed: {}\nState source: {}\nResume point: {point}\nInterruption duration: {}\nValidation: {}\n",
         clean_line(&run.title, LINE_CHARS),
@@ -215,7 +215,7 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
         age(plan),
         validation(findings),
     );
-    let state = run.state_files.first().filter(|_| !point::is_implied(run));
+    let state = run.state_files.first().filter(|_| !resume_point::is_implied(run));
     let name = format!("orchestration-log-{}.md", run.started_at.unwrap_or(at).compact());
     let file = state.and_then(|state| state.parent()?.join(&name).ok());
     LogBlock { text, file }
@@ -223,8 +223,8 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
 
 /// Returns the row of a run in a list to choose from.
 pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
-    let place = plan.next.first().and_then(|next| Point::of(run, &next.step));
-    let place = place.map(|point| match point.label.starts_with("Phase ") {
+    let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
+    let point = point.map(|point| match point.label.starts_with("Phase ") {
         true => format!(" -- {} ({})", point.label, point.name),
         false => format!(" -- {}", point.label),
     });
@@ -232,7 +232,7 @@ pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
         "{} -- Interrupted {}{}",
         clean_line(&run.title, LINE_CHARS),
         since(plan),
-        place.unwrap_or_else(|| " -- conflicts must be resolved first".to_owned())
+        point.unwrap_or_else(|| " -- conflicts must be resolved first".to_owned())
     )
 }
 
@@ -282,7 +282,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         return None;
     }
     let question = ask(format!("{opening} ({})", ANSWERS.join(" / ")), &ANSWERS, Some(default));
-    let archive = (!point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
+    let archive = (!resume_point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
     Some(Question { on_restart: archive, ..question })
 }
 
@@ -298,7 +298,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
     let mut notices = Vec::new();
-    if !point::is_implied(run) {
+    if !resume_point::is_implied(run) {
         notices.push(Notice {
             text: "To start from scratch, or to clean up".to_owned(),
             hint: format!("piton archive {id} --yes"),
@@ -324,8 +324,8 @@ pub(super) fn validation(findings: &[Finding]) -> String {
     if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
 }
 
-fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = Point> + 'a {
-    ids.iter().filter_map(|id| Point::of(run, id))
+fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = ResumePoint> + 'a {
+    ids.iter().filter_map(|id| ResumePoint::of(run, id))
 }
 
 fn items(findings: &[Finding], severity: Severity) -> Vec<String> {

@@ -86,7 +86,7 @@ Completed Phases:
   1. Create -- @sm -- Done
   2. Validate -- @po -- Done
 
-Resume Point:
+Resume ResumePoint:
   -> Phase 3: Implement -- @dev
   Input: docs/stories/3.2.story.md
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::messages;
-use super::point;
-use super::point::Point;
+use super::resume_point;
+use super::resume_point::ResumePoint;
 use crate::model::AgeBand;
 use crate::model::Finding;
 use crate::model::Plan;
@@ -21,7 +21,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         json!({
             "step": next.step,
             "name": next.title,
-            "label": Point::of(run, &next.step).map(|point| point.label),
+            "label": ResumePoint::of(run, &next.step).map(|point| point.label),
             "wave": group.filter(|_| run.workflow == "epic-execution"),
             "agent": next.agent,
             "inputs": messages::inputs(run, plan),
@@ -42,7 +42,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
     json!({
         "messages": messages::summary(run, plan, findings),
         "confirmation": messages::resuming(run, plan, findings),
-        "workflow_type": point::workflow_type(run),
+        "workflow_type": resume_point::workflow_type(run),
         "state_source": run.state_files.first(),
         "state_age": plan.age.band.map(|band| json!({ "assessment": assessment(band), "recommendation": advice(band) })),
         "last_completed_phase": last.map(|step| json!({

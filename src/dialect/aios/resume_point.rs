@@ -9,7 +9,7 @@ const NAME_CHARS: usize = 100;
 
 /// Is the place of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct ResumePoint {
     /// `Phase 3`, `Iteration 3/5`, `Wave 2`.
     pub(super) label: String,
     /// `3`, `3/5`, `2`.
@@ -18,18 +18,18 @@ pub(super) struct Point {
     pub(super) agent: Option<String>,
 }
 
-impl Point {
+impl ResumePoint {
     /// Returns the place of a step; `None` for one that the run does not have.
     pub(super) fn of(run: &Run, id: &StepId) -> Option<Self> {
         let at = run.steps.iter().position(|step| step.id == *id)?;
         let step = &run.steps[at];
-        let (label, number) = place(run, step, at);
+        let (label, number) = label_of(run, step, at);
         let agent = step.agent.as_ref().map(|agent| clean_line(agent, NAME_CHARS));
         Some(Self { label, number, name: name(run, step), agent })
     }
 
     /// Returns ` -- @dev`; nothing where nobody is named.
-    pub(super) fn by(&self) -> String {
+    pub(super) fn agent_suffix(&self) -> String {
         self.agent.as_ref().map_or_else(String::new, |agent| format!(" -- @{agent}"))
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn story_of<'a>(run: &'a Run, step: &'a StepId) -> Option<&'a str> {
     }
 }
 
-fn place(run: &Run, step: &Step, at: usize) -> (String, String) {
+fn label_of(run: &Run, step: &Step, at: usize) -> (String, String) {
     let group = step.group.as_deref().unwrap_or_default();
     match run.workflow.as_str() {
         "epic-execution" => match group.strip_prefix("wave-") {
