@@ -3,7 +3,7 @@
 //! A story that lags behind is the norm: of the eight stories of a real epic that is completed, none says so.
 
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::story;
 use super::story::Story;
 use super::story::StoryStatus;
@@ -15,24 +15,24 @@ use crate::model::Status;
 use crate::model::StepId;
 
 /// Compares what a state says of a story with what the story says of itself.
-pub(super) fn compare(documents: &DocumentIndex<'_>, at: &Located, id: &StepId, status: Status) -> Vec<Finding> {
+pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
-        Located::Gone(path) => vec![gone(path, id, status)],
-        Located::Nowhere if status == Status::Skipped => Vec::new(),
-        Located::Nowhere => {
+        StoryLocation::Missing(path) => vec![missing(path, id, status)],
+        StoryLocation::NotFound if status == Status::Skipped => Vec::new(),
+        StoryLocation::NotFound => {
             // A story that nobody began may not be written yet.
             let was_begun = matches!(status, Status::InProgress | Status::Completed | Status::WaitingApproval);
             let severity = if was_begun { Severity::Blocking } else { Severity::Warning };
             let message = format!("no story file of {id} was found, and no plan names one");
             vec![with(FindingCode::StoryMissing, severity, message).on(id)]
         }
-        Located::At(path) => {
+        StoryLocation::At(path) => {
             documents.bytes(path).map_or_else(Vec::new, |bytes| disagreements(path, bytes, id, status))
         }
     }
 }
 
-fn gone(path: &RelPath, id: &StepId, status: Status) -> Finding {
+fn missing(path: &RelPath, id: &StepId, status: Status) -> Finding {
     let severity = if status == Status::Skipped { Severity::Info } else { Severity::Blocking };
     let message = format!("the story file of {id} is not there: {path}");
     let fix = "bring the file back from git, or correct the plan";

@@ -35,12 +35,12 @@ struct NamesIndex<'a> {
 
 /// Says where a story was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Located {
+pub(super) enum StoryLocation {
     At(RelPath),
     /// The plan names this file, and it is not there.
-    Gone(RelPath),
+    Missing(RelPath),
     /// No plan names a file, and no story has this id.
-    Nowhere,
+    NotFound,
 }
 
 impl<'a> DocumentIndex<'a> {
@@ -74,7 +74,7 @@ impl<'a> DocumentIndex<'a> {
     }
 
     /// Finds the file of a story: where the plan says, else by its id. `base` is the folder of the project.
-    pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> Located {
+    pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> StoryLocation {
         let planned = plan.and_then(|plan| Some((plan, plan.story(id)?)));
         if let Some((plan, file)) = planned.and_then(|(plan, story)| Some((plan, story.file.as_deref()?))) {
             let folder = plan.folder.as_deref().map(|folder| folder.trim_end_matches('/'));
@@ -82,26 +82,27 @@ impl<'a> DocumentIndex<'a> {
             let direct = RelPath::parse(&format!("{base}{file}")).ok();
             let found = [&below, &direct].into_iter().flatten().find(|path| self.holds(path));
             if let Some(path) = found {
-                return Located::At(path.clone());
+                return StoryLocation::At(path.clone());
             }
             if let Some(path) = if file.contains('/') { direct } else { below.or(direct) } {
-                return Located::Gone(path);
+                return StoryLocation::Missing(path);
             }
         }
-        self.by_id(base, id).map_or(Located::Nowhere, Located::At)
+        self.by_id(base, id).map_or(StoryLocation::NotFound, StoryLocation::At)
     }
 
     /// Files that are named after the id come first: a project may have a thousand stories, and few have to be read for one.
     fn by_id(&self, base: &str, id: &str) -> Option<RelPath> {
         let wanted = story::bare_id(id);
         let names = self.names.get_or_init(|| self.names());
-        let is_it =
-            |path: &&'a str| self.is_in(base, path) && self.said_id(path).is_some_and(|said| story::same_id(&said, id));
-        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(is_it));
+        let matches = |path: &&'a str| {
+            self.is_in(base, path) && self.declared_id(path).is_some_and(|declared| story::same_id(&declared, id))
+        };
+        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(matches));
         let found = named.or_else(|| {
             self.scans.set(self.scans.get() + 1);
             let mut alike = names.all.iter().filter(|(name, _)| name.contains(&wanted)).map(|(_, path)| *path);
-            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(is_it)).flatten()
+            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(matches)).flatten()
         });
         found.map(|path| self.files[path].0.clone())
     }
@@ -121,7 +122,7 @@ impl<'a> DocumentIndex<'a> {
     }
 
     /// Returns the id that a story says.
-    fn said_id(&self, path: &'a str) -> Option<String> {
+    fn declared_id(&self, path: &'a str) -> Option<String> {
         let read = || {
             let (path, bytes) = self.files[path];
             let story = story::parse(path, bytes?);

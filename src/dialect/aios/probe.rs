@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::epic;
 use super::epic::State;
 use super::execution;
@@ -301,8 +301,8 @@ impl<'a> Prober<'a> {
         ids.sort_unstable();
         ids.dedup();
         let stories = ids.into_iter().filter_map(|id| match documents.locate(base, plan.as_ref(), id) {
-            Located::At(path) => Some(path),
-            Located::Gone(_) | Located::Nowhere => None,
+            StoryLocation::At(path) => Some(path),
+            StoryLocation::Missing(_) | StoryLocation::NotFound => None,
         });
         path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
     }
@@ -361,7 +361,7 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Compared
     let mut drift = Vec::new();
     for story in state.stories() {
         let at = documents.locate(base, plan.as_ref(), &story.id);
-        has_documents |= matches!(at, Located::At(_));
+        has_documents |= matches!(at, StoryLocation::At(_));
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
         drift.extend(consistency::compare(documents, &at, &StepId::new(story.id.as_str()), status));
     }

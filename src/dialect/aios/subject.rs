@@ -4,7 +4,7 @@
 use super::consistency;
 use super::consistency::Expected;
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::identity;
 use super::kind;
 use super::kind::FileClass;
@@ -66,22 +66,23 @@ impl Subject {
     }
 
     /// Finds the file; the flag says that only the end of the path led there.
-    fn locate(&self, documents: &DocumentIndex<'_>, base: &str) -> (Located, bool) {
+    fn locate(&self, documents: &DocumentIndex<'_>, base: &str) -> (StoryLocation, bool) {
         let Some(path) = &self.path else { return (documents.locate(base, None, &self.id), false) };
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         for at in 0..parts.len() {
             let tail = RelPath::parse(&format!("{base}{}", parts[at..].join("/"))).ok();
             if let Some(found) = tail.filter(|path| documents.holds(path)) {
-                return (Located::At(found), at > 0 || path.starts_with('/'));
+                return (StoryLocation::At(found), at > 0 || path.starts_with('/'));
             }
         }
         match documents.locate(base, None, &self.id) {
-            Located::Nowhere => {
-                let named = RelPath::parse(&format!("{base}{path}")).map_or(Located::Nowhere, Located::Gone);
+            StoryLocation::NotFound => {
+                let named =
+                    RelPath::parse(&format!("{base}{path}")).map_or(StoryLocation::NotFound, StoryLocation::Missing);
                 (named, false)
             }
-            found @ (Located::At(_) | Located::Gone(_)) => (found, true),
+            found @ (StoryLocation::At(_) | StoryLocation::Missing(_)) => (found, true),
         }
     }
 }
@@ -103,11 +104,11 @@ pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
         let base = layout::split(candidate.state.as_str()).map_or("", |parts| parts.base);
         let documents = documents.get_or_insert_with(|| DocumentIndex::of_listing(listing));
         let key = match subject.locate(documents, base).0 {
-            Located::At(path) => {
+            StoryLocation::At(path) => {
                 candidate.reads.push(ReadSpec::File(path.clone()));
                 path.as_str().to_owned()
             }
-            Located::Gone(_) | Located::Nowhere => format!("{base}{}", subject.id.to_lowercase()),
+            StoryLocation::Missing(_) | StoryLocation::NotFound => format!("{base}{}", subject.id.to_lowercase()),
         };
         about.push((at, key));
     }
@@ -131,7 +132,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
         loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
         loaded.findings.extend(rivals(files, run, &subject, &at));
     }
-    if let Located::At(path) = at {
+    if let StoryLocation::At(path) = at {
         if is_foreign {
             let message = format!("the state names its story by a path of another machine; {path} is taken for it");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
@@ -160,22 +161,28 @@ fn take_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath)
 }
 
 /// Says what is wrong with the story: it is gone, or stands where the run is not.
-fn disagreement(files: &FileSet, documents: &DocumentIndex<'_>, at: &Located, run: &Run, id: &str) -> Vec<Finding> {
+fn disagreement(
+    files: &FileSet,
+    documents: &DocumentIndex<'_>,
+    at: &StoryLocation,
+    run: &Run,
+    id: &str,
+) -> Vec<Finding> {
     match at {
-        Located::Gone(path) => {
+        StoryLocation::Missing(path) => {
             let finding =
                 Finding::new(FindingCode::StoryMissing, format!("the story file of {id} is not there: {path}"));
             let fix = "bring the file back from git, or correct the path in the state";
             vec![finding.at(&files.state).fix(fix)]
         }
-        Located::Nowhere => {
+        StoryLocation::NotFound => {
             let message = format!("no story file of {id} was found, so nothing was compared with it");
             vec![Finding {
                 severity: Severity::Info,
                 ..Finding::new(FindingCode::StoryMissing, message).at(&files.state)
             }]
         }
-        Located::At(path) => documents.bytes(path).map_or_else(Vec::new, |bytes| {
+        StoryLocation::At(path) => documents.bytes(path).map_or_else(Vec::new, |bytes| {
             let told = story::parse(path, bytes);
             consistency::of_story(path, &told, id, expected(run))
         }),
@@ -202,13 +209,13 @@ fn is_approved(step: &Step) -> bool {
 }
 
 /// Says which other workflows were begun for the story after this state was saved. Those of an epic are its own way of working.
-fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &Located) -> Vec<Finding> {
+fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &StoryLocation) -> Vec<Finding> {
     let Some(saved) = run.stamp else { return Vec::new() };
     let mut findings = Vec::new();
     for path in files.files.keys().filter(|path| **path != files.state) {
         let Some(bytes) = files.bytes(path).filter(|_| layout::is_data(path.name())) else { continue };
         let Some((kind, other)) = of_bytes(path, bytes) else { continue };
-        let is_same = story::same_id(&other.id, &subject.id) || matches!(at, Located::At(_));
+        let is_same = story::same_id(&other.id, &subject.id) || matches!(at, StoryLocation::At(_));
         let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
         if let Some(started) = started.filter(|started| is_same && *started > saved) {
             findings.push(rival(kind, path, started));

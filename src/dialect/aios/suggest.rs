@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
@@ -66,7 +66,7 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
             draft.say(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
             draft.align(&mention);
-            let drift = consistency::compare(&documents, &Located::At(path.clone()), &step.id, step.status);
+            let drift = consistency::compare(&documents, &StoryLocation::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
             let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
             draft.doubts(doubts);
@@ -139,7 +139,7 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
     let base = super::layout::split(files.state.as_str()).map_or("", |parts| parts.base);
-    let Located::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
+    let StoryLocation::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
         return Suggestions::none(format!("no story file of {id} was found"));
     };
     let Some(bytes) = files.bytes(&path) else { return suggestions.or("the story cannot be read") };

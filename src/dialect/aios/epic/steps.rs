@@ -9,7 +9,7 @@ use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
-use crate::dialect::aios::document_index::Located;
+use crate::dialect::aios::document_index::StoryLocation;
 use crate::dialect::aios::execution::PlannedWave;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
@@ -175,10 +175,10 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
     let at = epic.documents.locate(epic.base, epic.plan.as_ref(), id);
     let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
     let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
-    if is_understood || !matches!(at, Located::At(_)) {
+    if is_understood || !matches!(at, StoryLocation::At(_)) {
         epic.findings.extend(consistency::compare(&epic.documents, &at, &step.id, step.status));
     }
-    if let Located::At(path) = at {
+    if let StoryLocation::At(path) = at {
         let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
         if let Some(told) = told {
             take_from_story(&mut step, &told);
@@ -190,7 +190,7 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
 
 /// Tells whether a story that the state does not have says of itself that it is done.
 fn is_told_done(epic: &EpicFiles<'_>, id: &str) -> bool {
-    let Located::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
+    let StoryLocation::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
     let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
     told.is_some_and(|told| told.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::document_index::DocumentIndex;
-use super::super::document_index::Located;
+use super::super::document_index::StoryLocation;
 use super::super::epic::id_of;
 use super::super::execution;
 use super::super::execution::Execution;
@@ -156,12 +156,12 @@ struct StoryStanding {
 }
 
 /// Weighs the voices about a story: the lowest of them counts.
-fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
+fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
     let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
-        Located::At(path) => path,
-        Located::Gone(path) => return pending(format!("{path} is not there")),
-        Located::Nowhere => return pending(format!("no story file of {id} was found")),
+        StoryLocation::At(path) => path,
+        StoryLocation::Missing(path) => return pending(format!("{path} is not there")),
+        StoryLocation::NotFound => return pending(format!("no story file of {id} was found")),
     };
     let Some(bytes) = files.bytes(path) else { return pending(format!("{path} cannot be read")) };
     let story = story::parse(path, bytes);

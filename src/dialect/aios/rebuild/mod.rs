@@ -6,7 +6,7 @@ mod epic;
 mod qa_loop;
 
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::epic::id_of;
 use super::execution;
 use super::gate;
@@ -65,7 +65,7 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
     for (path, plan) in plans {
         paths.push(path.clone());
         for story in &plan.stories {
-            if let Located::At(path) = documents.locate(base, Some(&plan), &story.id) {
+            if let StoryLocation::At(path) = documents.locate(base, Some(&plan), &story.id) {
                 paths.push(path);
             }
             paths.extend(gates.get(&story.id.to_lowercase()).into_iter().flatten().copied().cloned());
@@ -80,8 +80,8 @@ pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) 
     let look = look.and_then(|at| listing.entries[at].look.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
     let story = match DocumentIndex::of_listing(listing).locate(base, None, &id) {
-        Located::At(path) => Some(path),
-        Located::Gone(_) | Located::Nowhere => None,
+        StoryLocation::At(path) => Some(path),
+        StoryLocation::Missing(_) | StoryLocation::NotFound => None,
     };
     let gates = implied::gates(listing);
     let gates = gates.get(&id.to_lowercase()).into_iter().flatten().copied().cloned();
