@@ -46,21 +46,21 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         listing,
         documents: None,
         found: Vec::new(),
-        told: BTreeSet::new(),
+        covered: BTreeSet::new(),
         stories: BTreeSet::new(),
         locks: Vec::new(),
         probed: Probed::default(),
     };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         if let Some(parts) = layout::split(entry.path.as_str()) {
-            prober.take(entry, &parts);
+            prober.visit(entry, &parts);
         }
     }
     prober.keep_newest();
-    let (told, stories) = (prober.told, prober.stories);
+    let (covered, stories) = (prober.covered, prober.stories);
     let implied = implied::candidates(listing, &stories, &mut prober.probed.findings);
     for candidate in implied {
-        if told.contains(&candidate.state) {
+        if covered.contains(&candidate.state) {
             prober.probed.findings.extend(candidate.findings);
         } else {
             prober.probed.candidates.push(candidate);
@@ -92,9 +92,9 @@ struct Prober<'a> {
     listing: &'a Listing,
     /// Made for the first epic: most projects have none.
     documents: Option<DocumentIndex<'a>>,
-    found: Vec<Found<'a>>,
-    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (docs/formats/aios.md#which-state-counts).
-    told: BTreeSet<RelPath>,
+    found: Vec<SavedState<'a>>,
+    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
+    covered: BTreeSet<RelPath>,
     /// The stories of which another state speaks, by project and id: they imply no run of their own either.
     stories: BTreeSet<(String, String)>,
     /// The locks, each with its project.
@@ -103,7 +103,7 @@ struct Prober<'a> {
 }
 
 /// Is a saved state that can be read.
-struct Found<'a> {
+struct SavedState<'a> {
     path: &'a RelPath,
     base: &'a str,
     kind: Kind,
@@ -115,19 +115,19 @@ struct Found<'a> {
 }
 
 impl<'a> Prober<'a> {
-    fn take(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
+    fn visit(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
         if parts.area == Area::Locks && path.name().ends_with(".lock") {
             self.locks.push((parts.base, path));
         } else if leftovers::is_temporary(path.name()) && parts.area.holds_states() {
             let message = "a temporary file of a write that was cut off; it is not read";
-            self.tell(FindingCode::TemporaryLeft, path, message.to_owned());
+            self.report(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
             self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
         } else if layout::is_data(path.name()) && parts.area != Area::Specs {
             self.classify(entry, parts);
         } else if matches!(parts.area, Area::WorkflowState | Area::Orchestrator) {
-            self.tell(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
+            self.report(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
         }
     }
 
@@ -137,19 +137,19 @@ impl<'a> Prober<'a> {
         let Some(look) = entry.look.as_deref() else {
             match expected {
                 // The run says why.
-                Some(kind) => self.unread(path, parts.base, kind),
+                Some(kind) => self.add_unreadable(path, parts.base, kind),
                 None if kind::known_name(path).is_none() && parts.area.holds_states() => {
                     let message = "it is too large for a state or may not be read";
-                    self.tell(FindingCode::FileUnclassified, path, message.to_owned());
+                    self.report(FindingCode::FileUnclassified, path, message.to_owned());
                 }
                 None => {}
             }
             return;
         };
         match (kind::classify(path, look), expected) {
-            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, parts.base, kind, look),
-            (FileClass::State(kind), _) => self.state(path, parts.base, kind, look),
-            (FileClass::Unreadable(..), Some(kind)) => self.unread(path, parts.base, kind),
+            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.add_epic(path, parts.base, kind, look),
+            (FileClass::State(kind), _) => self.add_state(path, parts.base, kind, look),
+            (FileClass::Unreadable(..), Some(kind)) => self.add_unreadable(path, parts.base, kind),
             (FileClass::Unreadable(at, problem), None) if parts.area.holds_states() => {
                 let message = format!("it cannot be parsed and is not read: {problem}");
                 let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
@@ -163,29 +163,29 @@ impl<'a> Prober<'a> {
             }
             (FileClass::NotOurs, Some(_)) => {
                 let message = "named like a state, and no kind of state that is known";
-                self.tell(FindingCode::LookAlike, path, message.to_owned());
+                self.report(FindingCode::LookAlike, path, message.to_owned());
             }
             (FileClass::Evidence(Evidence::Digest), Some(_)) => {
                 let message = "named like a state, and there are several documents in it: it is not read";
-                self.tell(FindingCode::LookAlike, path, message.to_owned());
+                self.report(FindingCode::LookAlike, path, message.to_owned());
             }
             (FileClass::NotOurs, None) if parts.area.holds_states() => {
-                self.tell(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
+                self.report(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
             }
             (FileClass::Unreadable(..) | FileClass::NotOurs, None) | (FileClass::Evidence(_), _) => {}
         }
     }
 
-    fn tell(&mut self, code: FindingCode, path: &RelPath, message: String) {
+    fn report(&mut self, code: FindingCode, path: &RelPath, message: String) {
         self.probed.findings.push(Finding::new(code, message).at(path));
     }
 
     /// Takes a file in that should be a state and could not be read as one.
-    fn unread(&mut self, path: &RelPath, base: &str, kind: Kind) {
+    fn add_unreadable(&mut self, path: &RelPath, base: &str, kind: Kind) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::Epic {
             let backup = layout::backup_of(path);
-            let state = backup.as_ref().and_then(|path| self.looked_at(path));
+            let state = backup.as_ref().and_then(|path| self.read_epic_state(path));
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
             if state.is_none() {
@@ -198,7 +198,7 @@ impl<'a> Prober<'a> {
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }
 
-    fn state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
+    fn add_state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Ok(node) = kind::parse(look) else { return };
         let identity = identity::of(kind, &node, path);
         if let Some(story) = identity.story {
@@ -209,21 +209,21 @@ impl<'a> Prober<'a> {
             reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
         }
         let (run, stamp) = (identity.run, identity.stamp);
-        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: false });
+        self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: false });
     }
 
     /// Reads a state of an epic that was looked at.
-    fn looked_at(&self, path: &RelPath) -> Option<State> {
+    fn read_epic_state(&self, path: &RelPath) -> Option<State> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
         State::read(&kind::parse(self.listing.entries[at].look.as_deref()?).ok()?, path)
     }
 
-    fn epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
+    fn add_epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
         let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
         let found = compare(documents, base, &state);
         let id = clean_line(&state.id, 100);
-        if found.is_left_behind {
+        if found.is_orphaned {
             let message =
                 format!("epic {id}: neither its plan nor any of its stories is here, so the state was left behind");
             let severity = if state.is_ended() { Severity::Info } else { Severity::Warning };
@@ -231,21 +231,21 @@ impl<'a> Prober<'a> {
             let fix = "bring the plan and the stories back from git, or remove the file";
             self.probed.findings.push(Finding { severity, ..finding.fix(fix) });
             if state.is_ended() {
-                self.ended(path, base, &state);
+                self.add_ended(path, base, &state);
             }
         } else if state.is_ended() {
             let is_completed = state.status.as_deref() == Some("completed");
             if is_completed {
                 let documents = self.documents(base, &state);
-                self.tell_of(&documents);
+                self.cover(&documents);
             }
             let how = if is_completed { "completed" } else { "was aborted" };
             let finding = Finding::new(FindingCode::RunEnded, format!("epic {id} {how}")).at(path);
             let finding =
                 if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
             self.probed.findings.push(finding);
-            self.ended(path, base, &state);
-            self.find(path, base, kind, &state, Vec::new());
+            self.add_ended(path, base, &state);
+            self.add_saved(path, base, kind, &state, Vec::new());
             // Nothing is left that a story could hold up.
             let drift = found
                 .drift
@@ -256,27 +256,27 @@ impl<'a> Prober<'a> {
             let mut reads = vec![ReadSpec::File(path.clone())];
             reads.extend(layout::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
-            self.tell_of(&reads);
-            self.find(path, base, kind, &state, reads);
+            self.cover(&reads);
+            self.add_saved(path, base, kind, &state, reads);
         }
     }
 
-    fn find(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
+    fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
         let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
         let run = Kind::Epic.run_id(&state.id);
-        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
+        self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
     /// Keeps the state of an epic that is over for whoever names it.
-    fn ended(&mut self, path: &RelPath, base: &str, state: &State) {
+    fn add_ended(&mut self, path: &RelPath, base: &str, state: &State) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         reads.extend(layout::backup_of(path).map(ReadSpec::File));
         reads.extend(self.documents(base, state));
         self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
     }
 
-    fn tell_of(&mut self, documents: &[ReadSpec]) {
-        self.told.extend(documents.iter().filter_map(|spec| match spec {
+    fn cover(&mut self, documents: &[ReadSpec]) {
+        self.covered.extend(documents.iter().filter_map(|spec| match spec {
             ReadSpec::File(path) => Some(path.clone()),
             ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
                 None
@@ -312,13 +312,13 @@ impl<'a> Prober<'a> {
     fn keep_newest(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {
-            let rank = |found: &Found<'_>| found.kind == Kind::Pipeline;
+            let is_pipeline = |found: &SavedState<'_>| found.kind == Kind::Pipeline;
             (a.base, &a.run).cmp(&(b.base, &b.run)).then_with(|| {
                 let (first, second) = (Reverse(a.stamp), Reverse(b.stamp));
-                (rank(a), first, a.is_over, a.path).cmp(&(rank(b), second, b.is_over, b.path))
+                (is_pipeline(a), first, a.is_over, a.path).cmp(&(is_pipeline(b), second, b.is_over, b.path))
             })
         });
-        let mut kept: Option<Found<'_>> = None;
+        let mut kept: Option<SavedState<'_>> = None;
         for found in found {
             if let Some(first) = &kept
                 && (first.base, &first.run) == (found.base, &found.run)
@@ -328,13 +328,13 @@ impl<'a> Prober<'a> {
                 }
                 let how = if first.stamp > found.stamp { "an older" } else { "another" };
                 let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
-                let say = |code| {
+                let superseded = |code| {
                     let finding = Finding::new(code, message).at(found.path);
                     finding.fix("compare the two, and remove the one that is out of date")
                 };
                 match self.probed.candidates.last_mut().filter(|_| !first.is_over) {
-                    Some(counts) => counts.findings.push(say(FindingCode::StateSuperseded)),
-                    None => self.probed.findings.push(say(FindingCode::StateLeftover)),
+                    Some(counts) => counts.findings.push(superseded(FindingCode::StateSuperseded)),
+                    None => self.probed.findings.push(superseded(FindingCode::StateLeftover)),
                 }
                 continue;
             }
@@ -348,13 +348,13 @@ impl<'a> Prober<'a> {
 }
 
 /// Is what the documents of an epic say about it.
-struct Compared {
+struct DocumentComparison {
     /// It names a plan or stories, and none of them is there.
-    is_left_behind: bool,
+    is_orphaned: bool,
     drift: Vec<Finding>,
 }
 
-fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Compared {
+fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> DocumentComparison {
     let path = epic::plan_path(base, state);
     let plan = path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
     let mut has_documents = path.as_ref().is_some_and(|path| documents.holds(path));
@@ -366,7 +366,7 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Compared
         drift.extend(consistency::compare(documents, &at, &StepId::new(story.id.as_str()), status));
     }
     let names_some = path.is_some() || state.stories().next().is_some();
-    Compared { is_left_behind: names_some && !has_documents, drift }
+    DocumentComparison { is_orphaned: names_some && !has_documents, drift }
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
