@@ -26,15 +26,15 @@ use crate::model::StepKind;
 use crate::model::WantedOutput;
 
 /// Files beyond this are not compared: a run of so many is looked at story by story.
-const FILES: usize = 300;
+const FILE_LIMIT: usize = 300;
 
 /// Where the frameworks keep their agents, and those that every one of them has.
 const AGENT_FOLDERS: [&str; 3] =
     [".aiox-core/development/agents", ".aios-core/development/agents", ".claude/commands/AIOS/agents"];
-const ROSTER: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
+const STANDARD_AGENTS: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
 
 /// Says what has to be looked at to weigh a run.
-pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
+pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &loaded.run else { return };
     let base = base(files);
     let wanted = &mut loaded.wanted;
@@ -43,7 +43,7 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
         let plan = run.workspace.plan_reference.as_deref().and_then(|plan| RelPath::parse(plan).ok());
         let stories = run.steps.iter().filter_map(|step| step.file.clone());
         let targets = run.steps.iter().filter(|step| is_open(step)).flat_map(|step| targets(base, step));
-        for path in plan.into_iter().chain(stories).chain(targets).take(FILES) {
+        for path in plan.into_iter().chain(stories).chain(targets).take(FILE_LIMIT) {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -52,7 +52,8 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
     }
     wanted.outputs = WantedOutput::of(&run.steps);
     wanted.branches.extend(run.workspace.branch.clone());
-    let agents: BTreeSet<&str> = run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(ROSTER).collect();
+    let agents: BTreeSet<&str> =
+        run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(STANDARD_AGENTS).collect();
     wanted.documents.extend(agents.into_iter().flat_map(|agent| agent_files(base, agent)));
 }
 
@@ -74,38 +75,38 @@ fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {
 
 /// Says what the evidence means.
 pub(super) fn compare_with_git(files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
-    let mut weighing = Weighing { files, run, evidence, weighed: GitComparison::default() };
+    let mut comparer = GitComparer { files, run, evidence, comparison: GitComparison::default() };
     let open = run.steps.iter().find(|step| is_open(step));
-    weighing.plan();
-    weighing.stories(open);
+    comparer.plan();
+    comparer.stories(open);
     if let Some(open) = open {
-        weighing.work();
-        weighing.branch();
-        weighing.agent(open);
+        comparer.work();
+        comparer.branch();
+        comparer.agent(open);
     }
-    weighing.outputs();
-    weighing.weighed
+    comparer.outputs();
+    comparer.comparison
 }
 
-struct Weighing<'a> {
+struct GitComparer<'a> {
     files: &'a FileSet,
     run: &'a Run,
     evidence: &'a Evidence,
-    weighed: GitComparison,
+    comparison: GitComparison,
 }
 
-impl Weighing<'_> {
+impl GitComparer<'_> {
     fn past(&self, path: &RelPath) -> Option<&CommittedFile> {
         self.evidence.past.as_ref()?.files.get(path)
     }
 
-    fn tell(&mut self, finding: Finding) {
-        self.weighed.findings.push(finding);
+    fn report(&mut self, finding: Finding) {
+        self.comparison.findings.push(finding);
     }
 
     fn row(&mut self, path: &RelPath, role: String, critical: bool, found: String) {
         let file = path.as_str().to_owned();
-        self.weighed.compared.push(Compared { file, role, critical, found });
+        self.comparison.compared.push(Compared { file, role, critical, found });
     }
 
     fn is_there(&self, path: &RelPath) -> bool {
@@ -123,7 +124,7 @@ impl Weighing<'_> {
             (Some(_), Some(_)) => {
                 let message = "the execution plan was changed after the state was saved";
                 let finding = Finding::new(FindingCode::WorkChanged, message).at(&plan);
-                self.tell(finding.fix("compare the waves and stories of the plan with the state"));
+                self.report(finding.fix("compare the waves and stories of the plan with the state"));
                 "changed".to_owned()
             }
         };
@@ -157,19 +158,20 @@ impl Weighing<'_> {
             let differs = |kind: SectionKind| then.section(kind) != now.section(kind);
             kinds.iter().filter(|(kind, _)| differs(*kind)).map(|(_, name)| *name).collect()
         };
-        let (demands, notes, rest) = (changed(&DEMANDS), changed(&NOTES), changed(&REST));
-        let all = [demands.as_slice(), &notes, &rest].concat().join(", ");
-        let (severity, what, tail) = if !demands.is_empty() {
+        let (requirements, notes, others) =
+            (changed(&REQUIREMENT_SECTIONS), changed(&NOTE_SECTIONS), changed(&OTHER_SECTIONS));
+        let all = [requirements.as_slice(), &notes, &others].concat().join(", ");
+        let (severity, what, tail) = if !requirements.is_empty() {
             let is_reviewed =
                 open.is_some_and(|open| is_review(open) && (open.id == step.id || self.is_of_one_story()));
             let severity = if is_reviewed { Severity::Blocking } else { Severity::Warning };
-            (severity, demands, "what was done may not be what is wanted now")
+            (severity, requirements, "what was done may not be what is wanted now")
         } else if !notes.is_empty() {
             // What nobody committed yet may well be the interrupted work itself.
             let severity = if past.is_committed_since { Severity::Warning } else { Severity::Info };
             (severity, notes, "look whether that matters to the work that was cut off")
-        } else if !rest.is_empty() {
-            (Severity::Info, rest, "this follows from the work itself")
+        } else if !others.is_empty() {
+            (Severity::Info, others, "this follows from the work itself")
         } else {
             (Severity::Info, vec!["only spaces and line ends"], "nothing it says is different")
         };
@@ -178,7 +180,7 @@ impl Weighing<'_> {
         let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
         let short: String = commit.chars().take(12).collect();
         let fix = format!("git diff {short} -- {}", crate::model::quoted(path.as_str()));
-        self.tell(Finding { severity, ..finding.fix(fix) });
+        self.report(Finding { severity, ..finding.fix(fix) });
         if all.is_empty() { "changed in spaces only".to_owned() } else { format!("changed: {all}") }
     }
 
@@ -208,7 +210,9 @@ impl Weighing<'_> {
                 format!("commits made after the state was saved changed {first}{more}, which the run works on");
             let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
             let short: String = commit.chars().take(12).collect();
-            self.tell(Finding::new(FindingCode::WorkChanged, message).fix(format!("git log --oneline {short}..HEAD")));
+            self.report(
+                Finding::new(FindingCode::WorkChanged, message).fix(format!("git log --oneline {short}..HEAD")),
+            );
         }
     }
 
@@ -220,12 +224,12 @@ impl Weighing<'_> {
             let message = format!("the branch {branch} that the state names does not exist");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
             let finding = finding.fix("git branch --all; then correct the branch in the state, or bring it back");
-            self.tell(Finding { severity: Severity::Warning, ..finding });
+            self.report(Finding { severity: Severity::Warning, ..finding });
         } else if let Some(current) = self.evidence.checked_out.as_deref().filter(|current| *current != branch) {
             let message = format!("the state was saved on the branch {branch}, and {current} is checked out");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
             let finding = finding.fix(format!("git checkout {}", crate::model::quoted(branch)));
-            self.tell(Finding { severity: Severity::Warning, ..finding });
+            self.report(Finding { severity: Severity::Warning, ..finding });
         }
     }
 
@@ -234,11 +238,11 @@ impl Weighing<'_> {
         let base = base(self.files);
         let is_there = |path: &RelPath| matches!(self.evidence.files.get(path), Some(FileFact::Present { .. }));
         let Some(agent) = &open.agent else { return };
-        let has_agents = ROSTER.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
+        let has_agents = STANDARD_AGENTS.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
         if has_agents && !agent_files(base, agent).iter().any(is_there) {
             let message = format!("{} is for @{agent}, and the project has no such agent", open.id);
             let fix = format!("add {}/{agent}.md, or let another agent do it", AGENT_FOLDERS[0]);
-            self.tell(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
+            self.report(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
         }
     }
 
@@ -262,17 +266,17 @@ fn is_review(step: &Step) -> bool {
     step.kind == StepKind::Review || step.id.as_str() == "4_quality_gate"
 }
 
-const DEMANDS: [(SectionKind, &str); 3] = [
+const REQUIREMENT_SECTIONS: [(SectionKind, &str); 3] = [
     (SectionKind::Acceptance, "acceptance criteria"),
     (SectionKind::Scope, "scope"),
     (SectionKind::UserStory, "user story"),
 ];
-const NOTES: [(SectionKind, &str); 3] = [
+const NOTE_SECTIONS: [(SectionKind, &str); 3] = [
     (SectionKind::DevNotes, "Dev Notes"),
     (SectionKind::ChangeLog, "Change Log"),
     (SectionKind::FileList, "File List"),
 ];
-const REST: [(SectionKind, &str); 6] = [
+const OTHER_SECTIONS: [(SectionKind, &str); 6] = [
     (SectionKind::Header, "header"),
     (SectionKind::Status, "status"),
     (SectionKind::Tasks, "tasks"),

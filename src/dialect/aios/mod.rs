@@ -116,7 +116,7 @@ impl Dialect for Aios {
             Ok(kind) => {
                 let mut loaded = load(kind, files);
                 subject::attach(kind, files, &mut loaded);
-                changes::want(files, &mut loaded);
+                changes::add_wanted(files, &mut loaded);
                 locks::look(files, &mut loaded);
                 loaded
             }
