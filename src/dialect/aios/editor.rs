@@ -24,7 +24,7 @@ const MILLISECONDS: i64 = 100_000_000_000;
 pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
-    paper: Syntax,
+    document: Syntax,
     at: Timestamp,
     /// Its stamps have fractions of a second.
     has_fractions: bool,
@@ -55,14 +55,14 @@ impl<'a> StateEditor<'a> {
             let (place, message) = failure.describe();
             unreadable(format!("line {}: {message}", place.line))
         })?;
-        let paper = if file.ends_with(".json") {
+        let document = if file.ends_with(".json") {
             let document = json::Document::parse(bytes);
             Syntax::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
         } else {
             Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
         };
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let mut editor = Self { files, before, paper, at, has_fractions };
+        let mut editor = Self { files, before, document, at, has_fractions };
         let last = editor.text(updated).and_then(|text| files.time(text));
         editor.at = last.map_or(at, |last| last.max(at));
         Ok(editor)
@@ -102,7 +102,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// When more than the value would change.
     pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        self.set_behind(pointer, value, None)
+        self.set_after(pointer, value, None)
     }
 
     /// Sets a value; a missing key is added behind a neighbour.
@@ -110,12 +110,12 @@ impl<'a> StateEditor<'a> {
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn set_behind(&mut self, pointer: &str, value: &Value, behind: Option<&str>) -> Result<(), EditError> {
-        let done = match &mut self.paper {
+    pub(super) fn set_after(&mut self, pointer: &str, value: &Value, after: Option<&str>) -> Result<(), EditError> {
+        let done = match &mut self.document {
             Syntax::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
             Syntax::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
             Syntax::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
-            Syntax::Yaml(document) => document.set(pointer, value, behind).map_err(Some),
+            Syntax::Yaml(document) => document.set(pointer, value, after).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
@@ -153,7 +153,7 @@ impl<'a> StateEditor<'a> {
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn stamp(&mut self, pointer: &str, behind: Option<&str>) -> Result<(), EditError> {
+    pub(super) fn stamp(&mut self, pointer: &str, after: Option<&str>) -> Result<(), EditError> {
         let number = match self.get(pointer).map(|node| &node.kind) {
             Some(Kind::Number(text)) => text.parse::<i64>().ok(),
             Some(Kind::Null | Kind::Bool(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_)) | None => None,
@@ -164,7 +164,7 @@ impl<'a> StateEditor<'a> {
             Some(_) => json!(seconds),
             None => self.now(),
         };
-        self.set_behind(pointer, &value, behind)
+        self.set_after(pointer, &value, after)
     }
 
     /// Sets a stamp that the state has.
@@ -183,7 +183,7 @@ impl<'a> StateEditor<'a> {
     /// As [`StateEditor::set`].
     pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
-        let done = match &mut self.paper {
+        let done = match &mut self.document {
             Syntax::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
             Syntax::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
             Syntax::Yaml(document) => document.push(pointer, value).map_err(Some),
@@ -197,7 +197,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
-        let done = match &mut self.paper {
+        let done = match &mut self.document {
             Syntax::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
             Syntax::Yaml(document) => document.remove(pointer).map_err(Some),
         };
@@ -209,7 +209,7 @@ impl<'a> StateEditor<'a> {
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn enlist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+    pub(super) fn add_to_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         if self.listed(pointer, id).is_some() {
             return Ok(());
         }
@@ -226,7 +226,7 @@ impl<'a> StateEditor<'a> {
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn delist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+    pub(super) fn remove_from_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
     }
 
@@ -251,7 +251,7 @@ impl<'a> StateEditor<'a> {
         let Some(Content::Bytes(before)) = self.files.files.get(&path).map(|entry| &entry.content) else {
             return Vec::new();
         };
-        let after = match self.paper {
+        let after = match self.document {
             Syntax::Json(document) => document.into_bytes(),
             Syntax::Yaml(document) => document.into_bytes(),
         };

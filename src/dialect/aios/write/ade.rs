@@ -4,9 +4,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
 use super::said;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::ade;
 use crate::dialect::aios::editor::StateEditor;
@@ -32,7 +32,7 @@ const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/timestamps/updatedAt")?;
     let Some(run) = ade::load(files).run else {
-        return no_word(format!("{} says nothing about a master orchestration", files.state));
+        return unsupported(format!("{} says nothing about a master orchestration", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -48,16 +48,16 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Pause { .. } => writer.status("stopped")?,
         ChangeKind::Resume { .. } => writer.status("in_progress")?,
         ChangeKind::Complete { .. } => writer.complete()?,
-        ChangeKind::Approve { step, .. } => return no_word(format!("{step} is no gate")),
+        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is no gate")),
         ChangeKind::Abort { .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "a master orchestration is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
                 quoted(writer.run.id.as_str())
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a master orchestration is begun by its own command".to_owned());
+            return unsupported("a master orchestration is begun by its own command".to_owned());
         }
     }
     for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
@@ -69,7 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<&str, EditError> {
     match step.as_str().strip_prefix("epic-") {
         Some(number) => Ok(number),
-        None => no_word(format!("`{step}` is no epic of this orchestration")),
+        None => unsupported(format!("`{step}` is no epic of this orchestration")),
     }
 }
 
@@ -127,7 +127,11 @@ impl Writer<'_> {
     fn list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
         let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
         for list in there {
-            if to == Some(list) { self.editor.enlist(list, number)? } else { self.editor.delist(list, number)? }
+            if to == Some(list) {
+                self.editor.add_to_list(list, number)?
+            } else {
+                self.editor.remove_from_list(list, number)?
+            }
         }
         Ok(())
     }

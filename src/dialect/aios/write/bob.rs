@@ -5,9 +5,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
 use super::said;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::bob;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
@@ -41,7 +41,7 @@ const PROGRESS: &str = "/session_state/progress";
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, UPDATED)?;
     let Some(run) = bob::load(files).run else {
-        return no_word(format!("{} says nothing about a session of Bob", files.state));
+        return unsupported(format!("{} says nothing about a session of Bob", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -49,17 +49,17 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => match writer.target(step)? {
             Target::Phase(story, CHECKPOINT) => writer.pass(&story, "GO")?,
-            Target::Phase(..) | Target::Story(_) => return no_word(format!("{step} is no checkpoint")),
+            Target::Phase(..) | Target::Story(_) => return unsupported(format!("{step} is no checkpoint")),
         },
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => writer.action("PAUSE", None, None)?,
         ChangeKind::Abort { .. } => writer.action("ABORT", None, None)?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => {
-            return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
+            return unsupported("a session of Bob is over when its stories are: finish those that remain".to_owned());
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
-        ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => return unsupported("a session is begun by Bob".to_owned()),
     }
     writer.editor.touch(UPDATED)?;
     Ok(writer.editor.into_edits())
@@ -81,7 +81,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let Some(known) = self.run.step(step) else {
-            return no_word(format!("`{step}` is neither a story nor a phase of this session"));
+            return unsupported(format!("`{step}` is neither a story nor a phase of this session"));
         };
         let phase = known.group.as_ref().and_then(|story| {
             let name = step.as_str().strip_prefix(story.as_str())?.strip_prefix(':')?;
@@ -120,7 +120,7 @@ impl Writer<'_> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let Target::Phase(story, at) = self.target(&outcome.step)? else {
             let step = &outcome.step;
-            return no_word(format!("a story goes through its phases: begin {step}, then finish them one by one"));
+            return unsupported(format!("a story goes through its phases: begin {step}, then finish them one by one"));
         };
         self.take_up(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
@@ -147,7 +147,7 @@ impl Writer<'_> {
                 self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }
-            Target::Story(story) => no_word(format!(
+            Target::Story(story) => unsupported(format!(
                 "a session of Bob has no word for a story that is left out: take {story} out of `stories_pending` by hand, then run \
                  `piton plan`"
             )),
@@ -157,8 +157,8 @@ impl Writer<'_> {
     /// The story passed its checkpoint.
     fn pass(&mut self, story: &str, word: &str) -> Result<(), EditError> {
         let written = self.as_written(story);
-        self.editor.enlist(&format!("{PROGRESS}/stories_done"), &written)?;
-        self.editor.delist(&format!("{PROGRESS}/stories_pending"), &written)?;
+        self.editor.add_to_list(&format!("{PROGRESS}/stories_done"), &written)?;
+        self.editor.remove_from_list(&format!("{PROGRESS}/stories_pending"), &written)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[CHECKPOINT].1)?;
         self.action(word, Some(story), Some(PHASES[CHECKPOINT].1))
     }

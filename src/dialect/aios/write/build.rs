@@ -4,9 +4,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
 use super::said;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::build;
 use crate::dialect::aios::editor::StateEditor;
@@ -33,7 +33,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome, change.at.unix_seconds())?,
         ChangeKind::Skip { step, .. } | ChangeKind::Approve { step, .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "a build has no word for this: finish {step}, or take it out of the plan of the build"
             ));
         }
@@ -41,13 +41,13 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a build is begun by its own runner".to_owned());
+            return unsupported("a build is begun by its own runner".to_owned());
         }
     }
     if build::load(files).run.is_none() {
-        return no_word(format!("{} says nothing about a build", files.state));
+        return unsupported(format!("{} says nothing about a build", files.state));
     }
     Ok(writer.editor.into_edits())
 }
@@ -55,7 +55,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 /// The state names a subtask when it begins; before that only the plan does.
 fn named(step: &StepId) -> Result<&str, EditError> {
     match step.as_str() {
-        build::NEXT => no_word(
+        build::NEXT => unsupported(
             "the state does not name the next subtask: write its id from the plan of the build into `currentSubtask`, then run \
              `piton plan`"
                 .to_owned(),
@@ -77,11 +77,11 @@ impl Writer<'_> {
             let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
             self.editor.push("/failedAttempts", &entry)?;
-            self.editor.delist("/completedSubtasks", subtask)?;
+            self.editor.remove_from_list("/completedSubtasks", subtask)?;
             self.editor.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }
-        self.editor.enlist("/completedSubtasks", subtask)?;
+        self.editor.add_to_list("/completedSubtasks", subtask)?;
         let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
         let checkpoint = json!({
             "id": checkpoint_id(subtask, seconds),

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
 use super::said;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::dev_cycle;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
@@ -36,7 +36,7 @@ use crate::model::quoted;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/lastUpdated")?;
     let Some(run) = dev_cycle::load(files).run else {
-        return no_word(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} says nothing about a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -54,7 +54,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.complete()?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is begun by its own runner".to_owned());
         }
     }
     writer.editor.touch("/lastUpdated")?;
@@ -64,7 +64,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn phase(step: &StepId) -> Result<usize, EditError> {
     match PHASES.iter().position(|(id, ..)| *id == step.as_str()) {
         Some(at) => Ok(at),
-        None => no_word(format!("`{step}` is no phase of a development cycle")),
+        None => unsupported(format!("`{step}` is no phase of a development cycle")),
     }
 }
 
@@ -110,7 +110,7 @@ impl Writer<'_> {
     /// A person lets the story pass its checkpoint.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         if phase(step)? != CHECKPOINT {
-            return no_word(format!("{step} is no checkpoint"));
+            return unsupported(format!("{step} is no checkpoint"));
         }
         if self.editor.has(&result(CHECKPOINT)) {
             self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
@@ -150,7 +150,7 @@ impl Writer<'_> {
         let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
         if is_pushing {
             let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));
-            return no_word(format!(
+            return unsupported(format!(
                 "{step} is running, and a cycle that rests does not say so any more: record how it ended first, with `piton finish {step} \
                  --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
             ));
@@ -172,7 +172,7 @@ impl Writer<'_> {
     fn complete(&mut self) -> Result<(), EditError> {
         if !self.editor.has(&result(CHECKPOINT)) {
             let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));
-            return no_word(format!(
+            return unsupported(format!(
                 "a development cycle is over when its checkpoint says GO, and {step} has no result: `piton finish {step} --run {run}`"
             ));
         }

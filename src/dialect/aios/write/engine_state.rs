@@ -1,8 +1,8 @@
 //! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): whether it goes on. Which steps ran only the engine can
 //! write, since the state does not name those that are to come.
 
-use super::no_way_back;
-use super::no_word;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::model::Change;
@@ -26,14 +26,14 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Finish(outcome) => return engine_writes(files, outcome.step.as_str()),
         ChangeKind::Pause { .. } => {
-            return no_word(
+            return unsupported(
                 "a workflow engine has no word for a pause: it stays active, and goes on with `piton resume`"
                     .to_owned(),
             );
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a workflow engine is begun by its own command".to_owned());
+            return unsupported("a workflow engine is begun by its own command".to_owned());
         }
     };
     editor.set_text("/engine_state/status", word)?;
@@ -42,7 +42,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 }
 
 fn engine_writes<T>(files: &FileSet, step: &str) -> Result<T, EditError> {
-    no_word(format!(
+    unsupported(format!(
         "{} does not name the steps of its workflow file that are to come, so only the engine records {step}: let it run on with its own \
          resume, then run `piton plan`",
         files.state

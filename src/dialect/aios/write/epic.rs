@@ -6,8 +6,8 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
 use super::said;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::object;
@@ -42,7 +42,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => {
             let run = quoted(writer.run.id.as_str());
-            return no_word(format!(
+            return unsupported(format!(
                 "the state of an epic has no word for a pause: it stays active, and goes on with `piton resume {run}`; to give it \
                  up: `piton abort {run}`"
             ));
@@ -52,7 +52,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("an epic is begun by its own workflow".to_owned());
+            return unsupported("an epic is begun by its own workflow".to_owned());
         }
     }
     let updated = writer.at("updated_at");
@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
         let run = epic::load(files).run.ok_or_else(|| unreadable("nothing can be said about the epic".to_owned()))?;
         if state.waves.iter().any(|wave| wave.is_counted) {
-            return no_word(format!(
+            return unsupported(format!(
                 "{} only counts waves, and has no place for a story or a gate: let the agent that runs it move \
                  `last_completed_wave`, then run `piton plan`",
                 files.state
@@ -122,7 +122,9 @@ impl<'a> Writer<'a> {
             // A story that only the plan has.
             Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
             None if id == FINAL => Ok(Target::Final),
-            None => no_word(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first")),
+            None => {
+                unsupported(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first"))
+            }
         }
     }
 
@@ -179,7 +181,7 @@ impl<'a> Writer<'a> {
             Target::Merge(wave) if is_done => self.close(&wave),
             Target::Merge(wave) => self.wave_status(&wave, "failed"),
             Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
-            Target::Final => no_word(format!(
+            Target::Final => unsupported(format!(
                 "the state of an epic has no place for a final gate that was rejected: it stays active. Begin what has to be done \
                  again: `piton begin STORY --force --run {}`",
                 quoted(self.run.id.as_str())
@@ -195,7 +197,7 @@ impl<'a> Writer<'a> {
                 self.judge(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
             }
             Target::Final => self.status("completed"),
-            Target::Story(..) | Target::Merge(_) => no_word(format!("{step} is no gate")),
+            Target::Story(..) | Target::Merge(_) => unsupported(format!("{step} is no gate")),
         }
     }
 
@@ -208,7 +210,7 @@ impl<'a> Writer<'a> {
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
             Target::Merge(wave) => self.close(&wave),
-            Target::Gate(_) | Target::Final => no_word(format!("{step} is a gate: it is passed, never skipped")),
+            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate: it is passed, never skipped")),
         }
     }
 
@@ -259,7 +261,7 @@ impl<'a> Writer<'a> {
 
     fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
         let pointer = format!("{}/status", self.wave_at(wave));
-        self.editor.set_behind(&pointer, &json!(word), Some("name"))
+        self.editor.set_after(&pointer, &json!(word), Some("name"))
     }
 
     fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
@@ -324,7 +326,7 @@ fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {
     match outcome.verdict {
         Some(ReviewVerdict::Approved) => Ok("approved"),
         Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
-        Some(ReviewVerdict::ApprovedWithConditions) | None => no_word(format!(
+        Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
             "a gate of an epic is approved or rejected, and nothing else is recorded: `piton finish {} --verdict APPROVED` or \
              `--verdict REJECTED`",
             quoted(outcome.step.as_str())

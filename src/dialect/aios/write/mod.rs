@@ -83,20 +83,20 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
         | ChangeKind::Start(_) => None,
     };
     match part {
-        Some(part) => no_word(format!("the states of AIOS have no parts of steps; `{part}` is none")),
+        Some(part) => unsupported(format!("the states of AIOS have no parts of steps; `{part}` is none")),
         None => Ok(()),
     }
 }
 
 /// Refuses what the format has no word for.
-fn no_word<T>(message: String) -> Result<T, EditError> {
+fn unsupported<T>(message: String) -> Result<T, EditError> {
     Err(EditError::Unsupported(message))
 }
 
 /// Refuses to go back in a state that cannot say so; a copy of it from before can.
-fn no_way_back<T>(files: &FileSet) -> Result<T, EditError> {
+fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
     let run = quoted(&format!("./{}", files.state));
-    no_word(format!(
+    unsupported(format!(
         "{} has no word for steps that are open again. An earlier checkpoint brings them back: `piton history {run}`, then \
          `piton rollback {run} --to CHECKPOINT`",
         files.state
@@ -119,7 +119,7 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
         | Status::Blocked
         | Status::Skipped
         | Status::Cancelled => {
-            no_word(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
+            unsupported(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
         }
     }
 }

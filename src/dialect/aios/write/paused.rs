@@ -6,8 +6,8 @@
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::kind;
@@ -33,7 +33,7 @@ const PROGRESS: &str = "/epic_progress";
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/paused_at")?;
     let Some(run) = paused::load(files).run else {
-        return no_word(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} says nothing about a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -41,7 +41,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Begin { .. } => return Ok(Vec::new()),
         ChangeKind::Resume { .. } if !writer.editor.has("/aborted_at") => return Ok(Vec::new()),
         ChangeKind::Resume { .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "{} says that the cycle was given up, and has no word for taking that back: start the cycle of the story anew",
                 files.state
             ));
@@ -52,15 +52,15 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         | ChangeKind::Skip { .. }
         | ChangeKind::Pause { .. }
         | ChangeKind::Complete { .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "{} says which stories are done, and has no word for this: finish the stories that remain one by one with `piton \
                  finish STORY`, or edit `epic_progress`",
                 files.state
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is begun by its own runner".to_owned());
         }
     }
     Ok(writer.editor.into_edits())
@@ -81,7 +81,7 @@ impl Writer<'_> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let id = outcome.step.as_str();
         if !completes(outcome, "a cycle that rests")? {
-            return no_word(format!(
+            return unsupported(format!(
                 "the file of a cycle that rests has no word for a story that failed: {id} still remains, and comes next"
             ));
         }

@@ -5,9 +5,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
 use super::said;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::object;
@@ -32,7 +32,7 @@ use crate::model::quoted;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = qa_loop::load(files).run else {
-        return no_word(format!("{} says nothing about a QA loop", files.state));
+        return unsupported(format!("{} says nothing about a QA loop", files.state));
     };
     // A loop that nexos wrote has neither a status nor stamps of its own.
     let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
@@ -42,23 +42,23 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => writer.approve(step)?,
         ChangeKind::Skip { step, .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "a QA loop has no word for a step that is left out: finish {step}, or let the loop rest with `piton pause {}`",
                 writer.id()
             ));
         }
         ChangeKind::Pause { .. } => writer.pause()?,
         ChangeKind::Abort { .. } => {
-            return no_word(format!(
+            return unsupported(format!(
                 "a QA loop is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
                 writer.id()
             ));
         }
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a QA loop is begun by its own workflow".to_owned());
+            return unsupported("a QA loop is begun by its own workflow".to_owned());
         }
     }
     writer.editor.touch("/updatedAt")?;
@@ -89,7 +89,7 @@ impl Writer<'_> {
         match target {
             Some(target) => Ok(target),
             None if step.as_str() == "escalation" => Ok(Target::Escalation),
-            None => no_word(format!("`{step}` is neither a review nor a fix of this loop")),
+            None => unsupported(format!("`{step}` is neither a review nor a fix of this loop")),
         }
     }
 
@@ -120,7 +120,9 @@ impl Writer<'_> {
             Target::Review(number) => self.reviewed(number, outcome),
             Target::Fix(number) if is_done => self.fixed(number),
             Target::Fix(number) => self.cut_off(number, outcome),
-            Target::Escalation => no_word(format!("a person decides: `piton approve escalation --run {}`", self.id())),
+            Target::Escalation => {
+                unsupported(format!("a person decides: `piton approve escalation --run {}`", self.id()))
+            }
         }
     }
 
@@ -130,7 +132,7 @@ impl Writer<'_> {
             Some(ReviewVerdict::Approved) => true,
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
             Some(ReviewVerdict::ApprovedWithConditions) => {
-                return no_word(format!(
+                return unsupported(format!(
                     "a QA loop knows no conditions: `piton finish review-{number} --verdict APPROVED` or `--verdict REJECTED`"
                 ));
             }
@@ -173,7 +175,9 @@ impl Writer<'_> {
 
     fn fixed(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
-            return no_word(format!("the history of the loop has no review {number} whose findings could be fixed"));
+            return unsupported(format!(
+                "the history of the loop has no review {number} whose findings could be fixed"
+            ));
         };
         self.editor.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
         let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.editor.text(pointer));
@@ -190,7 +194,7 @@ impl Writer<'_> {
     fn cut_off(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
         let reason = said(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {
-            return no_word(format!(
+            return unsupported(format!(
                 "the loop status of nexos has no place for a step that failed: nothing was changed, and {} is still what comes next",
                 outcome.step
             ));
@@ -224,14 +228,14 @@ impl Writer<'_> {
                 self.status("in_progress")
             }
             Target::Review(number) => self.accepted(number),
-            Target::Fix(_) => no_word(format!("{step} is no review")),
+            Target::Fix(_) => unsupported(format!("{step} is no review")),
         }
     }
 
     /// A person accepts what the reviewer did not.
     fn accepted(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
-            return no_word(format!("the history of the loop has no review {number}"));
+            return unsupported(format!("the history of the loop has no review {number}"));
         };
         let word = self.word(true);
         self.editor.set_text(&format!("{pointer}/verdict"), word)?;
@@ -240,7 +244,7 @@ impl Writer<'_> {
 
     fn pause(&mut self) -> Result<(), EditError> {
         if self.is_prose && !self.editor.has("/status") {
-            return no_word(format!(
+            return unsupported(format!(
                 "the loop status of nexos has no word for a pause: it goes on with `piton resume {}`",
                 self.id()
             ));
