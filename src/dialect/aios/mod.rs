@@ -153,7 +153,7 @@ impl Dialect for Aios {
     }
 
     fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
-        write::put_away(files).map(|()| None)
+        write::check_archivable(files).map(|()| None)
     }
 
     fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {

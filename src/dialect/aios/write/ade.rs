@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
@@ -41,8 +41,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Skip { step, .. } => {
             let number = number(step)?.to_owned();
             writer.editor.set_text(&format!("/epics/{number}/status"), "skipped")?;
-            writer.list(&number, None)?;
-            writer.close(&number)?;
+            writer.move_to_list(&number, None)?;
+            writer.complete_if_done(&number)?;
         }
         // Its own command line writes this word, which its list of words does not have.
         ChangeKind::Pause { .. } => writer.status("stopped")?,
@@ -109,22 +109,22 @@ impl Writer<'_> {
         if completes(outcome, "a master orchestration")? {
             self.editor.set_text(&format!("{epic}/status"), "completed")?;
             self.editor.stamp(&format!("{epic}/completedAt"), None)?;
-            self.list(number, Some(LISTS[0]))?;
-            return self.close(number);
+            self.move_to_list(number, Some(LISTS[0]))?;
+            return self.complete_if_done(number);
         }
         self.editor.set_text(&format!("{epic}/status"), "failed")?;
         let error = object([
-            ("message", Some(json!(said(outcome).unwrap_or_else(|| "it failed".to_owned())))),
+            ("message", Some(json!(outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned())))),
             ("timestamp", Some(self.editor.now())),
         ]);
         self.editor.push(&format!("{epic}/errors"), &error)?;
         self.editor.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
-        self.list(number, Some(LISTS[1]))?;
+        self.move_to_list(number, Some(LISTS[1]))?;
         self.status("in_progress")
     }
 
     /// Moves an epic to one of the lists, and out of the others.
-    fn list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
+    fn move_to_list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
         let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
         for list in there {
             if to == Some(list) {
@@ -137,7 +137,7 @@ impl Writer<'_> {
     }
 
     /// The orchestration is complete when every epic of it is over.
-    fn close(&mut self, number: &str) -> Result<(), EditError> {
+    fn complete_if_done(&mut self, number: &str) -> Result<(), EditError> {
         let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
         let of = |step: &StepId| step.as_str().strip_prefix("epic-") == Some(number);
         if self.run.steps.iter().all(|step| of(&step.id) || is_over(step.status)) {

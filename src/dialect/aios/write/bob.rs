@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
@@ -48,7 +48,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => match writer.target(step)? {
-            Target::Phase(story, CHECKPOINT) => writer.pass(&story, "GO")?,
+            Target::Phase(story, CHECKPOINT) => writer.complete_story(&story, "GO")?,
             Target::Phase(..) | Target::Story(_) => return unsupported(format!("{step} is no checkpoint")),
         },
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
@@ -96,8 +96,8 @@ impl Writer<'_> {
             Target::Phase(story, at) => (story, at),
             Target::Story(story) => (story, 0),
         };
-        let is_new = self.take_up(&story)?;
-        self.forget(at)?;
+        let is_new = self.make_current(&story)?;
+        self.clear_results_from(at)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
         let word = if is_new { "STORY_STARTED" } else { "PHASE_CHANGE" };
         let written = if is_new { self.as_written(&story) } else { story };
@@ -105,14 +105,14 @@ impl Writer<'_> {
     }
 
     /// Makes a story the one in hand. Tells whether it was not yet.
-    fn take_up(&mut self, story: &str) -> Result<bool, EditError> {
+    fn make_current(&mut self, story: &str) -> Result<bool, EditError> {
         let current = format!("{PROGRESS}/current_story");
         if self.editor.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
             return Ok(false);
         }
         let written = self.as_written(story);
         self.editor.set_text(&current, &written)?;
-        self.forget(0)?;
+        self.clear_results_from(0)?;
         self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
         Ok(true)
     }
@@ -122,19 +122,19 @@ impl Writer<'_> {
             let step = &outcome.step;
             return unsupported(format!("a story goes through its phases: begin {step}, then finish them one by one"));
         };
-        self.take_up(&story)?;
+        self.make_current(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
             self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
             return self.action("CHECKPOINT_REACHED", Some(&story), Some(PHASES[at].1));
         }
         let is_done = completes(outcome, "a session of Bob")?;
-        let text = said(outcome).map(|text| json!(text));
+        let text = outcome_text(outcome).map(|text| json!(text));
         let word = if is_done { "completed" } else { "failed" };
         let result = object([("status", Some(json!(word))), (if is_done { "output" } else { "error" }, text)]);
         self.record(at, &result)?;
         self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), outcome.failures.into())?;
         match (is_done, at) {
-            (true, CHECKPOINT) => self.pass(&story, "STORY_COMPLETED"),
+            (true, CHECKPOINT) => self.complete_story(&story, "STORY_COMPLETED"),
             (true, _) => self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1)),
             (false, _) => self.action("ERROR_OCCURRED", Some(&story), Some(PHASES[at].1)),
         }
@@ -143,7 +143,7 @@ impl Writer<'_> {
     fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Phase(story, at) => {
-                self.take_up(&story)?;
+                self.make_current(&story)?;
                 self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }
@@ -155,7 +155,7 @@ impl Writer<'_> {
     }
 
     /// The story passed its checkpoint.
-    fn pass(&mut self, story: &str, word: &str) -> Result<(), EditError> {
+    fn complete_story(&mut self, story: &str, word: &str) -> Result<(), EditError> {
         let written = self.as_written(story);
         self.editor.add_to_list(&format!("{PROGRESS}/stories_done"), &written)?;
         self.editor.remove_from_list(&format!("{PROGRESS}/stories_pending"), &written)?;
@@ -186,12 +186,12 @@ impl Writer<'_> {
 
     /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
     fn record(&mut self, at: usize, result: &Value) -> Result<(), EditError> {
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)
     }
 
-    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+    fn clear_results_from(&mut self, from: usize) -> Result<(), EditError> {
         for (id, name, ..) in &PHASES[from..] {
             for key in [id, name] {
                 let pointer = format!("{RESULTS}/{key}");

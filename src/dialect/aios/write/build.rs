@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
@@ -74,7 +74,7 @@ impl Writer<'_> {
         let is_done = completes(outcome, "a build")?;
         let at = self.editor.now();
         if !is_done {
-            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
             self.editor.push("/failedAttempts", &entry)?;
             self.editor.remove_from_list("/completedSubtasks", subtask)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::dev_cycle;
@@ -48,8 +48,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             let reason = mask_secrets(reason);
             writer.record(at, &json!({ "status": "skipped", "reason": reason }))?;
         }
-        ChangeKind::Pause { .. } => writer.rest("workflow_paused")?,
-        ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
+        ChangeKind::Pause { .. } => writer.stop("workflow_paused")?,
+        ChangeKind::Abort { .. } => writer.stop("workflow_aborted")?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.complete()?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
@@ -80,7 +80,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         let at = phase(step)?;
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
@@ -91,7 +91,7 @@ impl Writer<'_> {
             return self.record(at, &json!({ "status": "completed", "decision": "REVIEW" }));
         }
         let is_done = completes(outcome, "a development cycle")?;
-        let text = said(outcome);
+        let text = outcome_text(outcome);
         let commit = outcome.commit.as_ref().filter(|_| at == PUSH);
         let verdict = outcome.verdict.filter(|_| PHASES[at].0 == "4_quality_gate");
         let value = object([
@@ -122,12 +122,12 @@ impl Writer<'_> {
 
     /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
     fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set(&result(at), value)?;
         self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
-    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+    fn clear_results_from(&mut self, from: usize) -> Result<(), EditError> {
         for at in from..PHASES.len() {
             if self.editor.has(&result(at)) {
                 self.editor.remove(&result(at))?;
@@ -140,13 +140,13 @@ impl Writer<'_> {
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };
         let at = phase(first)?;
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
         self.editor.set("/currentPhase", &current)?;
         if self.editor.has("/attemptCount") { self.editor.set_number("/attemptCount", 0) } else { Ok(()) }
     }
 
-    fn rest(&mut self, word: &str) -> Result<(), EditError> {
+    fn stop(&mut self, word: &str) -> Result<(), EditError> {
         let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
         if is_pushing {
             let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));

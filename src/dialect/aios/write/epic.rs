@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
@@ -142,12 +142,12 @@ impl<'a> Writer<'a> {
                     self.editor.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
                 }
                 self.wave_status(&wave, "in_progress")?;
-                self.judge_anew(&wave)?;
+                self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
             Target::Gate(wave) => {
                 self.wave_status(&wave, "gate_review")?;
-                self.judge_anew(&wave)?;
+                self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
             Target::Merge(wave) => self.wave_status(&wave, "gate_review")?,
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
                 if is_done {
                     self.story_stamp(&story, "completed_at", "started_at")?;
                 }
-                if let Some(note) = said(outcome) {
+                if let Some(note) = outcome_text(outcome) {
                     self.editor.set_text(&format!("{story}/note"), &note)?;
                 }
                 if self.wave(&wave).is_none_or(|status| status == "pending") {
@@ -176,9 +176,9 @@ impl<'a> Writer<'a> {
             Target::Gate(wave) => {
                 let verdict = verdict(outcome)?;
                 let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
-                self.judge(&wave, verdict, agent.as_deref(), said(outcome).as_deref())
+                self.record_verdict(&wave, verdict, agent.as_deref(), outcome_text(outcome).as_deref())
             }
-            Target::Merge(wave) if is_done => self.close(&wave),
+            Target::Merge(wave) if is_done => self.complete_wave(&wave),
             Target::Merge(wave) => self.wave_status(&wave, "failed"),
             Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
             Target::Final => unsupported(format!(
@@ -194,7 +194,7 @@ impl<'a> Writer<'a> {
         match self.target(step)? {
             Target::Gate(wave) => {
                 let note = note.map(mask_secrets);
-                self.judge(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
+                self.record_verdict(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
             }
             Target::Final => self.status("completed"),
             Target::Story(..) | Target::Merge(_) => unsupported(format!("{step} is no gate")),
@@ -209,7 +209,7 @@ impl<'a> Writer<'a> {
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
-            Target::Merge(wave) => self.close(&wave),
+            Target::Merge(wave) => self.complete_wave(&wave),
             Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate: it is passed, never skipped")),
         }
     }
@@ -229,13 +229,13 @@ impl<'a> Writer<'a> {
                     (wave, "in_progress")
                 }
                 Target::Gate(wave) => {
-                    self.judge_anew(&wave)?;
+                    self.clear_verdict(&wave)?;
                     (wave, "in_progress")
                 }
                 Target::Merge(wave) => (wave, "gate_review"),
                 Target::Final => continue,
             };
-            let word = if self.is_given_up(back, &wave) { "pending" } else { word };
+            let word = if self.is_fully_reopened(back, &wave) { "pending" } else { word };
             if self.wave(&wave).is_some_and(|status| status != word) {
                 self.wave_status(&wave, word)?;
             }
@@ -245,7 +245,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Tells whether every story of a wave is open again.
-    fn is_given_up(&self, back: &RollBack, wave: &str) -> bool {
+    fn is_fully_reopened(&self, back: &RollBack, wave: &str) -> bool {
         let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
         stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
     }
@@ -282,12 +282,18 @@ impl<'a> Writer<'a> {
     }
 
     /// What a gate said of work that is done again counts no more.
-    fn judge_anew(&mut self, wave: &str) -> Result<(), EditError> {
+    fn clear_verdict(&mut self, wave: &str) -> Result<(), EditError> {
         let verdict = self.gate_at(wave);
         if self.editor.has(&verdict) { self.editor.remove(&verdict) } else { Ok(()) }
     }
 
-    fn judge(&mut self, wave: &str, word: &str, agent: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+    fn record_verdict(
+        &mut self,
+        wave: &str,
+        word: &str,
+        agent: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<(), EditError> {
         let pointer = self.gate_at(wave);
         let members = [
             ("status", Some(json!(word))),
@@ -306,7 +312,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Ends a wave: the next one that is open is the current one.
-    fn close(&mut self, wave: &str) -> Result<(), EditError> {
+    fn complete_wave(&mut self, wave: &str) -> Result<(), EditError> {
         self.wave_status(wave, "completed")?;
         let is_open = |other: &&epic::Wave| other.number != wave && other.status.as_deref() != Some("completed");
         let next = self.state.waves.iter().find(is_open).map(|wave| wave.number.clone());

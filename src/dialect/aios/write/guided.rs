@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
@@ -88,11 +88,11 @@ impl Writer<'_> {
                  or leave it out with `piton skip {step} --reason ...`"
             ));
         }
-        if let Some(note) = said(outcome) {
+        if let Some(note) = outcome_text(outcome) {
             self.editor.set_text(&format!("/steps/{at}/notes"), &note)?;
         }
         for output in &outcome.outputs {
-            self.made(at, output)?;
+            self.add_artifact(at, output)?;
         }
         self.end(at, "completed")
     }
@@ -171,7 +171,7 @@ impl Writer<'_> {
     }
 
     /// Enters a file that a step left.
-    fn made(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
+    fn add_artifact(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
         let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
         match self.editor.items("/artifacts").iter().position(is_it) {
             Some(at) => self.editor.set_text(&format!("/artifacts/{at}/status"), "created"),

@@ -104,7 +104,7 @@ fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
 }
 
 /// Returns what an agent said about a step, fit for a state.
-fn said(outcome: &Outcome) -> Option<String> {
+fn outcome_text(outcome: &Outcome) -> Option<String> {
     outcome.error.as_deref().or(outcome.summary.as_deref()).map(|text| mask_secrets(text).into_owned())
 }
 
@@ -125,7 +125,7 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
 }
 
 /// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
-pub(super) fn put_away(files: &FileSet) -> Result<(), EditError> {
+pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
     match Kind::of(files) {
         Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
             "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
@@ -76,7 +76,7 @@ impl Writer<'_> {
             self.status("failed")?;
             self.editor.set_number("/failedPhase", number)?;
             self.editor.stamp("/failedAt", None)?;
-            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
             return self.editor.set_text("/error", &error);
         }
         let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());

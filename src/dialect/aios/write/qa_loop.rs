@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::said;
+use super::outcome_text;
 use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
@@ -119,7 +119,7 @@ impl Writer<'_> {
         match Self::target(&outcome.step)? {
             Target::Review(number) => self.reviewed(number, outcome),
             Target::Fix(number) if is_done => self.fixed(number),
-            Target::Fix(number) => self.cut_off(number, outcome),
+            Target::Fix(number) => self.record_interruption(number, outcome),
             Target::Escalation => {
                 unsupported(format!("a person decides: `piton approve escalation --run {}`", self.id()))
             }
@@ -137,7 +137,7 @@ impl Writer<'_> {
                 ));
             }
             // A review that could not be made is no rejection.
-            None => return self.cut_off(number, outcome),
+            None => return self.record_interruption(number, outcome),
         };
         let word = self.word(is_approved);
         let found = if is_approved { Some(0) } else { Some(outcome.conditions.len()).filter(|found| *found > 0) };
@@ -191,8 +191,8 @@ impl Writer<'_> {
     }
 
     /// Records that a review or a fix ended without a result: it is done again in the same iteration.
-    fn cut_off(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
-        let reason = said(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
+    fn record_interruption(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
+        let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {
             return unsupported(format!(
                 "the loop status of nexos has no place for a step that failed: nothing was changed, and {} is still what comes next",
@@ -227,13 +227,13 @@ impl Writer<'_> {
                 }
                 self.status("in_progress")
             }
-            Target::Review(number) => self.accepted(number),
+            Target::Review(number) => self.accept_review(number),
             Target::Fix(_) => unsupported(format!("{step} is no review")),
         }
     }
 
     /// A person accepts what the reviewer did not.
-    fn accepted(&mut self, number: u64) -> Result<(), EditError> {
+    fn accept_review(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
             return unsupported(format!("the history of the loop has no review {number}"));
         };
