@@ -51,7 +51,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if run.status == RunStatus::Active && action != Some("STORY_COMPLETED") {
         tree.report_abandoned(run.stamp, CRASHED_SECONDS);
     }
-    session.count(&run.steps);
+    session.check_story_count(&run.steps);
     run.position = first_open(&run.steps).map(|step| step.id.clone());
     tree.loaded(run)
 }
@@ -84,13 +84,13 @@ impl<'a> Session<'a> {
             add(&mut steps, story, Status::Completed);
         }
         let pending = self.stories("stories_pending");
-        let in_hand = current.filter(|current| !done.contains(current));
+        let active = current.filter(|current| !done.contains(current));
         // A step keeps its id when its story begins, so the story that is next is laid out as it will be then.
         let next = pending.iter().find(|story| !story.is_empty() && !done.contains(story));
-        if let Some(current) = &in_hand {
-            self.cycle(&mut steps, current);
+        if let Some(current) = &active {
+            self.add_active_phases(&mut steps, current);
         } else if let Some(next) = next {
-            lay_out(&mut steps, next);
+            add_phases(&mut steps, next);
         }
         for story in pending {
             let is_laid_out = steps.iter().any(|step| step.group.as_ref() == Some(&story));
@@ -120,14 +120,14 @@ impl<'a> Session<'a> {
     }
 
     /// Adds the phases of the story in hand.
-    fn cycle(&self, steps: &mut Vec<Step>, story: &str) {
+    fn add_active_phases(&self, steps: &mut Vec<Step>, story: &str) {
         let position = self.position();
         let current = self.state.get("workflow").get("current_phase");
         if let (Some(word), None) = (current.text(), position) {
             current.report_unknown(FindingCode::StatusUnknown, word, None);
         }
         let first = steps.len();
-        lay_out(steps, story);
+        add_phases(steps, story);
         for (at, step) in steps[first..].iter_mut().enumerate() {
             step.status = self.status(at, position, &step.id);
             if step.status == Status::Failed {
@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
                 (step.attempts, step.failures) = (attempts.max(1), attempts.max(1));
             }
         }
-        self.lap(position);
+        self.report_later_results(position);
     }
 
     fn status(&self, at: usize, position: Option<usize>, id: &StepId) -> Status {
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn lap(&self, position: Option<usize>) {
+    fn report_later_results(&self, position: Option<usize>) {
         let Some(position) = position else { return };
         let later: Vec<&str> =
             (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].1).collect();
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says where the epic has more stories than the session names.
-    fn count(&self, steps: &[Step]) {
+    fn check_story_count(&self, steps: &[Step]) {
         let total = self.state.get("epic").get("total_stories").number().and_then(|total| usize::try_from(total).ok());
         let mut stories: Vec<&str> =
             steps.iter().map(|step| step.group.as_deref().unwrap_or_else(|| step.id.as_str())).collect();
@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
 }
 
 /// Adds the phases of a story of which none was begun.
-fn lay_out(steps: &mut Vec<Step>, story: &str) {
+fn add_phases(steps: &mut Vec<Step>, story: &str) {
     for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
         let id = StepId::new(format!("{story}:{name}"));
         let step = follow(steps, id, format!("{title} of story {story}"), Status::Pending);

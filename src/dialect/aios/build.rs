@@ -31,7 +31,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
-    tree.get("storyId").needed().id();
+    tree.get("storyId").required().id();
     let title = format!("Build for story {}", tree.subject(Kind::Build));
     let mut run = tree.run(Kind::Build, "autonomous-build", title);
     let status = tree.get("status");

@@ -44,7 +44,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let cycle = Cycle { tree: &tree };
     let mut steps = cycle.steps();
     let position = cycle.position();
-    cycle.lap(position);
+    cycle.report_later_results(position);
     let decision = cycle.decision();
     // The phase that shows what was done asks again.
     if decision == Some("REVIEW") {
@@ -119,7 +119,7 @@ impl<'a> Cycle<'a> {
     }
 
     /// Says that the cycle went round: there is a result of a phase after the one that was saved last.
-    fn lap(&self, position: Option<usize>) {
+    fn report_later_results(&self, position: Option<usize>) {
         let Some(position) = position else { return };
         let later: Vec<&str> =
             (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].0).collect();

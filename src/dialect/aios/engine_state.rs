@@ -52,7 +52,7 @@ fn steps(engine: Field<'_>) -> Vec<Step> {
         // A failed step is the next one itself.
         _ if steps.iter().any(|step| matches!(step.status, Status::Failed | Status::InProgress)) => {}
         (_, total) => {
-            let next = engine.get("current_step_index").needed().number().unwrap_or(0);
+            let next = engine.get("current_step_index").required().number().unwrap_or(0);
             let of = total.map_or_else(String::new, |total| format!(", {} of {total} done", done.unwrap_or(0)));
             let title = format!("The step with the index {next} of the workflow file{of}");
             follow(&mut steps, StepId::new(format!("next-{next}")), title, Status::Pending);

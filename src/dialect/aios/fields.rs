@@ -39,11 +39,11 @@ pub(super) struct Field<'a> {
     tree: &'a Tree<'a>,
     name: &'a str,
     node: Option<&'a Node>,
-    needed: bool,
+    required: bool,
 }
 
 /// Reads a point in time: a stamp, or the milliseconds or seconds since 1970. `offset` is for stamps without a zone.
-pub(super) fn moment(text: &str, offset: i32) -> Option<Timestamp> {
+pub(super) fn parse_time(text: &str, offset: i32) -> Option<Timestamp> {
     match text.parse::<i64>() {
         Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
         Ok(number) => Timestamp::from_unix(number, 0),
@@ -72,7 +72,7 @@ impl<'a> Tree<'a> {
     }
 
     pub(super) fn root(&'a self) -> Field<'a> {
-        Field { tree: self, name: "state", node: Some(&self.node), needed: false }
+        Field { tree: self, name: "state", node: Some(&self.node), required: false }
     }
 
     /// Returns the value of a key at the top.
@@ -134,7 +134,7 @@ impl<'a> Tree<'a> {
 impl<'a> Field<'a> {
     /// Returns the value of a key; nothing where there is none, or where this is no mapping.
     pub(super) fn get(self, key: &'a str) -> Self {
-        Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), needed: false }
+        Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), required: false }
     }
 
     /// Returns the value of the first of these keys that has one: programs and prose spell them differently.
@@ -144,8 +144,8 @@ impl<'a> Field<'a> {
     }
 
     /// Without it nothing can be decided: then its absence and its type stop.
-    pub(super) const fn needed(mut self) -> Self {
-        self.needed = true;
+    pub(super) const fn required(mut self) -> Self {
+        self.required = true;
         self
     }
 
@@ -167,17 +167,17 @@ impl<'a> Field<'a> {
         });
     }
 
-    fn present(self) -> Option<&'a Node> {
+    fn value(self) -> Option<&'a Node> {
         let node = self.node.filter(|_| self.is_there());
-        if node.is_none() && self.needed {
+        if node.is_none() && self.required {
             let message = format!("`{}` is missing", self.name.escape_debug());
             self.tree.report(Finding::new(FindingCode::StateMissingField, message));
         }
         node
     }
 
-    fn wrong(self, node: &Node, wanted: &str) {
-        let (code, tail) = if self.needed {
+    fn report_type(self, node: &Node, wanted: &str) {
+        let (code, tail) = if self.required {
             (FindingCode::StateWrongType, "")
         } else {
             (FindingCode::FieldIgnored, " and was ignored")
@@ -188,10 +188,10 @@ impl<'a> Field<'a> {
 
     /// Returns a scalar as it is written.
     pub(super) fn text(self) -> Option<&'a str> {
-        let node = self.present()?;
+        let node = self.value()?;
         let text = kind::text(node);
         if text.is_none() {
-            self.wrong(node, "text");
+            self.report_type(node, "text");
         }
         text
     }
@@ -208,46 +208,46 @@ impl<'a> Field<'a> {
 
     /// Returns a count.
     pub(super) fn number(self) -> Option<u32> {
-        let node = self.present()?;
+        let node = self.value()?;
         let number = kind::text(node).and_then(|text| text.trim().parse().ok());
         if number.is_none() {
-            self.wrong(node, "a count");
+            self.report_type(node, "a count");
         }
         number
     }
 
-    /// Returns a point in time, as [`moment`] does.
+    /// Returns a point in time, as [`parse_time`] does.
     pub(super) fn time(self) -> Option<Timestamp> {
-        let node = self.present()?;
+        let node = self.value()?;
         let offset = self.tree.files.clock.utc_offset_seconds;
-        let time = kind::text(node).and_then(|text| moment(text, offset));
+        let time = kind::text(node).and_then(|text| parse_time(text, offset));
         if time.is_none() {
-            self.wrong(node, "a point in time");
+            self.report_type(node, "a point in time");
         }
         time
     }
 
     /// Returns the keys of a mapping with their values, in the order of the file.
     pub(super) fn members(self) -> Vec<(&'a str, Self)> {
-        let Some(node) = self.present() else { return Vec::new() };
+        let Some(node) = self.value() else { return Vec::new() };
         let Value::Map(members) = &node.kind else {
-            self.wrong(node, "a mapping");
+            self.report_type(node, "a mapping");
             return Vec::new();
         };
         let field = |member: &'a Member| {
-            (member.key.as_str(), Self { name: &member.key, node: Some(&member.value), needed: false, ..self })
+            (member.key.as_str(), Self { name: &member.key, node: Some(&member.value), required: false, ..self })
         };
         members.iter().map(field).collect()
     }
 
     /// Returns the elements of a list.
     pub(super) fn items(self) -> Vec<Self> {
-        let Some(node) = self.present() else { return Vec::new() };
+        let Some(node) = self.value() else { return Vec::new() };
         let Value::List(items) = &node.kind else {
-            self.wrong(node, "a list");
+            self.report_type(node, "a list");
             return Vec::new();
         };
-        items.iter().map(|item| Self { node: Some(item), needed: false, ..self }).collect()
+        items.iter().map(|item| Self { node: Some(item), required: false, ..self }).collect()
     }
 
     /// Says that a status is none of its system's words. A step with such a status is left alone.

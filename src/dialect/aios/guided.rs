@@ -25,7 +25,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(loaded) => return *loaded,
     };
     let steps = steps(&tree);
-    let instance = tree.get("instance_id").needed().id();
+    let instance = tree.get("instance_id").required().id();
     let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
     let name = name.unwrap_or_else(|| tree.subject(Kind::Guided));
     let mut run = tree.run(Kind::Guided, "guided-workflow", format!("Workflow {name}"));
@@ -58,7 +58,7 @@ fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
 fn steps(tree: &Tree<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut last_open = None;
-    for (at, entry) in tree.get("steps").needed().items().into_iter().enumerate() {
+    for (at, entry) in tree.get("steps").required().items().into_iter().enumerate() {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
         if let Some(said) = entry.get("step_index").number().filter(|said| *said != index) {
             let message = format!("the step at place {index} calls itself {said}; its place counts");

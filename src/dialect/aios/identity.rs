@@ -101,7 +101,7 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
         Kind::Epic => &[&["epic_state", "updated_at"]],
         Kind::StoryCycle | Kind::Spec => &[],
     };
-    paths.iter().filter_map(|path| fields::moment(word(node, path)?, 0)).max()
+    paths.iter().filter_map(|path| fields::parse_time(word(node, path)?, 0)).max()
 }
 
 /// Returns a scalar below some keys, unless it is empty.

@@ -3,7 +3,7 @@
 //! A lock is over when its time is or when its process is gone. Another machine, or a number that came back, it does not think of,
 //! so its time stands above all.
 
-use super::fields::moment;
+use super::fields::parse_time;
 use super::kind;
 use super::kind::get;
 use super::kind::text;
@@ -28,11 +28,11 @@ const TTL_SECONDS: i64 = 300;
 const SKEW_SECONDS: i64 = 300;
 
 /// Looks at the locks of the project: those whose time is not over name a process to look for, the others are told about.
-pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
+pub(super) fn check(files: &FileSet, loaded: &mut Loaded) {
     for (path, entry) in &files.files {
         if layout::split(path.as_str()).is_some_and(|parts| parts.area == Area::Locks) {
-            match judge(files, path, entry) {
-                Ok(driver) => loaded.wanted.owner_processes.push(driver),
+            match owner_of(files, path, entry) {
+                Ok(owner) => loaded.wanted.owner_processes.push(owner),
                 Err(why) => {
                     let message = format!("a lock that holds nobody back: {why}");
                     loaded.findings.push(Finding::new(FindingCode::OwnerGone, message).at(path));
@@ -42,7 +42,7 @@ pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
     }
 }
 
-fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
+fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
     let node = match &entry.content {
         Content::Bytes(bytes) => kind::parse(bytes).map_err(|failure| failure.describe().1)?,
         Content::Problem(problem) => return Err(problem.to_string()),
@@ -53,7 +53,7 @@ fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProc
     let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("nobody said who");
     let owner = clean_line(owner, 60);
     let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
-    let since = stamp.and_then(|stamp| moment(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
+    let since = stamp.and_then(|stamp| parse_time(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
     let age = since.map(|since| files.clock.now.seconds_since(since)).filter(|age| *age >= -SKEW_SECONDS);
     let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
     if let Some(age) = age.filter(|age| *age > ttl) {

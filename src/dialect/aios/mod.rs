@@ -117,7 +117,7 @@ impl Dialect for Aios {
                 let mut loaded = load(kind, files);
                 subject::attach(kind, files, &mut loaded);
                 changes::add_wanted(files, &mut loaded);
-                locks::look(files, &mut loaded);
+                locks::check(files, &mut loaded);
                 loaded
             }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },

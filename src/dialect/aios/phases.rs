@@ -42,7 +42,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 
 fn steps(tree: &Tree<'_>) -> Vec<Step> {
     let mut phases: Vec<(u32, Field<'_>)> = Vec::new();
-    for (number, phase) in tree.get("phases").needed().members() {
+    for (number, phase) in tree.get("phases").required().members() {
         match number.parse() {
             Ok(number) => phases.push((number, phase)),
             Err(_) => {

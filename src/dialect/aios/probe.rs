@@ -262,7 +262,7 @@ impl<'a> Prober<'a> {
     }
 
     fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
-        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
+        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::parse_time(stamp, 0));
         let run = Kind::Epic.run_id(&state.id);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }

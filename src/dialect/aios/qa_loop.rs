@@ -43,21 +43,23 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let history = qa.history();
     let current = qa.current(&history);
     qa.steps(&history, current);
-    let state = qa.word();
-    qa.ending(state);
+    let state = qa.loop_status();
+    qa.apply_status(state);
     let steps = qa.steps;
     let title = format!("QA Loop for story {}", tree.subject(Kind::QaLoop));
     let mut run = tree.run(Kind::QaLoop, "qa-loop", title);
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
-    if state == Some(Word::InProgress) {
+    if state == Some(LoopStatus::InProgress) {
         tree.report_abandoned(run.stamp, ABANDONED_SECONDS);
     }
     let is_over = steps.iter().all(|step| step.status == Status::Completed);
     run.status = match state {
-        Some(Word::Completed) if is_over => RunStatus::Completed,
-        Some(Word::Stopped) => RunStatus::Paused,
-        Some(Word::Pending | Word::InProgress | Word::Completed | Word::Escalated) | None => RunStatus::Active,
+        Some(LoopStatus::Completed) if is_over => RunStatus::Completed,
+        Some(LoopStatus::Stopped) => RunStatus::Paused,
+        Some(LoopStatus::Pending | LoopStatus::InProgress | LoopStatus::Completed | LoopStatus::Escalated) | None => {
+            RunStatus::Active
+        }
     };
     run.position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     run.steps = steps;
@@ -83,7 +85,7 @@ fn check_story(tree: &Tree<'_>) {
 
 /// Is the status of the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum LoopStatus {
     Pending,
     InProgress,
     Completed,
@@ -123,15 +125,15 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn word(&self) -> Option<Word> {
+    fn loop_status(&self) -> Option<LoopStatus> {
         let field = self.tree.get("status");
         let word = field.text()?;
         let known = match word.trim().to_lowercase().as_str() {
-            "pending" => Word::Pending,
-            "in_progress" => Word::InProgress,
-            "completed" => Word::Completed,
-            "stopped" => Word::Stopped,
-            "escalated" => Word::Escalated,
+            "pending" => LoopStatus::Pending,
+            "in_progress" => LoopStatus::InProgress,
+            "completed" => LoopStatus::Completed,
+            "stopped" => LoopStatus::Stopped,
+            "escalated" => LoopStatus::Escalated,
             _ => {
                 field.report_unknown(FindingCode::StatusUnknown, word, None);
                 return None;
@@ -198,7 +200,7 @@ impl<'a> Loop<'a> {
     /// Fills in the iterations up to the current one, and what follows from it.
     fn steps(&mut self, history: &BTreeMap<u32, Iteration<'a>>, current: u32) {
         for (number, iteration) in history.range(..current) {
-            self.earlier(*number, iteration);
+            self.add_past_iteration(*number, iteration);
         }
         let entry = history.get(&current);
         match entry.and_then(|iteration| Some((iteration, iteration.outcome?))) {
@@ -226,7 +228,7 @@ impl<'a> Loop<'a> {
     }
 
     /// The loop went on from it, so both of its halves are over.
-    fn earlier(&mut self, number: u32, iteration: &Iteration<'a>) {
+    fn add_past_iteration(&mut self, number: u32, iteration: &Iteration<'a>) {
         self.review(number, Status::Completed);
         if iteration.outcome == Some(Outcome::Rejected) {
             self.fix(number, Status::Completed);
@@ -272,18 +274,25 @@ impl<'a> Loop<'a> {
     }
 
     /// Adds what the status of the loop says on top of its history.
-    fn ending(&mut self, word: Option<Word>) {
-        match word {
-            Some(Word::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
+    fn apply_status(&mut self, status: Option<LoopStatus>) {
+        match status {
+            Some(LoopStatus::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
                 let reason = self.tree.get("escalationReason").text().unwrap_or("the loop was escalated").to_owned();
                 self.steps.retain(|step| matches!(step.status, Status::Completed | Status::Failed));
                 self.escalation(&reason);
             }
-            Some(Word::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
+            Some(LoopStatus::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
                 let message = "the loop is completed, and its last review did not approve";
                 self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
             }
-            Some(Word::Pending | Word::InProgress | Word::Completed | Word::Stopped | Word::Escalated) | None => {}
+            Some(
+                LoopStatus::Pending
+                | LoopStatus::InProgress
+                | LoopStatus::Completed
+                | LoopStatus::Stopped
+                | LoopStatus::Escalated,
+            )
+            | None => {}
         }
     }
 
