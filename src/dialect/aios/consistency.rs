@@ -40,9 +40,9 @@ fn missing(path: &RelPath, id: &StepId, status: Status) -> Finding {
 }
 
 fn disagreements(path: &RelPath, bytes: &[u8], id: &StepId, status: Status) -> Vec<Finding> {
-    let told = story::parse(path, bytes);
+    let story = story::parse(path, bytes);
     let state = format!("{id} is {status} in the epic");
-    let findings = told_of(path, &told, &state, id.as_str(), |mention| judge(status, mention));
+    let findings = drift_findings(path, &story, &state, id.as_str(), |mention| epic_drift(status, mention));
     findings.into_iter().map(|finding| finding.on(id)).collect()
 }
 
@@ -79,20 +79,20 @@ impl Expected {
 }
 
 /// Compares what a story says of itself with where the run of that one story stands.
-pub(super) fn of_story(path: &RelPath, told: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
+pub(super) fn of_story(path: &RelPath, story: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
     let state = format!("{id} is {}", expected.what());
-    told_of(path, told, &state, id, |mention| judge_one(expected, mention))
+    drift_findings(path, story, &state, id, |mention| workflow_drift(expected, mention))
 }
 
 /// Says where the state and the story disagree, and where the story disagrees with itself, with every line.
-fn told_of(
+fn drift_findings(
     path: &RelPath,
-    told: &Story<'_>,
+    story: &Story<'_>,
     state: &str,
     id: &str,
     judge: impl Fn(StoryStatus) -> Option<(Severity, &'static str)>,
 ) -> Vec<Finding> {
-    let Some(mention) = told.status() else {
+    let Some(mention) = story.status() else {
         let message = format!("{state}, and its story does not say where it stands");
         return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path)];
     };
@@ -104,7 +104,7 @@ fn told_of(
         findings.push(finding.fix("correct whichever of the two is wrong; stories are never written by piton"));
     }
     let others: Vec<String> =
-        told.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
+        story.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
     if !others.is_empty() {
         let message = format!("the story of {id} says `{}` and also {}", mention.raw, others.join(", "));
         let finding = with(FindingCode::StoryDrift, Severity::Warning, message).at(path);
@@ -118,7 +118,7 @@ fn with(code: FindingCode, severity: Severity, message: String) -> Finding {
 }
 
 /// Returns how bad it is when the epic says one thing and the story another; `None` where they agree.
-fn judge(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
+fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
     use Severity::Warning;
@@ -176,7 +176,7 @@ fn judge(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
 }
 
 /// Returns how bad it is when a run of one story stands here and its story there; `None` where they agree.
-fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
+fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
     use Severity::Warning;

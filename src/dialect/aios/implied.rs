@@ -23,8 +23,8 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders in which stories are put away (docs/formats/aios-stories.md#stories).
-const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
+/// Folders in which stories are put away (dotagent-and-aios.md 2.7).
+const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
 /// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
 /// it beats what they imply.
@@ -40,16 +40,16 @@ pub(super) fn candidates(
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
     let mut found = cycles(listing, stories.iter().filter(is_implied));
-    for finding in doubles(&stories) {
+    for finding in duplicates(&stories) {
         match found.iter_mut().find(|candidate| finding.file.as_ref() == Some(&candidate.state)) {
             Some(candidate) => candidate.findings.push(finding),
             None => findings.push(finding),
         }
     }
-    let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
+    let stories_by_id: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
     for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
-        if !told.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
+        if !stories_by_id.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
             found.extend(spec(listing, &pipeline));
         }
     }
@@ -57,22 +57,22 @@ pub(super) fn candidates(
 }
 
 /// Says where a story that somebody works on has the id of another one beside it.
-fn doubles(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
+fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
     let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
-    for told in stories {
-        by_id.entry((layout::base_of(told.0), told.1.id.to_lowercase())).or_default().push(told);
+    for candidate in stories {
+        by_id.entry((layout::base_of(candidate.0), candidate.1.id.to_lowercase())).or_default().push(candidate);
     }
-    let is_active = |told: &&(&RelPath, Story<'_>)| story_cycle::implied(&told.1).is_some();
+    let is_active = |candidate: &&(&RelPath, Story<'_>)| story_cycle::implied(&candidate.1).is_some();
     let shared = by_id.into_values().filter(|all| all.len() > 1);
-    let say = |all: Vec<&(&RelPath, Story<'_>)>| {
+    let duplicate = |all: Vec<&(&RelPath, Story<'_>)>| {
         let (path, story) = all.iter().copied().find(is_active)?;
         let others: Vec<&str> =
-            all.iter().map(|told| told.0.as_str()).filter(|other| *other != path.as_str()).collect();
+            all.iter().map(|candidate| candidate.0.as_str()).filter(|other| *other != path.as_str()).collect();
         let message = format!("story {} is in {} too", clean_line(&story.id, 100), others.join(", "));
         let finding = Finding::new(FindingCode::DuplicateId, message).at(path);
         Some(finding.fix("keep one of them, or give each an id of its own"))
     };
-    shared.filter_map(say).collect()
+    shared.filter_map(duplicate).collect()
 }
 
 fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
@@ -82,8 +82,8 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     }
     // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
     let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
-    let is_put_away = path.split('/').any(|part| PUT_AWAY.contains(&part));
-    if is_elsewhere || is_put_away || Pipeline::of_artifact(&entry.path).is_some() {
+    let is_archived = path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part));
+    if is_elsewhere || is_archived || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
     let story = story::parse(&entry.path, entry.look.as_deref()?);

@@ -66,7 +66,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
             prober.probed.candidates.push(candidate);
         }
     }
-    subject::read_each_other(listing, &mut prober.probed.candidates);
+    subject::link_reads(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
         let of_project = |candidate: &&mut Candidate| layout::base_of(&candidate.state) == base;
         for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
@@ -76,7 +76,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
         prober.probed.findings.extend(nothing_saved(listing));
     }
-    prober.probed.findings.extend(settings::doubts(listing));
+    prober.probed.findings.extend(settings::warnings(listing));
     prober.probed
 }
 

@@ -67,19 +67,19 @@ pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
 }
 
 /// Says which settings could not be followed, so that stories are looked for in the usual folder only.
-pub(super) fn doubts(listing: &Listing) -> Vec<Finding> {
-    let mut doubts = Vec::new();
+pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
+    let mut warnings = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
-        let mut say = |code, message: String, fix: &str| {
+        let mut warn = |code, message: String, fix: &str| {
             let severity = Severity::Warning;
-            doubts.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
+            warnings.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
         };
         match kind::parse(settings.look) {
             // Many a program has such a file at the top of a project.
             Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
                     format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
-                say(FindingCode::FileUnclassified, message, "correct the file");
+                warn(FindingCode::FileUnclassified, message, "correct the file");
             }
             Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
         }
@@ -87,10 +87,10 @@ pub(super) fn doubts(listing: &Listing) -> Vec<Finding> {
             let said = clean_line(said, 100);
             let message =
                 format!("the settings keep stories in `{said}`, which lies outside of the project: none is read");
-            say(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
+            warn(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
         }
     }
-    doubts
+    warnings
 }
 
 fn is_story(entry: &ListingEntry, folder: &RelPath) -> bool {

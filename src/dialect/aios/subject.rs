@@ -94,7 +94,7 @@ fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
 }
 
 /// Lets every candidate whose state is about a story read the story, and the other states that are about it.
-pub(super) fn read_each_other(listing: &Listing, candidates: &mut [Candidate]) {
+pub(super) fn link_reads(listing: &Listing, candidates: &mut [Candidate]) {
     let mut about: Vec<(usize, String)> = Vec::new();
     let mut documents = None;
     for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
@@ -139,7 +139,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
         }
         // A session of Bob goes through several stories.
         if kind != Kind::Bob {
-            take_from_story(run, &documents, &path);
+            fill_from_story(run, &documents, &path);
         }
     }
 }
@@ -148,16 +148,16 @@ fn is_over(status: Status) -> bool {
     matches!(status, Status::Completed | Status::Skipped | Status::Cancelled)
 }
 
-fn take_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath) {
-    let told = documents.bytes(path).map(|bytes| story::parse(path, bytes));
+fn fill_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath) {
+    let story = documents.bytes(path).map(|bytes| story::parse(path, bytes));
     for step in &mut run.steps {
         step.file.get_or_insert_with(|| path.clone());
-        if let Some(told) = told.as_ref().filter(|_| step.detail.targets.is_empty()) {
-            step.detail.targets.clone_from(&told.files);
-            step.detail.acceptance = told.section(story::SectionKind::Acceptance);
+        if let Some(story) = story.as_ref().filter(|_| step.detail.targets.is_empty()) {
+            step.detail.targets.clone_from(&story.files);
+            step.detail.acceptance = story.section(story::SectionKind::Acceptance);
         }
     }
-    run.goal = run.goal.take().or_else(|| told.and_then(|told| told.title));
+    run.goal = run.goal.take().or_else(|| story.and_then(|story| story.title));
 }
 
 /// Says what is wrong with the story: it is gone, or stands where the run is not.
@@ -183,8 +183,8 @@ fn disagreement(
             }]
         }
         StoryLocation::At(path) => documents.bytes(path).map_or_else(Vec::new, |bytes| {
-            let told = story::parse(path, bytes);
-            consistency::of_story(path, &told, id, expected(run))
+            let story = story::parse(path, bytes);
+            consistency::of_story(path, &story, id, expected(run))
         }),
     }
 }

@@ -60,22 +60,22 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         let is_approved = gate_of(run, step).is_some_and(|gate| gate.status == Status::Completed);
         let gate = gate::newest(files, step.id.as_str(), &mut Vec::new());
         let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
-        let mut draft = Draft::of(path, bytes, &mut suggestions);
-        let Some(mention) = draft.story.status().cloned() else { continue };
-        if let Some(wanted) = in_epic(step.status, mention.status) {
-            draft.say(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
+        let mut edit = StoryEdit::of(path, bytes, &mut suggestions);
+        let Some(mention) = edit.story.status().cloned() else { continue };
+        if let Some(wanted) = status_from_epic(step.status, mention.status) {
+            edit.set_status(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
-            draft.align(&mention);
+            edit.align(&mention);
             let drift = consistency::compare(&documents, &StoryLocation::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
             let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
-            draft.doubts(doubts);
+            edit.add_notes(doubts);
         }
-        let is_worked_off = mention.status == StoryStatus::InReview || mention.status == StoryStatus::Done;
+        let is_work_done = mention.status == StoryStatus::InReview || mention.status == StoryStatus::Done;
         if step.status == Status::Completed && mention.status != StoryStatus::TerminalOther {
-            draft.tick(reviewed || is_worked_off, &format!("{} is completed in the epic", step.id));
+            edit.tick_open_tasks(reviewed || is_work_done, &format!("{} is completed in the epic", step.id));
         }
-        draft.finish();
+        edit.finish();
     }
     suggestions.or("every story says what the epic says of it")
 }
@@ -87,7 +87,7 @@ fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
 }
 
 /// Returns what a story should say; `None` where the two agree, or where nobody can tell which of them is right.
-fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
+fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     let lags = matches!(story, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview);
     match epic {
         Status::Completed => Some(StoryStatus::Done).filter(|_| lags),
@@ -105,25 +105,25 @@ fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
 fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
-    let mut draft = Draft::of(&files.state, bytes, &mut suggestions);
-    if let Some(mention) = draft.story.status().cloned() {
-        let gate = gate::newest(files, &draft.story.id, &mut Vec::new());
-        let all_ticked = !draft.story.tasks.is_empty() && draft.story.first_open_task().is_none();
-        match by_gate(mention.status, gate.as_ref(), all_ticked) {
-            Some((wanted, why)) => draft.say(&mention, wanted, &why),
-            None => draft.align(&mention),
+    let mut edit = StoryEdit::of(&files.state, bytes, &mut suggestions);
+    if let Some(mention) = edit.story.status().cloned() {
+        let gate = gate::newest(files, &edit.story.id, &mut Vec::new());
+        let all_ticked = !edit.story.tasks.is_empty() && edit.story.first_open_task().is_none();
+        match status_from_gate(mention.status, gate.as_ref(), all_ticked) {
+            Some((wanted, why)) => edit.set_status(&mention, wanted, &why),
+            None => edit.align(&mention),
         }
     }
-    draft.finish();
+    edit.finish();
     suggestions.or("the story says what its tasks and its newest gate say")
 }
 
-fn by_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
+fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
     let why = |gate: &Gate| format!("the newest gate, {}, says `{}`", gate.file, clean_line(&gate.word, 40));
-    let is_worked_off = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
+    let is_work_done = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
     match gate {
         Some(gate) => match gate.decision {
-            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_worked_off),
+            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_work_done),
             Decision::Fail => Some((StoryStatus::InProgress, why(gate))).filter(|_| status == StoryStatus::InReview),
             Decision::Unknown => None,
         },
@@ -148,23 +148,25 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
         .last()
         .filter(|step| step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved));
     let fixing = run.steps.iter().find(|step| step.id.as_str().starts_with("fix-") && step.status != Status::Completed);
-    let mut draft = Draft::of(&path, bytes, &mut suggestions);
-    if let Some(mention) = draft.story.status().cloned() {
+    let mut edit = StoryEdit::of(&path, bytes, &mut suggestions);
+    if let Some(mention) = edit.story.status().cloned() {
         let is_open = matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview);
         match (approved, fixing) {
-            (Some(step), _) if is_open => draft.say(&mention, StoryStatus::Done, &format!("{} approved it", step.id)),
-            (None, Some(step)) if mention.status == StoryStatus::InReview => {
-                draft.say(&mention, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+            (Some(step), _) if is_open => {
+                edit.set_status(&mention, StoryStatus::Done, &format!("{} approved it", step.id))
             }
-            (Some(_) | None, _) => draft.align(&mention),
+            (None, Some(step)) if mention.status == StoryStatus::InReview => {
+                edit.set_status(&mention, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+            }
+            (Some(_) | None, _) => edit.align(&mention),
         }
     }
-    draft.finish();
+    edit.finish();
     suggestions.or("the story says what the loop says of it")
 }
 
 /// Is one story with the changes that were decided so far.
-struct Draft<'a> {
+struct StoryEdit<'a> {
     path: &'a RelPath,
     bytes: &'a [u8],
     story: Story<'a>,
@@ -174,19 +176,19 @@ struct Draft<'a> {
     into: &'a mut Suggestions,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> StoryEdit<'a> {
     fn of(path: &'a RelPath, bytes: &'a [u8], into: &'a mut Suggestions) -> Self {
         let story = story::parse(path, bytes);
         Self { path, bytes, story, edits: Vec::new(), reasons: Vec::new(), notes: Vec::new(), into }
     }
 
     /// Brings every place that counts to one status.
-    fn say(&mut self, mention: &StatusMention, wanted: StoryStatus, why: &str) {
+    fn set_status(&mut self, mention: &StatusMention, wanted: StoryStatus, why: &str) {
         let word = mention.word_for(wanted);
         let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&mention.raw, 40), mention.line);
-        if self.put(mention, wanted) {
+        if self.write_status(mention, wanted) {
             self.reasons.push(reason);
-            self.follow(mention, wanted, &word);
+            self.align_others(mention, wanted, &word);
         } else {
             self.notes.push(format!("{reason}; how to write `{word}` there is not clear"));
         }
@@ -195,16 +197,16 @@ impl<'a> Draft<'a> {
     /// Brings the places that count to the first of them.
     fn align(&mut self, mention: &StatusMention) {
         if !matches!(mention.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
-            self.follow(mention, mention.status, &mention.raw);
+            self.align_others(mention, mention.status, &mention.raw);
         }
     }
 
-    fn follow(&mut self, first: &StatusMention, wanted: StoryStatus, word: &str) {
+    fn align_others(&mut self, first: &StatusMention, wanted: StoryStatus, word: &str) {
         let others: Vec<StatusMention> =
             self.story.statuses.iter().filter(|mention| *mention != first).cloned().collect();
         for other in others.into_iter().filter(|other| other.status != wanted) {
             let said = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
-            if other.counts && self.put(&other, wanted) {
+            if other.counts && self.write_status(&other, wanted) {
                 self.reasons.push(format!("{said}; one status is left"));
             } else {
                 self.notes.push(format!("{said}, beside `{}`", clean_line(word, 40)));
@@ -213,7 +215,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Writes a status in the place of another one: the word, or the tick in a list of all of them.
-    fn put(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
+    fn write_status(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let Some(line) = self.line(mention.line) else { return false };
         let start = line.start + (mention.column as usize).saturating_sub(1);
         let word = start..start + mention.raw.len();
@@ -224,11 +226,11 @@ impl<'a> Draft<'a> {
             self.edits.push((word, mention.word_for(wanted)));
             return true;
         }
-        self.tick_up_to(mention, wanted)
+        self.tick_boxes_to(mention, wanted)
     }
 
     /// In a list of all values the boxes down to the wanted one are ticked.
-    fn tick_up_to(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
+    fn tick_boxes_to(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let mut ticks = Vec::new();
         for number in mention.line + 1.. {
             let Some(range) = self.line(number) else { return false };
@@ -244,7 +246,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Ticks the tasks that are open, where a second voice says that they are done.
-    fn tick(&mut self, is_sure: bool, why: &str) {
+    fn tick_open_tasks(&mut self, is_confirmed: bool, why: &str) {
         let open: Vec<u32> = self.story.tasks.iter().filter(|task| !task.done).map(|task| task.line).collect();
         if open.is_empty() {
             return;
@@ -252,7 +254,7 @@ impl<'a> Draft<'a> {
         let lines = open.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
         let boxes =
             format!("{} not ticked (line {lines}{})", tasks(open.len()), if open.len() > 8 { ", ..." } else { "" });
-        if !is_sure {
+        if !is_confirmed {
             self.notes.push(format!("{why}, no review says so, and {boxes}: tick those that were done"));
             return;
         }
@@ -263,7 +265,7 @@ impl<'a> Draft<'a> {
         self.reasons.push(format!("{why}, and {boxes}"));
     }
 
-    fn doubts(&mut self, doubts: Vec<String>) {
+    fn add_notes(&mut self, doubts: Vec<String>) {
         if self.edits.is_empty() {
             self.notes.extend(doubts);
         }

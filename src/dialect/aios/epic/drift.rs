@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::EpicFiles;
 use super::state::Wave;
-use super::steps::Recorded;
+use super::steps::StoryRecord;
 use super::steps::story_step;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -63,13 +63,13 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
             });
         }
     }
-    let findings: Vec<Finding> = findings.into_iter().map(|message| told(epic, message)).collect();
+    let findings: Vec<Finding> = findings.into_iter().map(|message| plan_drift(epic, message)).collect();
     epic.findings.extend(findings);
     waves.sort_by_key(Wave::rank);
     waves
 }
 
-fn told(epic: &EpicFiles<'_>, message: String) -> Finding {
+fn plan_drift(epic: &EpicFiles<'_>, message: String) -> Finding {
     let finding = Finding::new(FindingCode::PlanDrift, message).at(&epic.files.state);
     finding.fix("bring the state and the execution plan to the same waves and stories")
 }
@@ -77,7 +77,7 @@ fn told(epic: &EpicFiles<'_>, message: String) -> Finding {
 /// Says that only the plan has a story.
 pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
     let message = format!("the plan has story {id}, and the state does not; it counts as pending");
-    let finding = told(epic, message).on(id);
+    let finding = plan_drift(epic, message).on(id);
     epic.findings.push(finding);
 }
 
@@ -90,7 +90,7 @@ pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[Step
     let ids: Vec<String> = rest.map(str::to_owned).collect();
     let mut added: Vec<Step> = Vec::new();
     for id in ids {
-        let mut step = story_step(epic, &id, Recorded::Nowhere);
+        let mut step = story_step(epic, &id, StoryRecord::PlanOnly);
         step.group = Some(UNASSIGNED.to_owned());
         step.depends_on.extend(exits.iter().cloned());
         step.depends_on.extend(added.last().map(|before| before.id.clone()));

@@ -102,8 +102,8 @@ impl<'a> EpicFiles<'a> {
             let message = "the state has no `waves`, so nobody can tell what is left";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
-        self.look_at_mode();
-        self.look_at_plan();
+        self.check_mode();
+        self.check_plan();
         let steps = steps::build(&mut self);
         self.compare_current_wave();
         let status = self.status();
@@ -149,14 +149,14 @@ impl<'a> EpicFiles<'a> {
         }
     }
 
-    fn look_at_mode(&mut self) {
+    fn check_mode(&mut self) {
         if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
             let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 
-    fn look_at_plan(&mut self) {
+    fn check_plan(&mut self) {
         let finding = match (&self.plan_path, &self.plan) {
             (_, Some(_)) => return,
             (None, None) => {

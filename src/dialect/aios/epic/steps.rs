@@ -113,12 +113,12 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
             continue;
         }
         let mut step = match recorded.get(id) {
-            Some(recorded) => story_step(epic, id, Recorded::As(recorded)),
+            Some(recorded) => story_step(epic, id, StoryRecord::State(recorded)),
             None if wave.is_counted && wave.status.as_deref() == Some("completed") => {
-                story_step(epic, id, Recorded::Over)
+                story_step(epic, id, StoryRecord::CompletedWave)
             }
-            None if wave.is_counted => story_step(epic, id, Recorded::Open),
-            None => story_step(epic, id, Recorded::Nowhere),
+            None if wave.is_counted => story_step(epic, id, StoryRecord::OpenWave),
+            None => story_step(epic, id, StoryRecord::PlanOnly),
         };
         step.group = Some(group_of(wave));
         step.depends_on.extend(behind.iter().cloned());
@@ -133,23 +133,23 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
 
 /// Says what the state has about a story.
 #[derive(Clone, Copy)]
-pub(super) enum Recorded<'a> {
-    As(&'a StoryState),
+pub(super) enum StoryRecord<'a> {
+    State(&'a StoryState),
     /// Its wave, of which only the number is recorded, is over.
-    Over,
+    CompletedWave,
     /// Its wave, of which only the number is recorded, is not.
-    Open,
+    OpenWave,
     /// Only the plan has it.
-    Nowhere,
+    PlanOnly,
 }
 
-pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<'_>) -> Step {
+pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryRecord<'_>) -> Step {
     let planned = epic.plan.as_ref().and_then(|plan| plan.story(id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
     let executor = match recorded {
-        Recorded::As(story) => story.executor.clone(),
-        Recorded::Over | Recorded::Open | Recorded::Nowhere => None,
+        StoryRecord::State(story) => story.executor.clone(),
+        StoryRecord::CompletedWave | StoryRecord::OpenWave | StoryRecord::PlanOnly => None,
     };
     step.agent = executor.or_else(|| planned.and_then(|story| story.executor.clone()));
     for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
@@ -157,7 +157,7 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
         let is_known = epic.recorded.contains(before.as_str()) || is_planned();
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
-        } else if is_told_done(epic, before) {
+        } else if says_done(epic, before) {
             let message =
                 format!("story {id} depends on {before}, which the state does not have; its story says it is done");
             let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&epic.files.state).on(&step.id);
@@ -167,21 +167,21 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
         }
     }
     match recorded {
-        Recorded::As(recorded) => take_over(epic, &mut step, recorded),
-        Recorded::Over => step.status = Status::Completed,
-        Recorded::Open => {}
-        Recorded::Nowhere => drift::only_planned(epic, &step.id),
+        StoryRecord::State(recorded) => apply_record(epic, &mut step, recorded),
+        StoryRecord::CompletedWave => step.status = Status::Completed,
+        StoryRecord::OpenWave => {}
+        StoryRecord::PlanOnly => drift::only_planned(epic, &step.id),
     }
     let at = epic.documents.locate(epic.base, epic.plan.as_ref(), id);
     let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
-    let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
+    let is_understood = !matches!(recorded, StoryRecord::State(story) if is_odd(story));
     if is_understood || !matches!(at, StoryLocation::At(_)) {
         epic.findings.extend(consistency::compare(&epic.documents, &at, &step.id, step.status));
     }
     if let StoryLocation::At(path) = at {
-        let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
-        if let Some(told) = told {
-            take_from_story(&mut step, &told);
+        let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+        if let Some(story) = story {
+            fill_from_story(&mut step, &story);
         }
         step.file = Some(path);
     }
@@ -189,20 +189,20 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
 }
 
 /// Tells whether a story that the state does not have says of itself that it is done.
-fn is_told_done(epic: &EpicFiles<'_>, id: &str) -> bool {
+fn says_done(epic: &EpicFiles<'_>, id: &str) -> bool {
     let StoryLocation::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
-    let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
-    told.is_some_and(|told| told.status().is_some_and(|mention| mention.status == StoryStatus::Done))
+    let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    story.is_some_and(|story| story.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }
 
 /// Fills in what neither the state nor the plan says.
-fn take_from_story(step: &mut Step, told: &Story<'_>) {
+fn fill_from_story(step: &mut Step, story: &Story<'_>) {
     if step.title == untitled(step.id.as_str()) {
-        step.title = told.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
+        step.title = story.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
     }
-    step.agent = step.agent.take().or_else(|| told.executor.clone());
-    step.detail.targets.clone_from(&told.files);
-    step.detail.acceptance = told.section(SectionKind::Acceptance);
+    step.agent = step.agent.take().or_else(|| story.executor.clone());
+    step.detail.targets.clone_from(&story.files);
+    step.detail.acceptance = story.section(SectionKind::Acceptance);
 }
 
 fn untitled(id: &str) -> String {
@@ -210,7 +210,7 @@ fn untitled(id: &str) -> String {
 }
 
 /// Fills in what the state says of a story.
-fn take_over(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
+fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     let raw = recorded.status.as_deref();
     step.status = status_of(raw).unwrap_or_else(|| {
         let (code, said) = match raw {

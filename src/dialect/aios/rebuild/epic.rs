@@ -219,8 +219,8 @@ fn of_change_log(story: &Story<'_>) -> Option<(String, StoryStatus)> {
     rows.iter().rev().find_map(|row| {
         let lower = row.to_lowercase();
         let from = lower.find("status").filter(|at| row.is_char_boundary(*at))?;
-        let told = row[from..].split(['→', ':', '|', '>']).skip(1);
-        let statuses = told.map(|word| story::status_of(word.trim_start_matches(['-', ' '])));
+        let words = row[from..].split(['→', ':', '|', '>']).skip(1);
+        let statuses = words.map(|word| story::status_of(word.trim_start_matches(['-', ' '])));
         let status = statuses.filter(|status| *status != StoryStatus::Unknown).last()?;
         Some((clean_line(row, 80), status))
     })

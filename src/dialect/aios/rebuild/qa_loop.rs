@@ -20,12 +20,12 @@ const MAX_ITERATIONS: u32 = 5;
 /// Returns the story of a loop: what the state says, else a line of a broken one, else the folder it lies in.
 pub(super) fn story_id(state: &RelPath, bytes: Option<&[u8]>) -> Option<String> {
     let node = bytes.and_then(|bytes| kind::parse(bytes).ok());
-    let told = node
+    let named = node
         .as_ref()
         .and_then(|node| ["storyId", "story_id"].iter().find_map(|key| Some(kind::text(node.get(key)?)?.to_owned())));
     let torn = || ["storyId", "story_id"].iter().find_map(|key| salvage::text(bytes?, key));
     let folder = || Some(state.parent()?.name().to_owned()).filter(|name| name != "qa");
-    told.or_else(torn).or_else(folder).filter(|id| !id.is_empty() && id != "null")
+    named.or_else(torn).or_else(folder).filter(|id| !id.is_empty() && id != "null")
 }
 
 /// Rebuilds the state.
