@@ -99,11 +99,11 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
     step.attempts = epic.get("attempts").number().unwrap_or(0).max(u32::from(step.status == Status::InProgress));
     if step.status == Status::Failed {
         let errors = epic.get("errors").items().into_iter();
-        let said =
+        let error_text =
             |error: Field<'_>| error.get("message").text().or_else(|| error.text()).unwrap_or("it failed").to_owned();
         // An attempt may have been cut off, so it counts as a failure only where nothing counts those.
         step.failures = retries.number().unwrap_or(step.attempts).max(1);
-        note_failures(step, errors.map(said).collect());
+        note_failures(step, errors.map(error_text).collect());
     }
     let gate = epic.get("gateResult").get("verdict");
     match gate.text().map(str::to_lowercase).as_deref() {

@@ -92,7 +92,7 @@ fn story(id: &str, node: &Node) -> PlannedStory {
 
 fn wave(node: &Node) -> Option<PlannedWave> {
     let number = word(node, "wave").or_else(|| word(node, "number"))?;
-    let behind = get(node, "dependencies").map(|list| {
+    let depends_on = get(node, "dependencies").map(|list| {
         let names = words(Some(list)).into_iter();
         names.map(|name| name.strip_prefix("wave-").map_or_else(|| name.clone(), str::to_owned)).collect()
     });
@@ -101,7 +101,7 @@ fn wave(node: &Node) -> Option<PlannedWave> {
         name: word(node, "name"),
         is_parallel: word(node, "parallel").as_deref() == Some("true"),
         stories: words(get(node, "stories")),
-        depends_on: behind,
+        depends_on,
         gate_agent: get(node, "gate").and_then(|gate| agent(gate, "agent")),
     })
 }

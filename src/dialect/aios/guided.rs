@@ -60,8 +60,8 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     let mut last_open = None;
     for (at, entry) in tree.get("steps").required().items().into_iter().enumerate() {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
-        if let Some(said) = entry.get("step_index").number().filter(|said| *said != index) {
-            let message = format!("the step at place {index} calls itself {said}; its place counts");
+        if let Some(declared) = entry.get("step_index").number().filter(|declared| *declared != index) {
+            let message = format!("the step at place {index} calls itself {declared}; its place counts");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         let mut step = step(entry, index);

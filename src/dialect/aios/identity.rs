@@ -31,7 +31,7 @@ pub(super) fn of(kind: Kind, node: &Node, path: &RelPath) -> Identity {
 
 /// Returns what the run is about: an epic, a story, an instance of a workflow.
 pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
-    let said = match kind {
+    let subject = match kind {
         Kind::QaLoop => word(node, &["storyId"]).or_else(|| word(node, &["story_id"])),
         Kind::Guided => word(node, &["instance_id"]),
         Kind::Engine => word(node, &["engine_state", "instance_id"]),
@@ -47,7 +47,7 @@ pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
         Kind::Pipeline => word(node, &["epicId"]).or_else(|| word(node, &["epic_id"])),
         Kind::Epic | Kind::StoryCycle | Kind::Spec => None,
     };
-    said.map_or_else(|| by_path(kind, path), str::to_owned)
+    subject.map_or_else(|| by_path(kind, path), str::to_owned)
 }
 
 /// Names the subject of a state that does not name it.

@@ -156,9 +156,9 @@ fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
 }
 
 fn why_invalid(step: &StepId, findings: &[Finding]) -> &'static str {
-    let said = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
+    let why = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
     let mut of_step = findings.iter().filter(|finding| finding.step.as_ref() == Some(step));
-    of_step.find_map(|finding| said(finding.code)).unwrap_or("A phase before it must be re-run")
+    of_step.find_map(|finding| why(finding.code)).unwrap_or("A phase before it must be re-run")
 }
 
 const WHY_INVALID: [(FindingCode, &str); 7] = [

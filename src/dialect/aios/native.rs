@@ -36,7 +36,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         .map(|step| &step.id)
         .filter(|id| !is_next(id) && open.iter().any(|ids| ids.contains(id)))
         .collect();
-    let said = |severity: Severity| -> Vec<&str> {
+    let messages_of = |severity: Severity| -> Vec<&str> {
         findings.iter().filter(|finding| finding.severity == severity).map(|finding| finding.message.as_str()).collect()
     };
     json!({
@@ -53,8 +53,8 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         })),
         "resume_phase": resume,
         "validation_status": validation(findings),
-        "warnings": said(Severity::Warning),
-        "conflicts": said(Severity::Blocking),
+        "warnings": messages_of(Severity::Warning),
+        "conflicts": messages_of(Severity::Blocking),
         "remaining_phases": remaining,
     })
 }

@@ -38,8 +38,8 @@ impl<'a> Settings<'a> {
         Some(Self { path, look: entry.look.as_deref()?, base, is_marked: parts.is_some() })
     }
 
-    fn folder(&self, said: &str) -> Option<RelPath> {
-        RelPath::parse(&format!("{}{said}", self.base)).ok()
+    fn folder(&self, folder: &str) -> Option<RelPath> {
+        RelPath::parse(&format!("{}{folder}", self.base)).ok()
     }
 }
 
@@ -47,7 +47,7 @@ impl<'a> Settings<'a> {
 pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
-        for folder in story_folders(settings.look).iter().filter_map(|said| settings.folder(said)) {
+        for folder in story_folders(settings.look).iter().filter_map(|folder| settings.folder(folder)) {
             let stories = listing.entries.iter().filter(|other| is_story(other, &folder));
             found.extend(stories.map(|other| other.path.clone()));
         }
@@ -83,10 +83,10 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
             }
             Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
         }
-        for said in story_folders(settings.look).iter().filter(|said| settings.folder(said).is_none()) {
-            let said = clean_line(said, 100);
+        for folder in story_folders(settings.look).iter().filter(|folder| settings.folder(folder).is_none()) {
+            let folder = clean_line(folder, 100);
             let message =
-                format!("the settings keep stories in `{said}`, which lies outside of the project: none is read");
+                format!("the settings keep stories in `{folder}`, which lies outside of the project: none is read");
             warn(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
         }
     }

@@ -89,7 +89,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
-fn said(mention: &StatusMention) -> String {
+fn quoted_status(mention: &StatusMention) -> String {
     format!("`{}`", clean_line(&mention.raw, 60))
 }
 
@@ -97,8 +97,13 @@ fn said(mention: &StatusMention) -> String {
 fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
     let Some(first) = story.status() else { return Vec::new() };
     let finding = |other: &StatusMention| {
-        let message =
-            format!("the story says {} in line {} and {} in line {}", said(first), first.line, said(other), other.line);
+        let message = format!(
+            "the story says {} in line {} and {} in line {}",
+            quoted_status(first),
+            first.line,
+            quoted_status(other),
+            other.line
+        );
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
         finding
             .line(other.line, Some(other.column))
@@ -112,7 +117,8 @@ fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
     let fix = "write one of Draft, Ready, InProgress, InReview, Done as the status of the story";
     let finding = match story.status() {
         Some(mention) => {
-            let message = format!("the status {} is not in the vocabulary; nothing is resumed from it", said(mention));
+            let message =
+                format!("the status {} is not in the vocabulary; nothing is resumed from it", quoted_status(mention));
             let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state);
             finding.line(mention.line, Some(mention.column))
         }
@@ -127,12 +133,12 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
     let at_status =
         |code, message: String| Finding::new(code, message).at(&files.state).line(mention.line, Some(mention.column));
     if mention.is_provisional {
-        let message = format!("{} announces what comes after the work; it counts as done", said(mention));
+        let message = format!("{} announces what comes after the work; it counts as done", quoted_status(mention));
         let finding = at_status(FindingCode::StatusAlias, message);
         findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
     }
     if mention.status == StoryStatus::Blocked {
-        let message = format!("the story says {}: a person decides how to go on", said(mention));
+        let message = format!("the story says {}: a person decides how to go on", quoted_status(mention));
         let finding = at_status(FindingCode::RunFailed, message);
         findings.push(Finding {
             severity: Severity::Blocking,
@@ -148,7 +154,7 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
             findings.push(finding.fix("review the story again"));
         }
         None if mention.status == StoryStatus::InReview => {
-            let message = format!("the story says {} and no gate says how the review ended", said(mention));
+            let message = format!("the story says {} and no gate says how the review ended", quoted_status(mention));
             let finding = at_status(FindingCode::VerdictMissing, message);
             findings.push(Finding { severity: Severity::Warning, ..finding.fix("the review is planned") });
         }

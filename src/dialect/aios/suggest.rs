@@ -205,11 +205,11 @@ impl<'a> StoryEdit<'a> {
         let others: Vec<StatusMention> =
             self.story.statuses.iter().filter(|mention| *mention != first).cloned().collect();
         for other in others.into_iter().filter(|other| other.status != wanted) {
-            let said = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
+            let other_status = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
             if other.counts && self.write_status(&other, wanted) {
-                self.reasons.push(format!("{said}; one status is left"));
+                self.reasons.push(format!("{other_status}; one status is left"));
             } else {
-                self.notes.push(format!("{said}, beside `{}`", clean_line(word, 40)));
+                self.notes.push(format!("{other_status}, beside `{}`", clean_line(word, 40)));
             }
         }
     }

@@ -388,8 +388,8 @@ impl Document {
         let mut elements = Vec::new();
         for item in items {
             let dash = self.next_token(at);
-            let behind = dash + usize::from(self.text[dash..].starts_with('-'));
-            let end = if is_nothing(item) { behind } else { self.node_end(item).max(behind) };
+            let after_dash = dash + usize::from(self.text[dash..].starts_with('-'));
+            let end = if is_nothing(item) { after_dash } else { self.node_end(item).max(after_dash) };
             elements.push(dash..end);
             at = end;
         }

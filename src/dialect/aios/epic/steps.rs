@@ -34,13 +34,13 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     let waves = drift::waves(epic);
     for wave in &waves {
         let planned = planned_wave(epic, wave).map(|planned| planned.depends_on.clone());
-        let behind: Vec<StepId> = match planned.flatten() {
+        let predecessors: Vec<StepId> = match planned.flatten() {
             Some(numbers) => {
                 exits.iter().filter(|(number, _)| numbers.contains(number)).map(|(_, id)| id.clone()).collect()
             }
             None => exits.last().map(|(_, id)| id.clone()).into_iter().collect(),
         };
-        let stories = stories(epic, wave, &behind, &steps);
+        let stories = stories(epic, wave, &predecessors, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
         if wave.status.as_deref() == Some("completed") && !is_done {
@@ -49,7 +49,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         }
         steps.extend(stories);
         if ids.is_empty() {
-            ids = behind;
+            ids = predecessors;
         }
         let mut gate = gate(epic, wave, ids);
         if gate.status == Status::Completed && !is_done {
@@ -65,11 +65,11 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         }
         exits.push((wave.number.clone(), exit));
     }
-    let mut behind: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
-    let unassigned = drift::unassigned(epic, &steps, &behind);
-    behind.extend(unassigned.last().map(|step| step.id.clone()));
+    let mut predecessors: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
+    let unassigned = drift::unassigned(epic, &steps, &predecessors);
+    predecessors.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
-    steps.push(final_gate(epic, behind));
+    steps.push(final_gate(epic, predecessors));
     // Stories that may be done side by side are named in the order of the plan.
     for (place, step) in steps.iter_mut().enumerate() {
         step.place = Some(place);
@@ -86,7 +86,7 @@ fn group_of(wave: &Wave) -> String {
 }
 
 /// Returns the stories of a wave. Without a plan that lets them run side by side they come one after the other.
-fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[Step]) -> Vec<Step> {
+fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], before: &[Step]) -> Vec<Step> {
     let planned = planned_wave(epic, wave);
     let order: Vec<String> = match (planned, &epic.plan) {
         (Some(planned), _) => planned.stories.clone(),
@@ -121,7 +121,7 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
             None => story_step(epic, id, StoryRecord::PlanOnly),
         };
         step.group = Some(group_of(wave));
-        step.depends_on.extend(behind.iter().cloned());
+        step.depends_on.extend(predecessors.iter().cloned());
         if let Some(previous) = stories.last().filter(|_| !is_parallel) {
             step.depends_on.push(previous.id.clone());
         }
@@ -213,11 +213,11 @@ fn untitled(id: &str) -> String {
 fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     let raw = recorded.status.as_deref();
     step.status = status_of(raw).unwrap_or_else(|| {
-        let (code, said) = match raw {
+        let (code, what) = match raw {
             Some(raw) => (FindingCode::StatusUnknown, format!("the status `{}`", raw.escape_debug())),
             None => (FindingCode::StatusMissing, "no status".to_owned()),
         };
-        let finding = Finding::new(code, format!("story {} has {said}; it is not taken for done", recorded.id));
+        let finding = Finding::new(code, format!("story {} has {what}; it is not taken for done", recorded.id));
         epic.findings.push(finding.at(&epic.files.state).line(recorded.line, None).on(&step.id));
         Status::Pending
     });
@@ -248,14 +248,14 @@ pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
 }
 
 /// Returns the gate of a wave, behind its stories. A wave that is completed went through it.
-fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
+fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Step {
     let planned = planned_wave(epic, wave);
     let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
     let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
     gate.kind = StepKind::Review;
     gate.group = Some(group_of(wave));
-    gate.depends_on = behind;
+    gate.depends_on = predecessors;
     let state = epic.state;
     let verdict = state.gates.iter().find(|verdict| verdict.wave == wave.number);
     gate.agent = verdict
@@ -322,11 +322,11 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge
 }
 
-fn final_gate(epic: &EpicFiles<'_>, behind: Vec<StepId>) -> Step {
+fn final_gate(epic: &EpicFiles<'_>, predecessors: Vec<StepId>) -> Step {
     let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
     gate.kind = StepKind::Review;
     gate.group = Some(FINAL.to_owned());
-    gate.depends_on = behind;
+    gate.depends_on = predecessors;
     gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());
     if epic.state.status.as_deref() == Some("completed") {
         gate.status = Status::Completed;

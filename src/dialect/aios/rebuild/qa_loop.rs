@@ -49,8 +49,8 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     for (at, gate) in gates.iter().enumerate() {
         let number = gate.iteration.unwrap_or_default().max(u32::try_from(at + 1).unwrap_or(u32::MAX));
         let verdict = if gate.decision == Decision::Pass { "APPROVE" } else { "REJECT" };
-        let said = format!("{} says `{}`", gate.file, clean_line(&gate.word, 40));
-        rebuilt.say(format!("review {number}"), verdict, vec![said]);
+        let evidence = format!("{} says `{}`", gate.file, clean_line(&gate.word, 40));
+        rebuilt.say(format!("review {number}"), verdict, vec![evidence]);
         history.push((number, verdict, gate.at));
     }
     let current = history.last().map_or(1, |(number, _, _)| *number);

@@ -134,8 +134,8 @@ impl StoryParser {
         // A list of all values is ticked from the front; a tick behind a gap is a statement of its own.
         let ticks = std::mem::take(&mut self.ticks);
         let prefix = ticks.iter().take_while(|(done, _)| *done).count();
-        let behind = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
-        self.parsed.statuses.extend(behind.map(|(_, mention)| mention));
+        let later = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
+        self.parsed.statuses.extend(later.map(|(_, mention)| mention));
     }
 
     fn is_head(&self) -> bool {

@@ -273,12 +273,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Sets a stamp of a story, in an epic whose stories have such stamps.
-    fn story_stamp(&mut self, story: &str, key: &str, behind: &str) -> Result<(), EditError> {
+    fn story_stamp(&mut self, story: &str, key: &str, after: &str) -> Result<(), EditError> {
         let waves = self.state.waves.iter();
         let mut stories =
             waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
         let is_usual = stories.any(|story| self.editor.has(&format!("{story}/{key}")));
-        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
+        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(after)) } else { Ok(()) }
     }
 
     /// What a gate said of work that is done again counts no more.

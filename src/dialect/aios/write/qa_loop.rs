@@ -275,11 +275,11 @@ impl Writer<'_> {
 
     /// Returns the word of the loop for a verdict: `PASS` and `FAIL` where it said so before.
     fn word(&self, is_approved: bool) -> &'static str {
-        let said = |entry: &Node| {
+        let is_pass = |entry: &Node| {
             let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();
             Some(matches!(word.as_str(), "PASS" | "FAIL"))
         };
-        let passes = self.editor.items("/history").iter().rev().find_map(said) == Some(true);
+        let passes = self.editor.items("/history").iter().rev().find_map(is_pass) == Some(true);
         match (passes, is_approved) {
             (true, true) => "PASS",
             (true, false) => "FAIL",

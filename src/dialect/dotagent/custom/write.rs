@@ -215,9 +215,9 @@ impl Writer {
             step.returns_to.as_ref().is_some_and(|target| target.text == id)
                 && self.statuses.get(step.id()) == Some(&Status::Failed)
         };
-        let said = self.definition.steps.iter().filter(returning);
-        let said: Vec<&str> = said.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
-        said.join("\n")
+        let errors = self.definition.steps.iter().filter(returning);
+        let errors: Vec<&str> = errors.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
+        errors.join("\n")
     }
 
     /// What was done on top of a step is open again as soon as the step is done anew.
