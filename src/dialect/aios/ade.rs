@@ -1,8 +1,8 @@
 //! The state of a master orchestration (docs/formats/aios-states.md#master-orchestration): one story through specification, execution and review,
 //! which its engine calls epics 3, 4 and 6.
 //!
-//! Its own resume sets everything from an epic on back, completed results with it. Here nothing is set back: the epic
-//! that the state names goes on, and after it the first of 3, 4 and 6 that is not completed.
+//! Its own resume resets everything from one epic onward, including completed results (C-18). Piton sets nothing back: it
+//! continues with the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -21,7 +21,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::human_age;
 
-/// Number, title, and who does it. The fifth is there for failures and comes only when one calls for it.
+/// Number, title and agent. Epic 5 handles failures and only appears when one occurs.
 const EPICS: [(&str, &str, &str); 4] = [
     ("3", "Spec Pipeline", "pm"),
     ("4", "Execution Engine", "dev"),
@@ -30,7 +30,7 @@ const EPICS: [(&str, &str, &str); 4] = [
 ];
 const ON_DEMAND: &str = "5";
 
-/// Its own resume takes up no state that is older (docs/formats/aios.md#liveness).
+/// The framework's own resume rejects states older than this (dotagent-and-aios.md 2.5).
 const RESUMABLE_SECONDS: i64 = 24 * 3_600;
 
 /// Reads the run.
@@ -101,7 +101,7 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
         let errors = epic.get("errors").items().into_iter();
         let error_text =
             |error: Field<'_>| error.get("message").text().or_else(|| error.text()).unwrap_or("it failed").to_owned();
-        // An attempt may have been cut off, so it counts as a failure only where nothing counts those.
+        // An attempt may have been interrupted, so attempts count as failures only when no retry count is recorded.
         step.failures = retries.number().unwrap_or(step.attempts).max(1);
         note_failures(step, errors.map(error_text).collect());
     }
@@ -110,7 +110,7 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
         None => {}
         Some("approved") => step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None }),
         Some("blocked") => step.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None }),
-        // The orchestration goes on over it, and a person should know.
+        // The orchestration continues despite this verdict, so report it.
         Some("needs_revision") => {
             let message =
                 format!("the gate behind {} asks for a revision, and the orchestration goes on over it", step.id);
@@ -120,7 +120,7 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
     }
 }
 
-/// Lets the steps wait for each other: the epic that the state names comes before every other open one.
+/// Chains the steps: the epic that the state names comes before every other open one.
 fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec<Step> {
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let current = current.and_then(|number| steps.iter().position(|step| step.id == step_id(number)));

@@ -1,7 +1,7 @@
 //! The session of Bob (docs/formats/aios-states.md#bob-session): the stories of an epic, one of them in the middle of its development cycle.
 //!
-//! `current_phase` is the phase that was begun last. As with the cycle itself, a result of a later phase belongs to an earlier
-//! lap (docs/formats/aios-states.md#loop-back-laps): then neither is believed, and a person decides.
+//! `current_phase` is the phase that was started last. As in the development cycle, a result of a later phase belongs to an
+//! earlier pass (C-17). In that case neither is trusted and the user decides.
 
 use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
@@ -23,7 +23,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// A session that has said nothing for longer, and did not end at a place to rest, has crashed (docs/formats/aios.md#liveness).
+/// A session that was silent for longer and did not stop at a regular point has crashed (dotagent-and-aios.md 2.5).
 const CRASHED_SECONDS: i64 = 1_800;
 
 /// Reads the run.
@@ -62,7 +62,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Returns what the session did last.
+    /// Returns the type of the session's last action.
     fn action(&self) -> Option<&'a str> {
         self.state.get("last_action").get("type").text()
     }
@@ -85,7 +85,7 @@ impl<'a> Session<'a> {
         }
         let pending = self.stories("stories_pending");
         let active = current.filter(|current| !done.contains(current));
-        // A step keeps its id when its story begins, so the story that is next is laid out as it will be then.
+        // The next story is expanded into phases already, so that step ids do not change when it starts.
         let next = pending.iter().find(|story| !story.is_empty() && !done.contains(story));
         if let Some(current) = &active {
             self.add_active_phases(&mut steps, current);
@@ -101,7 +101,7 @@ impl<'a> Session<'a> {
         steps
     }
 
-    /// Tells whether the last thing that the session did was to end this story, which its lists do not show yet.
+    /// Returns whether the session just completed this story without updating its lists yet.
     fn is_over(&self, current: &str) -> bool {
         let story = self.state.get("last_action").get("story").id();
         let is_its = story.is_none_or(|story| story::name_of(&story) == current);
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         results.either([PHASES[at].1, PHASES[at].0])
     }
 
-    /// Adds the phases of the story in hand.
+    /// Adds the phases of the active story.
     fn add_active_phases(&self, steps: &mut Vec<Step>, story: &str) {
         let position = self.position();
         let current = self.state.get("workflow").get("current_phase");
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
             (true, Some("ERROR_OCCURRED")) => Status::Failed,
             (true, Some("CHECKPOINT_REACHED" | "REVIEW")) if at == CHECKPOINT => Status::WaitingApproval,
             (true, Some(_) | None) => Status::InProgress,
-            // The session went on from it.
+            // The session has moved past it.
             (false, _) if position.is_some_and(|position| at < position) => Status::Completed,
             (false, _) => Status::Pending,
         }
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says where the epic has more stories than the session names.
+    /// Reports an epic with more stories than the session names.
     fn check_story_count(&self, steps: &[Step]) {
         let total = self.state.get("epic").get("total_stories").number().and_then(|total| usize::try_from(total).ok());
         let mut stories: Vec<&str> =
@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Adds the phases of a story of which none was begun.
+/// Adds the phases of a story that has not started.
 fn add_phases(steps: &mut Vec<Step>, story: &str) {
     for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
         let id = StepId::new(format!("{story}:{name}"));

@@ -14,7 +14,7 @@ use crate::model::Run;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Writes the hand-over for one step of the plan.
+/// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let step = run.step(&next.step);
     let is_epic = Kind::of(files) == Ok(Kind::Epic);

@@ -1,5 +1,5 @@
-//! What changed under a run since its state was saved: stories by their sections, the plan, the files it works on, branches, agents
-//! (docs/formats/aios.md#conflicts). Git says what was there; without git nothing is guessed.
+//! Detects what changed since the state was saved: story sections, the plan, the files under work, branches, agents
+//! (dotagent-and-aios.md 2.10, validations 2.1 and 2.3). The earlier content comes from git; without git nothing is compared.
 
 use std::collections::BTreeSet;
 
@@ -25,15 +25,15 @@ use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::WantedOutput;
 
-/// Files beyond this are not compared: a run of so many is looked at story by story.
+/// Maximum number of files that are compared.
 const FILE_LIMIT: usize = 300;
 
-/// Where the frameworks keep their agents, and those that every one of them has.
+/// Folders in which the frameworks keep their agents.
 const AGENT_FOLDERS: [&str; 3] =
     [".aiox-core/development/agents", ".aios-core/development/agents", ".claude/commands/AIOS/agents"];
 const STANDARD_AGENTS: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
 
-/// Says what has to be looked at to weigh a run.
+/// Adds the evidence that [`compare_with_git`] needs.
 pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &loaded.run else { return };
     let base = base(files);
@@ -73,7 +73,7 @@ fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {
     AGENT_FOLDERS.iter().filter_map(|folder| RelPath::parse(&format!("{base}{folder}/{agent}.md")).ok()).collect()
 }
 
-/// Says what the evidence means.
+/// Compares the run with what git has of its files.
 pub(super) fn compare_with_git(files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
     let mut comparer = GitComparer { files, run, evidence, comparison: GitComparison::default() };
     let open = run.steps.iter().find(|step| is_open(step));
@@ -141,7 +141,7 @@ impl GitComparer<'_> {
         }
     }
 
-    /// Compares a story with what it was, section by section.
+    /// Compares a story with its saved version, section by section.
     fn compare(&mut self, path: &RelPath, id: &str, step: &Step, open: Option<&Step>) -> String {
         if *path == self.files.state {
             return "is the state itself".to_owned();
@@ -167,7 +167,7 @@ impl GitComparer<'_> {
             let severity = if is_reviewed { Severity::Blocking } else { Severity::Warning };
             (severity, requirements, "what was done may not be what is wanted now")
         } else if !notes.is_empty() {
-            // What nobody committed yet may well be the interrupted work itself.
+            // Uncommitted changes may be the interrupted work itself.
             let severity = if past.is_committed_since { Severity::Warning } else { Severity::Info };
             (severity, notes, "look whether that matters to the work that was cut off")
         } else if !others.is_empty() {
@@ -188,7 +188,7 @@ impl GitComparer<'_> {
         self.run.workflow != "epic-execution"
     }
 
-    /// Says which files of the open work were changed by commits since.
+    /// Reports files of open steps that commits have changed since.
     fn work(&mut self) {
         let base = base(self.files).to_owned();
         let mut seen = BTreeSet::new();
@@ -216,8 +216,8 @@ impl GitComparer<'_> {
         }
     }
 
-    /// Says that the branch of the state is gone, or that something else is checked out. Stories run in branches of their own, so
-    /// this never stops by itself.
+    /// Reports that the branch of the state is gone or not checked out. Stories have their own branches, so this is only a
+    /// warning.
     fn branch(&mut self) {
         let Some(branch) = self.run.workspace.branch.as_deref() else { return };
         if self.evidence.branches.get(branch) == Some(&false) {
@@ -233,7 +233,7 @@ impl GitComparer<'_> {
         }
     }
 
-    /// Says that the project keeps its agents in a folder and the next one is not there.
+    /// Reports that the next agent is missing from the project's agent folder.
     fn agent(&mut self, open: &Step) {
         let base = base(self.files);
         let is_there = |path: &RelPath| matches!(self.evidence.files.get(path), Some(FileFact::Present { .. }));

@@ -1,6 +1,6 @@
 //! Whether the state of an epic and its stories agree (docs/formats/aios.md#status-consistency).
 //!
-//! A story that lags behind is the norm: of the eight stories of a real epic that is completed, none says so.
+//! Outdated stories are normal: in one completed epic, none of the eight stories was marked as done.
 
 use super::document_index::DocumentIndex;
 use super::document_index::StoryLocation;
@@ -14,13 +14,13 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::StepId;
 
-/// Compares what a state says of a story with what the story says of itself.
+/// Compares a story's status in the epic with the status in its file.
 pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
         StoryLocation::Missing(path) => vec![missing(path, id, status)],
         StoryLocation::NotFound if status == Status::Skipped => Vec::new(),
         StoryLocation::NotFound => {
-            // A story that nobody began may not be written yet.
+            // A story that was not started may not be written yet.
             let was_begun = matches!(status, Status::InProgress | Status::Completed | Status::WaitingApproval);
             let severity = if was_begun { Severity::Blocking } else { Severity::Warning };
             let message = format!("no story file of {id} was found, and no plan names one");
@@ -46,7 +46,7 @@ fn disagreements(path: &RelPath, bytes: &[u8], id: &StepId, status: Status) -> V
     findings.into_iter().map(|finding| finding.on(id)).collect()
 }
 
-/// Is the status that a story should have, by where the run of it stands.
+/// The stage of a run, which determines the status its story should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// A review of a loop is next.
@@ -56,11 +56,11 @@ pub(super) enum Expected {
     /// The last review of a loop approved.
     Approved,
     Validation,
-    /// The story is written or mended.
+    /// The story is being implemented or fixed.
     Development,
     /// The gate, the push or the checkpoint is next.
     AfterDevelopment,
-    /// Somewhere in a workflow that has phases of its own.
+    /// In a workflow with other phases.
     Underway,
 }
 
@@ -78,13 +78,13 @@ impl Expected {
     }
 }
 
-/// Compares what a story says of itself with where the run of that one story stands.
+/// Compares a story's status with the stage of the run of that story.
 pub(super) fn of_story(path: &RelPath, story: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
     let state = format!("{id} is {}", expected.what());
     drift_findings(path, story, &state, id, |mention| workflow_drift(expected, mention))
 }
 
-/// Says where the state and the story disagree, and where the story disagrees with itself, with every line.
+/// Returns findings where the state and the story disagree, and where the story contradicts itself.
 fn drift_findings(
     path: &RelPath,
     story: &Story<'_>,
@@ -117,7 +117,7 @@ fn with(code: FindingCode, severity: Severity, message: String) -> Finding {
     Finding { severity, ..Finding::new(code, message) }
 }
 
-/// Returns how bad it is when the epic says one thing and the story another; `None` where they agree.
+/// Returns severity and reason when the epic and the story disagree; `None` if they agree.
 fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
@@ -175,7 +175,7 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
     }
 }
 
-/// Returns how bad it is when a run of one story stands here and its story there; `None` where they agree.
+/// Returns severity and reason when the run and its story disagree; `None` if they agree.
 fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
@@ -211,7 +211,7 @@ fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &
         | (Expected::Approved, StoryStatus::InReview | StoryStatus::Done)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
-        // Who passes the gate may set it to Done before the push.
+        // The reviewer may set it to Done before the push (C-9).
         | (Expected::AfterDevelopment, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Done) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a development cycle: six phases of one story (docs/formats/aios-states.md#development-cycle).
 //!
-//! `currentPhase` is the last phase whose result was saved; without a result it was begun. A result of a later phase belongs to an
-//! earlier lap (docs/formats/aios-states.md#loop-back-laps): then neither of the two is believed, and a person decides.
+//! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
+//! earlier pass (C-17). In that case neither is trusted and the user decides.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -17,7 +17,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// Id, name, title, and who does it; `None` where the state names the agent.
+/// Id, name, title and agent; `None` if the state names the agent.
 pub(super) const PHASES: [(&str, &str, &str, Option<&str>); 6] = [
     ("1_validation", "validation", "Validation", Some("po")),
     ("2_development", "development", "Development", None),
@@ -46,7 +46,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let position = cycle.position();
     cycle.report_later_results(position);
     let decision = cycle.decision();
-    // The phase that shows what was done asks again.
+    // The checkpoint has to be approved again.
     if decision == Some("REVIEW") {
         steps[CHECKPOINT].status = Status::WaitingApproval;
     }
@@ -76,7 +76,7 @@ impl<'a> Cycle<'a> {
         self.tree.get("phaseResults").get(PHASES[at].0)
     }
 
-    /// Returns what was decided at the checkpoint.
+    /// Returns the decision made at the checkpoint.
     fn decision(&self) -> Option<&'a str> {
         self.result(CHECKPOINT).get("decision").text()
     }
@@ -118,7 +118,7 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Says that the cycle went round: there is a result of a phase after the one that was saved last.
+    /// Reports results of phases after the current one: they are from an earlier pass.
     fn report_later_results(&self, position: Option<usize>) {
         let Some(position) = position else { return };
         let later: Vec<&str> =

@@ -1,4 +1,4 @@
-//! The documents that a state refers to: plans and stories, whether they were looked at or read.
+//! The documents that a state refers to: plans and stories.
 
 use std::cell::Cell;
 use std::cell::OnceCell;
@@ -13,44 +13,44 @@ use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::RelPath;
 
-/// How often all names are gone through for a story that no file is named after.
+/// Maximum number of full name scans for stories whose id is not part of a file name.
 const SCAN_LIMIT: usize = 2_000;
 
-/// Is every file that may be a plan or a story, with its content where there is one.
+/// Every file that may be a plan or a story, with its content if it was read.
 pub(super) struct DocumentIndex<'a> {
     files: BTreeMap<&'a str, (&'a RelPath, Option<&'a [u8]>)>,
     names: OnceCell<NamesIndex<'a>>,
-    /// The ids that files say, once they were read; `None` for one that is no story.
+    /// Cache of the ids that files declare; `None` for a file that is not a story.
     ids: RefCell<BTreeMap<&'a str, Option<String>>>,
     scans: Cell<usize>,
 }
 
-/// Is every Markdown file by its name.
+/// All Markdown files by name.
 struct NamesIndex<'a> {
-    /// By the id that the name speaks of, without case.
+    /// By the id in the name, lowercase.
     by_id: BTreeMap<String, Vec<&'a str>>,
-    /// In lowercase, in the order of the paths.
+    /// Lowercase names, in path order.
     all: Vec<(String, &'a str)>,
 }
 
-/// Says where a story was looked for.
+/// The result of looking up a story file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StoryLocation {
     At(RelPath),
-    /// The plan names this file, and it is not there.
+    /// The plan names this file, but it does not exist.
     Missing(RelPath),
-    /// No plan names a file, and no story has this id.
+    /// The plan names no file and no story has this id.
     NotFound,
 }
 
 impl<'a> DocumentIndex<'a> {
-    /// Takes what a first look saw.
+    /// Builds the index from a discovery listing.
     pub(super) fn of_listing(listing: &'a Listing) -> Self {
         let files = listing.entries.iter().filter(|entry| !entry.is_dir);
         Self::of(files.map(|entry| (entry.path.as_str(), (&entry.path, entry.look.as_deref()))).collect())
     }
 
-    /// Takes what was read for a run.
+    /// Builds the index from the files read for a run.
     pub(super) fn of_files(files: &'a FileSet) -> Self {
         let files = files.files.iter().filter_map(|(path, entry)| match &entry.content {
             Content::Bytes(bytes) => Some((path.as_str(), (path, Some(&bytes[..])))),
@@ -64,7 +64,7 @@ impl<'a> DocumentIndex<'a> {
         Self { files, names: OnceCell::new(), ids: RefCell::default(), scans: Cell::new(0) }
     }
 
-    /// Returns the content of a file; `None` as well for one that was not read.
+    /// Returns the content of a file; `None` if it is missing or was not read.
     pub(super) fn bytes(&self, path: &RelPath) -> Option<&'a [u8]> {
         self.files.get(path.as_str())?.1
     }
@@ -73,7 +73,7 @@ impl<'a> DocumentIndex<'a> {
         self.files.contains_key(path.as_str())
     }
 
-    /// Finds the file of a story: where the plan says, else by its id. `base` is the folder of the project.
+    /// Finds the file of a story: the path in the plan, else a file with its id. `base` is the folder of the project.
     pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> StoryLocation {
         let planned = plan.and_then(|plan| Some((plan, plan.story(id)?)));
         if let Some((plan, file)) = planned.and_then(|(plan, story)| Some((plan, story.file.as_deref()?))) {
@@ -91,7 +91,7 @@ impl<'a> DocumentIndex<'a> {
         self.by_id(base, id).map_or(StoryLocation::NotFound, StoryLocation::At)
     }
 
-    /// Files that are named after the id come first: a project may have a thousand stories, and few have to be read for one.
+    /// Checks files named after the id first, because a project may have a thousand stories.
     fn by_id(&self, base: &str, id: &str) -> Option<RelPath> {
         let wanted = story::bare_id(id);
         let names = self.names.get_or_init(|| self.names());
@@ -116,12 +116,12 @@ impl<'a> DocumentIndex<'a> {
         names
     }
 
-    /// Tells whether a file belongs to the project: one may hold another.
+    /// Returns whether a file belongs to this project and not to a nested one.
     fn is_in(&self, base: &str, path: &str) -> bool {
         path.starts_with(base) && layout::split(path).is_none_or(|parts| parts.base == base)
     }
 
-    /// Returns the id that a story says.
+    /// Returns the id that a story file declares.
     fn declared_id(&self, path: &'a str) -> Option<String> {
         let read = || {
             let (path, bytes) = self.files[path];

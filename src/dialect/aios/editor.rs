@@ -1,4 +1,4 @@
-//! One face for changes of states in YAML and in JSON: values are named by JSON pointers, and every other byte is left alone.
+//! Edits YAML and JSON states through one interface. Values are addressed by JSON pointers; all other bytes are preserved.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -16,17 +16,17 @@ use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Timestamp;
 
-/// Numbers from here on are milliseconds since 1970, not seconds.
+/// Numbers from here on are Unix milliseconds, not seconds.
 const MILLISECONDS: i64 = 100_000_000_000;
 
-/// Is a state while it is changed. What is asked of it is answered as it was before.
+/// A state being edited. Reads return the values from before the edit.
 #[derive(Debug)]
 pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
     document: Syntax,
     at: Timestamp,
-    /// Its stamps have fractions of a second.
+    /// Whether its timestamps have fractions of a second.
     has_fractions: bool,
 }
 
@@ -37,11 +37,12 @@ enum Syntax {
 }
 
 impl<'a> StateEditor<'a> {
-    /// Opens the state. `updated` points to the stamp of its last change: stamps never run backwards, whatever the clock does.
+    /// Opens the state. `updated` points to the time of its last change; new timestamps are never earlier than that, even if the
+    /// clock is.
     ///
     /// # Errors
     ///
-    /// When it is missing or does not parse.
+    /// If it is missing or does not parse.
     pub(super) fn open(files: &'a FileSet, at: Timestamp, updated: &str) -> Result<Self, EditError> {
         let file = files.state.as_str();
         let unreadable = |problem: String| EditError::Unreadable { file: file.to_owned(), problem };
@@ -68,7 +69,7 @@ impl<'a> StateEditor<'a> {
         Ok(editor)
     }
 
-    /// Returns what stood at a pointer.
+    /// Returns the value at a pointer.
     pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
         let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
@@ -78,17 +79,17 @@ impl<'a> StateEditor<'a> {
         })
     }
 
-    /// Returns the scalar that stood at a pointer, as it was written; nothing for `null`.
+    /// Returns the scalar at a pointer, as written; `None` for `null`.
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.get(pointer).and_then(kind::text)
     }
 
-    /// Tells whether the key was there, with whatever value.
+    /// Returns whether the key exists, even if its value is `null`.
     pub(super) fn has(&self, pointer: &str) -> bool {
         self.get(pointer).is_some()
     }
 
-    /// Returns the elements of the list that stood at a pointer.
+    /// Returns the elements of the list at a pointer.
     pub(super) fn items(&self, pointer: &str) -> &[Node] {
         match self.get(pointer).map(|node| &node.kind) {
             Some(Kind::List(items)) => items,
@@ -100,12 +101,12 @@ impl<'a> StateEditor<'a> {
     ///
     /// # Errors
     ///
-    /// When more than the value would change.
+    /// If more than the value would change.
     pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         self.set_after(pointer, value, None)
     }
 
-    /// Sets a value; a missing key is added behind a neighbour.
+    /// Sets a value; a missing key is added after a neighbour.
     ///
     /// # Errors
     ///
@@ -129,7 +130,7 @@ impl<'a> StateEditor<'a> {
         self.set(pointer, &json!(text))
     }
 
-    /// Sets a number, as a text where one stands there.
+    /// Sets a number, written as text if the current value is text.
     ///
     /// # Errors
     ///
@@ -140,7 +141,7 @@ impl<'a> StateEditor<'a> {
         self.set(pointer, &value)
     }
 
-    /// Returns the time of the change in the manner of the state.
+    /// Returns the time of the change in the format that the state uses.
     pub(super) fn now(&self) -> Value {
         let shown = self.at.to_string();
         let (seconds, fraction) =
@@ -148,7 +149,7 @@ impl<'a> StateEditor<'a> {
         if self.has_fractions { json!(format!("{seconds}.{:0<3.3}Z", fraction)) } else { json!(format!("{seconds}Z")) }
     }
 
-    /// Sets a stamp to the time of the change.
+    /// Sets a timestamp to the time of the change.
     ///
     /// # Errors
     ///
@@ -167,7 +168,7 @@ impl<'a> StateEditor<'a> {
         self.set_after(pointer, &value, after)
     }
 
-    /// Sets a stamp that the state has.
+    /// Updates a timestamp if the state has it.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl<'a> StateEditor<'a> {
         if self.has(pointer) { self.stamp(pointer, None) } else { Ok(()) }
     }
 
-    /// Appends to a list, making it when it is missing.
+    /// Appends to a list, which is created if missing.
     ///
     /// # Errors
     ///
@@ -204,7 +205,7 @@ impl<'a> StateEditor<'a> {
         done.map_err(|refused| self.refusal(pointer, refused))
     }
 
-    /// Enters an id into a list, once: as a number where the list has numbers.
+    /// Adds an id to a list unless it is there, as a number if the list has numbers.
     ///
     /// # Errors
     ///
@@ -221,7 +222,7 @@ impl<'a> StateEditor<'a> {
         self.push(pointer, &value)
     }
 
-    /// Takes an id out of a list.
+    /// Removes an id from a list.
     ///
     /// # Errors
     ///
@@ -245,7 +246,7 @@ impl<'a> StateEditor<'a> {
         ))
     }
 
-    /// Returns what becomes of the file.
+    /// Returns the edit of the file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         let path = self.files.state.clone();
         let Some(Content::Bytes(before)) = self.files.files.get(&path).map(|entry| &entry.content) else {
@@ -259,7 +260,7 @@ impl<'a> StateEditor<'a> {
     }
 }
 
-/// Makes an object of what there is a value for.
+/// Builds an object from the members that have a value.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let there = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Value::Object(there.collect::<Map<_, _>>())

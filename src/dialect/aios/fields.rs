@@ -1,4 +1,4 @@
-//! Lenient reading of the fields of a state: what has a type nobody can use is ignored and said, never fatal.
+//! Lenient reading of the fields of a state: a value of an unusable type is reported and ignored, never fatal.
 
 use std::cell::RefCell;
 
@@ -20,20 +20,20 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::human_age;
 
-/// How much of an id a report repeats.
+/// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;
 
-/// Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973 (`Date.now()`).
+/// Unix seconds stay below this until the year 5138; Unix milliseconds (`Date.now()`) are above it since 1973.
 const MILLISECONDS: i64 = 100_000_000_000;
 
-/// Is the state of one file, with what was found wrong in it so far.
+/// The parsed state of one file, with the findings so far.
 pub(super) struct Tree<'a> {
     files: &'a FileSet,
     node: Node,
     findings: RefCell<Vec<Finding>>,
 }
 
-/// Is a place in the state; there may be nothing at it.
+/// A location in the state, which may be empty.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     tree: &'a Tree<'a>,
@@ -42,7 +42,7 @@ pub(super) struct Field<'a> {
     required: bool,
 }
 
-/// Reads a point in time: a stamp, or the milliseconds or seconds since 1970. `offset` is for stamps without a zone.
+/// Parses a timestamp, or Unix milliseconds or seconds. `offset` applies to timestamps without a zone.
 pub(super) fn parse_time(text: &str, offset: i32) -> Option<Timestamp> {
     match text.parse::<i64>() {
         Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
@@ -56,7 +56,7 @@ impl<'a> Tree<'a> {
     ///
     /// # Errors
     ///
-    /// With what there is to say, when it does not parse.
+    /// With the findings, if it does not parse.
     pub(super) fn read(files: &'a FileSet) -> Result<Self, Box<Loaded>> {
         let unreadable =
             |finding: Finding| Box::new(Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() });
@@ -84,12 +84,12 @@ impl<'a> Tree<'a> {
         self.files
     }
 
-    /// Adds what is wrong with the state.
+    /// Adds a finding about the state.
     pub(super) fn report(&self, finding: Finding) {
         self.findings.borrow_mut().push(finding.at(&self.files.state));
     }
 
-    /// Says that a runner that should be busy has written nothing for longer than `limit` seconds, as long as its system waits.
+    /// Reports a runner that should be active but has written nothing for `limit` seconds, the system's own timeout.
     pub(super) fn report_abandoned(&self, last: Option<Timestamp>, limit: i64) {
         let Some(age) = last.map(|last| self.files.clock.now.seconds_since(last)) else { return };
         if age > limit {
@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns what the run is about, for people: an epic, a story, an instance of a workflow.
+    /// Returns the subject of the run for display: an epic, a story or a workflow instance.
     pub(super) fn subject(&self, kind: Kind) -> String {
         clean_line(&identity::subject(kind, &self.node, &self.files.state), ID_CHARS)
     }
@@ -110,7 +110,7 @@ impl<'a> Tree<'a> {
         Run { writable: !self.is_newer(kind), ..run }
     }
 
-    /// Tells whether a newer version of its system wrote the state, and says so.
+    /// Returns whether a newer version of its system wrote the state, and reports it.
     fn is_newer(&self, kind: Kind) -> bool {
         let Some((path, known)) = kind.version() else { return false };
         let field = path.iter().fold(self.root(), |field, key| field.get(key));
@@ -125,41 +125,41 @@ impl<'a> Tree<'a> {
         is_newer
     }
 
-    /// Hands the run over with everything that was said on the way.
+    /// Returns the run with all findings.
     pub(super) fn loaded(self, run: Run) -> Loaded {
         Loaded { run: Some(run), findings: self.findings.into_inner(), ..Loaded::default() }
     }
 }
 
 impl<'a> Field<'a> {
-    /// Returns the value of a key; nothing where there is none, or where this is no mapping.
+    /// Returns the value of a key; an empty field if the key is missing or this is not a mapping.
     pub(super) fn get(self, key: &'a str) -> Self {
         Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), required: false }
     }
 
-    /// Returns the value of the first of these keys that has one: programs and prose spell them differently.
+    /// Returns the first of two keys that has a value; the spelling differs between programs and documentation.
     pub(super) fn either(self, keys: [&'a str; 2]) -> Self {
         let [first, second] = keys.map(|key| self.get(key));
         if first.is_there() || !second.is_there() { first } else { second }
     }
 
-    /// Without it nothing can be decided: then its absence and its type stop.
+    /// Marks the field as required: if it is missing or has the wrong type, the finding blocks.
     pub(super) const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Tells whether there is a value, and not `null`.
+    /// Returns whether there is a value other than `null`.
     pub(super) fn is_there(self) -> bool {
         self.node.is_some_and(|node| !matches!(node.kind, Value::Null))
     }
 
-    /// Tells whether the value is written as a number.
+    /// Returns whether the value is written as a number.
     pub(super) fn is_number(self) -> bool {
         self.node.is_some_and(|node| matches!(node.kind, Value::Number(_)))
     }
 
-    /// Adds what is wrong with this place in the state.
+    /// Adds a finding at this location in the state.
     pub(super) fn report(self, finding: Finding) {
         self.tree.report(match self.node {
             Some(node) => finding.line(node.place.line, Some(node.place.column)),
@@ -186,7 +186,7 @@ impl<'a> Field<'a> {
         self.report(Finding::new(code, message));
     }
 
-    /// Returns a scalar as it is written.
+    /// Returns a scalar as written.
     pub(super) fn text(self) -> Option<&'a str> {
         let node = self.value()?;
         let text = kind::text(node);
@@ -196,7 +196,7 @@ impl<'a> Field<'a> {
         text
     }
 
-    /// Returns a text that is not empty, fit for an id.
+    /// Returns a non-empty text, cleaned for use as an id.
     pub(super) fn id(self) -> Option<String> {
         self.text().map(|text| clean_line(text, ID_CHARS)).filter(|text| !text.is_empty())
     }
@@ -216,7 +216,7 @@ impl<'a> Field<'a> {
         number
     }
 
-    /// Returns a point in time, as [`parse_time`] does.
+    /// Returns a timestamp, see [`parse_time`].
     pub(super) fn time(self) -> Option<Timestamp> {
         let node = self.value()?;
         let offset = self.tree.files.clock.utc_offset_seconds;
@@ -250,7 +250,7 @@ impl<'a> Field<'a> {
         items.iter().map(|item| Self { node: Some(item), required: false, ..self }).collect()
     }
 
-    /// Says that a status is none of its system's words. A step with such a status is left alone.
+    /// Reports a word that is not in the system's vocabulary.
     pub(super) fn report_unknown(self, code: FindingCode, word: &str, step: Option<&StepId>) {
         let message = match step {
             Some(step) => format!("`{}` of {step} is `{}`", self.name, clean_line(word, ID_CHARS)),

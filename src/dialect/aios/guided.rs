@@ -1,7 +1,7 @@
-//! The state of a guided workflow (docs/formats/aios-states.md#guided-workflow): steps that a person is led through, one after the other.
+//! The state of a guided workflow (W1, dotagent-and-aios.md 2.6): sequential steps that the user is guided through.
 //!
-//! Its own `advanceStep` looks only behind the current step and may call a workflow completed with earlier steps open.
-//! Here the first open step counts, from the beginning on.
+//! The framework's `advanceStep` only looks after the current step and may complete a workflow with earlier steps open (C-19).
+//! Piton continues with the first open step.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -34,7 +34,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     run.status = tree.get("status").run_status(&steps);
     let mut steps = steps;
     if run.status == RunStatus::Completed {
-        // What became of its artifacts after the end opens nothing again.
+        // Changes to artifacts after completion do not reopen steps.
         steps.iter_mut().for_each(|step| step.proof.outputs.clear());
     }
     if let Some(open) = first_open(&steps) {
@@ -46,7 +46,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Says that the state stands behind a step that is still open.
+/// Reports that the state has moved past a step that is still open.
 fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
     let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
     if let Some(current) = current.filter(|current| *current > open) {
@@ -67,7 +67,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
         let mut step = step(entry, index);
         step.proof.outputs = artifacts(tree, index);
         let is_open = !matches!(step.status, Status::Completed | Status::Skipped);
-        // What is done waits for nothing; what is open waits for all that was to come before it.
+        // Completed steps have no dependencies; an open step depends on every earlier one.
         step.depends_on = match &last_open {
             Some(_) if !is_open => Vec::new(),
             Some(before) => vec![StepId::clone(before)],
@@ -95,7 +95,7 @@ fn step(entry: Field<'_>, index: u32) -> Step {
     step
 }
 
-/// Returns the files that the state says a step has made.
+/// Returns the files that the state lists as created by a step.
 fn artifacts(tree: &Tree<'_>, index: u32) -> Vec<RelPath> {
     let made = tree.get("artifacts").items().into_iter().filter(|artifact| {
         artifact.get("status").text() == Some("created") && artifact.get("created_by_step").number() == Some(index)

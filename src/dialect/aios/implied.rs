@@ -1,5 +1,4 @@
-//! Finding the runs of which nothing was saved: a story that somebody works on, the artifacts of a spec pipeline
-//! (docs/formats/aios.md#which-state-counts).
+//! Finds runs without a saved state: stories in progress and artifacts of spec pipelines (P4 to P6).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -23,11 +22,11 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders in which stories are put away (dotagent-and-aios.md 2.7).
+/// Folders of archived stories (dotagent-and-aios.md 2.7).
 const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
-/// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
-/// it beats what they imply.
+/// Returns the implied runs of a listing. `explicit` are the stories with a saved state, by project and lowercase id; the state
+/// takes precedence (C-11).
 pub(super) fn candidates(
     listing: &Listing,
     explicit: &BTreeSet<(String, String)>,
@@ -56,7 +55,7 @@ pub(super) fn candidates(
     found
 }
 
-/// Says where a story that somebody works on has the id of another one beside it.
+/// Reports a story in progress that shares its id with other files.
 fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
     let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
     for candidate in stories {
@@ -80,7 +79,7 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     if !path.ends_with(".md") {
         return None;
     }
-    // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
+    // A story outside the known areas is listed only if a setting names its folder.
     let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
     let is_archived = path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part));
     if is_elsewhere || is_archived || Pipeline::of_artifact(&entry.path).is_some() {
@@ -117,7 +116,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
     active.iter().filter_map(candidate).collect()
 }
 
-/// Returns the gate files by the story they are about.
+/// Returns the gate files by story.
 pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
@@ -128,7 +127,7 @@ pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     gates
 }
 
-/// Returns the pipeline when it is under way: something is there, and not what it ends with.
+/// Returns the pipeline if it is under way: it has artifacts but not its final one.
 fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     let look = |path: &RelPath| {
         let at = listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;

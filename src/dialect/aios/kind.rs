@@ -1,4 +1,4 @@
-//! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (docs/formats/aios.md#recognition-by-content).
+//! Classifies files by content: names are unreliable and two kinds share a folder (dotagent-and-aios.md 2.6).
 
 use super::layout;
 use super::layout::Area;
@@ -14,20 +14,20 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 
-/// Names a kind of run.
+/// A kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The waves of an epic.
     Epic,
     /// Reviews and fixes of one story.
     QaLoop,
-    /// A workflow that a person is guided through.
+    /// W1: a workflow that guides the user through its steps.
     Guided,
-    /// A workflow that an engine runs.
+    /// W2: a workflow run by an engine.
     Engine,
     /// The six phases of a story.
     DevCycle,
-    /// The same, put to rest or given up at its checkpoint.
+    /// W4: a development cycle that was paused or aborted at its checkpoint.
     Paused,
     /// A master orchestration.
     Ade,
@@ -39,37 +39,37 @@ pub(super) enum Kind {
     Build,
     /// The record of a nexos orchestration.
     Record,
-    /// The JSON of an epic that the orchestration template speaks of.
+    /// The epic JSON described in the orchestration template (C-22).
     Pipeline,
-    /// Nothing is saved; a story says that somebody works on it.
+    /// No saved state; the story says that it is in progress.
     StoryCycle,
-    /// Nothing is saved; artifacts of a spec pipeline lie there.
+    /// No saved state; there are artifacts of a spec pipeline.
     Spec,
 }
 
-/// Says what a file is.
+/// The classification of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum FileClass {
     State(Kind),
-    /// Speaks about runs and is never the authority on one.
+    /// Evidence about runs, never the state of one.
     Evidence(Evidence),
-    /// A loop status that names no story yet.
+    /// A loop status without a story.
     Idle,
-    /// Nothing that Piton knows.
+    /// Not a known format.
     NotOurs,
     Unreadable(TextPosition, String),
 }
 
-/// Says what a file that is no state is good for.
+/// Files that are evidence, not states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// Derived from states, for people to look at.
+    /// A view derived from states.
     Mirror,
     /// A list of QA loops.
     Index,
-    /// The order of an epic's stories.
+    /// The plan of an epic.
     ExecutionPlan,
-    /// What was tried on one subtask.
+    /// The attempts at one subtask.
     Attempts,
     Lock,
     Handoff,
@@ -84,7 +84,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// With a finding, when the file is no state.
+    /// With a finding, if the file is not a state.
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let path = &files.state;
         if path.as_str().ends_with(".md") {
@@ -114,7 +114,7 @@ impl Kind {
         }
     }
 
-    /// Tells whether its states are written.
+    /// Returns whether Piton writes states of this kind.
     pub(super) const fn is_written(self) -> bool {
         match self {
             Self::Epic
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// Returns where its states say their version, and the newest that is known (docs/formats/aios.md#recognition-by-content).
+    /// Returns the path of the version field and the newest known major version (dotagent-and-aios.md 2.6).
     pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
         match self {
             Self::Guided => Some((&["state_version"], 2)),
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// Says what it is, for messages.
+    /// Returns a description for messages.
     pub(super) const fn what(self) -> &'static str {
         match self {
             Self::Epic => "the state of an epic",
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// Returns the place in the order in which `orchestrate-resume` looks (docs/formats/aios.md#where-files-live).
+    /// Returns the priority in the search order of `orchestrate-resume` (dotagent-and-aios.md 2.1).
     pub(super) const fn priority(self) -> u8 {
         match self {
             Self::Epic | Self::Pipeline => 1,
@@ -191,7 +191,7 @@ impl Kind {
     }
 }
 
-/// Tells what a file is by what is in it.
+/// Classifies a file by its content.
 pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
     if let Some(evidence) = known_name(path) {
         return FileClass::Evidence(evidence);
@@ -206,7 +206,7 @@ pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
     }
 }
 
-/// Says why a file is no tree.
+/// The reason why a file could not be parsed.
 pub(super) enum ParseFailure {
     Empty,
     /// Several documents in one file.
@@ -215,7 +215,7 @@ pub(super) enum ParseFailure {
 }
 
 impl ParseFailure {
-    /// Says where the file stops being a state, and why.
+    /// Returns position and reason.
     pub(super) fn describe(self) -> (TextPosition, String) {
         let top = TextPosition { line: 1, column: 1 };
         match self {
@@ -226,7 +226,7 @@ impl ParseFailure {
     }
 }
 
-/// Reads a file of either format: JSON is YAML.
+/// Parses YAML or JSON; JSON is read as YAML.
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
@@ -238,7 +238,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
     })
 }
 
-/// Files whose name alone says that they are no state (docs/formats/aios.md#files-that-are-not-state).
+/// Returns the kind of evidence for names that are never states (dotagent-and-aios.md 0, 2.4, 2.6).
 pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     let parts = layout::split(path.as_str())?;
     match parts.area {
@@ -260,7 +260,7 @@ pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     }
 }
 
-/// Says what is in a tree by its keys.
+/// Classifies a tree by its keys.
 pub(super) fn shape(node: &Node) -> FileClass {
     let has = |key: &str| get(node, key).is_some();
     let is_map = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
@@ -306,7 +306,7 @@ pub(super) fn shape(node: &Node) -> FileClass {
     }
 }
 
-/// The JSON of an epic that the orchestration template speaks of (docs/formats/aios.md#epic-state).
+/// Returns whether a tree is the epic JSON of the orchestration template (dotagent-and-aios.md C-22).
 pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
     (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))
@@ -323,7 +323,7 @@ fn is_idle(node: &Node) -> bool {
     story.is_none_or(str::is_empty) || get(node, "status").and_then(text) == Some("idle")
 }
 
-/// Says what a file of this name would hold, for one whose content says nothing any more.
+/// Returns the kind that the file name suggests, for files with unreadable content.
 pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
     let parts = layout::split(path.as_str())?;
     let name = path.name();
@@ -357,7 +357,7 @@ pub(super) fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
     node.get(key)
 }
 
-/// Returns a scalar as it is written; nothing for `null`.
+/// Returns a scalar as written; `None` for `null`.
 pub(super) fn text(node: &Node) -> Option<&str> {
     match &node.kind {
         Value::Text(text) | Value::Number(text) => Some(text),

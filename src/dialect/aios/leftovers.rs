@@ -1,5 +1,5 @@
-//! What writers and the framework itself leave beside the states: files of writes that were cut off, copies, states that were
-//! renamed out of the way (docs/formats/aios.md#leftovers). They are told about, never read as a run and never renamed.
+//! Files left beside the states: temporary files of interrupted writes, copies, and states that were renamed
+//! (dotagent-and-aios.md 2.6 W7, C-26, C-30). They are reported, never read as runs and never renamed.
 
 use super::kind;
 use super::kind::FileClass;
@@ -18,7 +18,8 @@ const COPY: &str = ".bak";
 const MIGRATED: &str = ".migrated";
 const DISCARDED: &str = ".discarded";
 
-/// Returns the files that no run needs. What was migrated stays: its system reads it.
+/// Returns the files that no run needs (cleanup of the seed, 6.3). Migrated files are kept because their system reads them
+/// (C-30).
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
     let files = listing.entries.iter().filter(|entry| !entry.is_dir);
@@ -43,18 +44,18 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     found.collect()
 }
 
-/// Tells whether a name is that of a file that a writer left.
+/// Returns whether a name is that of a temporary file (C-26).
 pub(super) fn is_temporary(name: &str) -> bool {
     let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
     end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Tells whether a name is that of a state that was put aside, or of a copy of one.
+/// Returns whether a name is that of a renamed state or of a copy.
 pub(super) fn is_put_aside(name: &str) -> bool {
     stem(name).is_some()
 }
 
-/// Returns what a state was called before it was put aside, or what a copy is a copy of.
+/// Returns the original path of a renamed state or of a copy.
 pub(super) fn original_of(path: &RelPath) -> Option<RelPath> {
     let original = stem(path.name())?;
     let original = match path.parent() {
@@ -73,7 +74,7 @@ fn stem(name: &str) -> Option<&str> {
     plain.or_else(stamped).filter(|stem| !stem.is_empty())
 }
 
-/// Says what such a file holds; nothing of a copy whose original is there.
+/// Reports such a file; `None` for a copy whose original exists.
 pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
     let path = &entry.path;
     let is_copy = path.name().ends_with(COPY);

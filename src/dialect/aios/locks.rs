@@ -1,7 +1,7 @@
-//! The locks of AIOS (docs/formats/aios.md#locks): who says that it drives the runs of a project now.
+//! The locks of AIOS (dotagent-and-aios.md 2.5): processes that claim to drive the runs of a project.
 //!
-//! A lock is over when its time is or when its process is gone. Another machine, or a number that came back, it does not think of,
-//! so its time stands above all.
+//! A lock ends when its TTL expires or its process is gone. The format does not consider other machines or reused process ids, so
+//! the TTL takes precedence.
 
 use super::fields::parse_time;
 use super::kind;
@@ -21,13 +21,13 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::human_age;
 
-/// How long a lock holds that does not say it.
+/// TTL of locks that name none.
 const TTL_SECONDS: i64 = 300;
 
-/// A stamp that lies further ahead says nothing.
+/// Timestamps further in the future are ignored.
 const SKEW_SECONDS: i64 = 300;
 
-/// Looks at the locks of the project: those whose time is not over name a process to look for, the others are told about.
+/// Checks the locks of the project. The process of a valid lock becomes wanted evidence; other locks are reported.
 pub(super) fn check(files: &FileSet, loaded: &mut Loaded) {
     for (path, entry) in &files.files {
         if layout::split(path.as_str()).is_some_and(|parts| parts.area == Area::Locks) {
@@ -63,7 +63,7 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
     Ok(OwnerProcess { pid, name: format!("{owner}, by the lock {path}"), since })
 }
 
-/// Returns the process that a lock names.
+/// Returns the process id in a lock.
 pub(super) fn holder(bytes: &[u8]) -> Option<u32> {
     let node = kind::parse(bytes).ok()?;
     number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)

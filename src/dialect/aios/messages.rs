@@ -1,4 +1,4 @@
-//! What `orchestrate-resume` says, word for word (docs/formats/aios.md#messages).
+//! The messages of `orchestrate-resume`, verbatim (dotagent-and-aios.md 2.10).
 
 use super::resume_point;
 use super::resume_point::ResumePoint;
@@ -20,26 +20,26 @@ use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::quoted;
 
-/// What is said when a project has nothing that was interrupted.
+/// Message for a project without interrupted workflows.
 pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";
 pub(super) const NOTHING_SAVED_FIX: &str =
     "Run `orchestrate-status` to see current project state, or start a new workflow with `orchestrate`";
 
-/// Lines of one list that are shown; the plan has them all.
+/// Maximum number of lines shown per list.
 const SHOWN: usize = 20;
 const LINE_CHARS: usize = 300;
 const ANSWERS: [&str; 3] = ["yes", "restart from scratch", "cancel"];
 
-/// Says what a plan comes to for a person.
+/// The situation of a plan, as presented to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Situation {
-    /// There is nothing to go on with.
+    /// There is nothing to resume.
     Over,
-    /// It goes on, if need be after a conflict is resolved.
+    /// The run can be resumed, possibly after resolving conflicts.
     Resume,
-    /// Some of what was done has to be done again.
+    /// Some completed steps have to be redone.
     Partial,
-    /// What cannot be missed is missing, or the state and the project contradict each other.
+    /// Critical files are missing, or the state contradicts the project.
     Cannot,
 }
 
@@ -60,7 +60,7 @@ fn blocks(findings: &[Finding], class: FindingClass) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Blocking && finding.code.is_of(class))
 }
 
-/// Returns what is said of a plan, line by line; the question comes after it.
+/// Returns the summary of a plan, line by line, without the question.
 pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     match Situation::of(plan, findings) {
         Situation::Over => Vec::new(),
@@ -190,7 +190,7 @@ pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Stri
     lines
 }
 
-/// Returns what is said when a resume came to nothing.
+/// Returns the message for a failed resume.
 pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
     let one_line = |text: &str| clean_line(text, LINE_CHARS);
     vec![
@@ -203,8 +203,8 @@ pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) 
     ]
 }
 
-/// Returns the block that the log of an orchestration gets. The log lies beside the state and is named after the time at which the
-/// run began, so that every resume of it adds to the same one.
+/// Returns the entry for the orchestration log. The log lies beside the state and is named after the start time of the run, so
+/// that all resumes share it.
 pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> LogBlock {
     let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
     let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.agent_suffix()));
@@ -236,7 +236,7 @@ pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
     )
 }
 
-/// Returns what is said when several runs could be meant.
+/// Returns the message for an ambiguous choice of runs.
 pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
     let mut lines = vec!["=== Multiple Interrupted Workflows Found ===".to_owned(), String::new()];
     lines.extend(rows.iter().map(|(number, row)| format!("  {number}. {row}")));
@@ -252,7 +252,7 @@ pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
     lines
 }
 
-/// Returns the question of a plan; `None` leaves the planner's, and none where autopilot goes on by itself.
+/// Returns the question of a plan; `None` keeps the planner's question, if any.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     let ask = |text: String, options: &[&str], default: Option<&str>| Question {
         text,
@@ -286,13 +286,13 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     Some(Question { on_restart: archive, ..question })
 }
 
-/// Returns the commands behind the options that are offered where a run cannot be resumed.
+/// Returns the commands for the options offered when a run cannot be resumed.
 pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
     if Situation::of(plan, findings) != Situation::Cannot {
         return Vec::new();
     }
     let id = quoted(run.id.as_str());
-    // Where the state contradicts itself about its place, it names no phase to start from.
+    // A state that contradicts itself names no reliable phase to start from.
     let is_lost =
         |finding: &Finding| finding.severity == Severity::Blocking && finding.code == FindingCode::StateCorrupt;
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
@@ -311,7 +311,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     notices
 }
 
-/// Says `clean`, or how much there is to look at.
+/// Returns `clean` or the number of conflicts and warnings.
 pub(super) fn validation(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let some = |count: usize, noun: &str| match count {
@@ -344,7 +344,7 @@ fn list(lines: &mut Vec<String>, items: Vec<String>, none: &str) {
     }
 }
 
-/// Returns what the next step is handed: its file, what was done before it left, else the state.
+/// Returns the inputs of the next step: its file and earlier outputs, else the state.
 pub(super) fn inputs(run: &Run, plan: &Plan) -> Vec<String> {
     let next: Vec<_> = plan.next.iter().filter_map(|next| run.step(&next.step)).collect();
     let of_next = next.iter().filter_map(|step| step.file.as_ref());

@@ -1,8 +1,8 @@
 //! The saved states of AIOS, AIOX and nexos projects (docs/formats/aios.md, docs/formats/aios-states.md, docs/formats/aios-stories.md).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
-//! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are
-//! evidence and never written.
+//! A project may have twelve kinds of state, which `kind` distinguishes by content. Each kind has a reader module and a writer
+//! module in `write`. Runs without a saved state are read from stories and artifacts of spec pipelines. Stories are evidence and
+//! are never written.
 
 mod ade;
 mod bob;
@@ -83,7 +83,7 @@ use crate::model::Traces;
 
 use kind::Kind;
 
-/// Speaks the state files of AIOS, AIOX and nexos.
+/// The dialect of AIOS, AIOX and nexos state files.
 pub(crate) struct Aios;
 
 impl Dialect for Aios {

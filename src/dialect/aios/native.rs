@@ -1,4 +1,4 @@
-//! The plan in the words of the `orchestrate-resume` task (docs/formats/aios.md#messages).
+//! The plan in the format of the `orchestrate-resume` task (dotagent-and-aios.md 2.10).
 
 use serde_json::Value;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::model::Run;
 use crate::model::Severity;
 use crate::model::StepId;
 
-/// Returns the resume plan of the task: where the run was, where it goes on, what is left, and what the task says of it.
+/// Returns the task's resume plan: last phase, resume phase, remaining phases and messages.
 pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
     let last = plan.steps.completed.last().and_then(|id| run.step(id));
     let resume = plan.next.first().map(|next| {

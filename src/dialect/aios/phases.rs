@@ -1,6 +1,6 @@
 //! The phases of a context manager (docs/formats/aios-states.md#context-manager).
 //!
-//! A phase is written when it is over, so the running one is never in the file. How many there are is in the workflow file; the
+//! A phase is written when it ends, so the running phase is never in the file. The number of phases is in the workflow file; the
 //! hand-over of the last phase may name the next one.
 
 use super::fields::Field;
@@ -17,7 +17,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// How many phases that are missing between two others are named.
+/// Maximum number of missing phases that are listed.
 const GAP_LIMIT: usize = 50;
 
 /// Reads the run.
@@ -76,7 +76,7 @@ fn id(number: u32) -> StepId {
     StepId::new(format!("phase-{number}"))
 }
 
-/// Adds a phase that was written: over, unless its result says that it failed.
+/// Adds a recorded phase: it is completed unless its result says otherwise.
 fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
     let task = phase.either(["action", "task"]).id();
     let title = task.map_or_else(|| format!("Phase {number}"), |task| format!("Phase {number}: {task}"));
@@ -97,7 +97,7 @@ fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
     }
 }
 
-/// The phase that failed is not written as one: the state names it beside them.
+/// Marks the failed phase, which the state names separately from the recorded ones.
 fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
     let id = id(number);
     if steps.iter().all(|step| step.id != id) {
@@ -109,7 +109,7 @@ fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
     step.error = tree.get("error").text().map(str::to_owned);
 }
 
-/// Adds what comes after the last phase that was written, unless one of those is to be done again.
+/// Adds the phase after the last recorded one, unless a failed phase comes first.
 fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>) {
     if steps.iter().any(|step| step.status == Status::Failed) {
         return;

@@ -1,4 +1,4 @@
-//! Finding what was saved, and saying of everything else under the probed places what it is.
+//! Finds saved states and reports other files in the probed folders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     prober.probed
 }
 
-/// Says that a project of the framework has nothing that was interrupted, which is no failure.
+/// Reports that a project of the framework has no interrupted workflows. This is not an error.
 fn nothing_saved(listing: &Listing) -> Option<Finding> {
     let folders = listing.entries.iter().filter(|entry| entry.is_dir);
     let home = folders.map(|entry| &entry.path).find(|path| matches!(path.name(), ".aios" | ".aiox" | ".nexos"))?;
@@ -90,19 +90,19 @@ fn nothing_saved(listing: &Listing) -> Option<Finding> {
 
 struct Prober<'a> {
     listing: &'a Listing,
-    /// Made for the first epic: most projects have none.
+    /// Built for the first epic, because most projects have none.
     documents: Option<DocumentIndex<'a>>,
     found: Vec<SavedState<'a>>,
-    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (C-11, C-12).
+    /// Documents of active or completed epics. Their stories imply no run (C-11, C-12).
     covered: BTreeSet<RelPath>,
-    /// The stories of which another state speaks, by project and id: they imply no run of their own either.
+    /// Stories that another state is about, by project and id. They imply no run either.
     stories: BTreeSet<(String, String)>,
     /// The locks, each with its project.
     locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
 }
 
-/// Is a saved state that can be read.
+/// A readable saved state.
 struct SavedState<'a> {
     path: &'a RelPath,
     base: &'a str,
@@ -110,7 +110,7 @@ struct SavedState<'a> {
     run: String,
     stamp: Option<Timestamp>,
     reads: Vec<ReadSpec>,
-    /// It was completed or given up: then it is no candidate, and neither is an older state of the same run.
+    /// Completed or aborted: then neither it nor an older state of the same run is a candidate.
     is_over: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Prober<'a> {
         let expected = kind::by_name(path);
         let Some(look) = entry.look.as_deref() else {
             match expected {
-                // The run says why.
+                // Loading the run reports why.
                 Some(kind) => self.add_unreadable(path, parts.base, kind),
                 None if kind::known_name(path).is_none() && parts.area.holds_states() => {
                     let message = "it is too large for a state or may not be read";
@@ -180,7 +180,7 @@ impl<'a> Prober<'a> {
         self.probed.findings.push(Finding::new(code, message).at(path));
     }
 
-    /// Takes a file in that should be a state and could not be read as one.
+    /// Adds a file that should be a state but is unreadable.
     fn add_unreadable(&mut self, path: &RelPath, base: &str, kind: Kind) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::Epic {
@@ -212,7 +212,7 @@ impl<'a> Prober<'a> {
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: false });
     }
 
-    /// Reads a state of an epic that was looked at.
+    /// Reads the state of an epic from the listing.
     fn read_epic_state(&self, path: &RelPath) -> Option<State> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
         State::read(&kind::parse(self.listing.entries[at].look.as_deref()?).ok()?, path)
@@ -246,7 +246,7 @@ impl<'a> Prober<'a> {
             self.probed.findings.push(finding);
             self.add_ended(path, base, &state);
             self.add_saved(path, base, kind, &state, Vec::new());
-            // Nothing is left that a story could hold up.
+            // The epic is over, so drift cannot block it.
             let drift = found
                 .drift
                 .into_iter()
@@ -267,7 +267,7 @@ impl<'a> Prober<'a> {
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
-    /// Keeps the state of an epic that is over for whoever names it.
+    /// Adds the state of an ended epic, which is only used if named explicitly.
     fn add_ended(&mut self, path: &RelPath, base: &str, state: &State) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         reads.extend(layout::backup_of(path).map(ReadSpec::File));
@@ -307,8 +307,8 @@ impl<'a> Prober<'a> {
         path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
     }
 
-    /// Of several states of one run the one that was written last counts: `.aios` and `.aiox` may hold one each, a QA loop may lie in
-    /// two places. The JSON of an epic never counts beside its YAML.
+    /// Keeps the newest of several states of one run: `.aios` and `.aiox` may each have one, and a QA loop may be in two folders
+    /// (C-15). The JSON of an epic never wins over its YAML (C-22).
     fn keep_newest(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {
@@ -347,9 +347,9 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// Is what the documents of an epic say about it.
+/// The comparison of an epic with its documents.
 struct DocumentComparison {
-    /// It names a plan or stories, and none of them is there.
+    /// It names a plan or stories, but none of them exists.
     is_orphaned: bool,
     drift: Vec<Finding>,
 }
@@ -377,7 +377,7 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         reads,
         claim: Claim::StatedAmong { priority: kind.priority() },
         rank: None,
-        // Another state of the same epic may be the newer one.
+        // Another state of the same epic may be newer.
         may_be_replaced: true,
         findings: Vec::new(),
         name,

@@ -1,7 +1,7 @@
 //! The state of a QA loop (docs/formats/aios.md#qa-loop): reviews of one story, each followed by a fix until one approves.
 //!
-//! The loop counts an iteration before its review runs, and its own resume counts another. Here the history says what
-//! happened, and going on never uses up an iteration.
+//! The loop counts an iteration before its review runs, and its own resume counts another one (C-16). Piton reads the history
+//! instead, and resuming never uses up an iteration (2.10).
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::clean_line;
 
-/// What AIOS takes where nothing says how often a story may be reviewed.
+/// The default number of reviews in AIOS.
 pub(super) const MAX_ITERATIONS: u32 = 5;
 
-/// A loop that has said nothing for longer is taken to be abandoned (docs/formats/aios.md#liveness).
+/// A loop that was silent for longer is considered abandoned (dotagent-and-aios.md 2.5).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.
@@ -66,7 +66,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Says where the state and the folder it lies in name different stories, or nothing names one.
+/// Reports a state whose story is missing or differs from its folder.
 fn check_story(tree: &Tree<'_>) {
     let folder = tree.files().state.parent();
     let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
@@ -83,7 +83,7 @@ fn check_story(tree: &Tree<'_>) {
     }
 }
 
-/// Is the status of the loop.
+/// The status of the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoopStatus {
     Pending,
@@ -93,20 +93,20 @@ enum LoopStatus {
     Escalated,
 }
 
-/// Is what a review came to.
+/// The outcome of a review.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Approved,
     Rejected,
     Blocked,
-    /// In a word that nobody knows.
+    /// Not in the vocabulary.
     Unknown,
 }
 
-/// Is one entry of the history.
+/// One entry of the history.
 struct Iteration<'a> {
     entry: Field<'a>,
-    /// `None` while the review is not done.
+    /// `None` until the review is done.
     outcome: Option<Outcome>,
     is_fixed: bool,
 }
@@ -142,7 +142,7 @@ impl<'a> Loop<'a> {
         Some(known)
     }
 
-    /// Returns the entries by iteration; of two of the same the later one counts.
+    /// Returns the entries by iteration; the later of two duplicates wins.
     fn history(&self) -> BTreeMap<u32, Iteration<'a>> {
         let mut history = BTreeMap::new();
         for entry in self.tree.get("history").items() {
@@ -174,7 +174,7 @@ impl<'a> Loop<'a> {
                 }
             },
         });
-        // The entries of nexos have a `date` and nothing about the fix.
+        // Entries of nexos have a `date` and no fix time.
         let is_reviewed = entry.either(["reviewedAt", "date"]).is_there();
         if outcome.is_some() && !is_reviewed {
             let message = format!("{review} has a verdict, and nothing says when it was reached; it is reviewed again");
@@ -183,7 +183,7 @@ impl<'a> Loop<'a> {
         Iteration { entry, outcome: outcome.filter(|_| is_reviewed), is_fixed: entry.get("fixedAt").is_there() }
     }
 
-    /// Returns the iteration that the loop is in.
+    /// Returns the current iteration.
     fn current(&self, history: &BTreeMap<u32, Iteration<'a>>) -> u32 {
         let root = self.tree.root();
         let counted = root.either(["currentIteration", "current_iteration"]).number();
@@ -197,7 +197,7 @@ impl<'a> Loop<'a> {
         counted.max(last).max(1)
     }
 
-    /// Fills in the iterations up to the current one, and what follows from it.
+    /// Adds the steps of all iterations up to the current one and what follows.
     fn steps(&mut self, history: &BTreeMap<u32, Iteration<'a>>, current: u32) {
         for (number, iteration) in history.range(..current) {
             self.add_past_iteration(*number, iteration);
@@ -211,7 +211,7 @@ impl<'a> Loop<'a> {
                 review.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None });
                 review.error = Some("the review is blocked: a person decides".to_owned());
             }
-            // The finding about the word holds the step.
+            // The finding about the unknown verdict blocks the step.
             Some((_, Outcome::Unknown)) => _ = self.review(current, Status::Pending),
             Some((iteration, Outcome::Rejected)) => {
                 self.review(current, Status::Completed);
@@ -227,7 +227,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The loop went on from it, so both of its halves are over.
+    /// Adds an iteration that the loop has moved past: review and fix are over.
     fn add_past_iteration(&mut self, number: u32, iteration: &Iteration<'a>) {
         self.review(number, Status::Completed);
         if iteration.outcome == Some(Outcome::Rejected) {
@@ -241,7 +241,7 @@ impl<'a> Loop<'a> {
     }
 
     fn open_review(&mut self, number: u32, has_entry: bool) {
-        // The iteration is counted before its review runs, so a loop that runs has begun it.
+        // The iteration is counted before its review runs, so a running loop has started it.
         let is_counted = self.tree.root().either(["currentIteration", "current_iteration"]).number() == Some(number);
         let runs = is_counted && self.tree.get("status").text() == Some("in_progress");
         if has_entry || runs {
@@ -251,7 +251,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// An approval ends the loop; what is left is that the loop says so.
+    /// Adds the approving review. It stays open until the loop's status says completed.
     fn approved(&mut self, number: u32) {
         let file = self.tree.files().state.clone();
         let is_closed = self.tree.get("status").text().is_none_or(|status| status == "completed");
@@ -273,7 +273,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Adds what the status of the loop says on top of its history.
+    /// Applies the status of the loop on top of its history.
     fn apply_status(&mut self, status: Option<LoopStatus>) {
         match status {
             Some(LoopStatus::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
@@ -296,7 +296,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Says which iteration of how many it is.
+    /// Returns the iteration and the maximum.
     fn round(&self, number: u32) -> String {
         format!("{number}/{}", self.max)
     }
@@ -317,7 +317,7 @@ impl<'a> Loop<'a> {
         step.group = Some(round);
     }
 
-    /// A person decides: another round, the story as it is, or the end of it.
+    /// Adds the gate at which the user decides how to continue.
     fn escalation(&mut self, reason: &str) {
         let title = format!("Decide how the story goes on: {}", clean_line(reason, 200));
         let step = follow(&mut self.steps, StepId::new("escalation"), title, Status::Pending);

@@ -1,4 +1,4 @@
-//! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): which phases of a workflow are over, and the one in hand.
+//! The record of a nexos `orchestrate` (dotagent-and-aios.md 2.6): completed phases and the current one.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -18,7 +18,7 @@ use crate::model::StepId;
 /// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;
 
-/// How many phases a record may count to.
+/// Maximum phase number of a record.
 const PHASE_LIMIT: u32 = 100;
 
 /// Reads the run.
@@ -38,7 +38,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Returns title and agent of every phase of the workflows that are known.
+/// Returns title and agent of each phase of a known workflow.
 fn known(workflow: Option<&str>) -> Vec<(&'static str, &'static str)> {
     let word = workflow.unwrap_or_default().to_lowercase();
     if word.contains("spec") {
@@ -87,7 +87,7 @@ impl Phases<'_> {
         steps
     }
 
-    /// Reads which phase an entry is about: its number, its name, or a record of it.
+    /// Returns the phase of an entry, which is a number, a name or an object.
     fn number(&self, entry: Field<'_>) -> Option<u32> {
         let at = if entry.get("phase").is_there() { entry.get("phase") } else { entry };
         let word = at.id()?;

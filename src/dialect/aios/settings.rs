@@ -1,4 +1,4 @@
-//! What deserves a look because another file names it: stories that a setting keeps elsewhere, and the plans of epics.
+//! Files to read because another file names them: stories in configured folders and the plans of epics.
 
 use super::epic;
 use super::epic::State;
@@ -16,13 +16,13 @@ use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::clean_line;
 
-/// Is a file of settings that was looked at.
+/// A settings file.
 struct Settings<'a> {
     path: &'a RelPath,
     look: &'a [u8],
-    /// The folder of the project it is of, with its slash.
+    /// The folder of its project, with a trailing slash.
     base: &'a str,
-    /// It lies where only the framework keeps its settings.
+    /// Whether it lies in a folder of the framework.
     is_marked: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Names the files.
+/// Returns the files that other files name.
 pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
@@ -66,7 +66,7 @@ pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     found
 }
 
-/// Says which settings could not be followed, so that stories are looked for in the usual folder only.
+/// Reports settings that cannot be used.
 pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
     let mut warnings = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
@@ -75,7 +75,7 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
             warnings.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
         };
         match kind::parse(settings.look) {
-            // Many a program has such a file at the top of a project.
+            // Other programs also have such a file at the top of a project.
             Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
                     format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
@@ -97,7 +97,7 @@ fn is_story(entry: &ListingEntry, folder: &RelPath) -> bool {
     !entry.is_dir && entry.path.as_str().ends_with(".md") && entry.path.starts_with(folder)
 }
 
-/// Returns the folders of stories that a configuration names; tasks and packs of AIOS use different keys for them.
+/// Returns the story folders that a configuration names; AIOS uses several keys for them.
 fn story_folders(bytes: &[u8]) -> Vec<String> {
     let Ok(node) = kind::parse(bytes) else { return Vec::new() };
     let nested = get(&node, "stories").and_then(|stories| word(stories, "location"));

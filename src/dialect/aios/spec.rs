@@ -1,7 +1,7 @@
-//! The state of a spec pipeline that only its artifacts speak of (docs/formats/aios-stories.md#spec-pipeline).
+//! A spec pipeline whose state is only in its artifacts (P6; dotagent-and-aios.md 2.8, 2.10, C-24).
 //!
-//! The first artifact that is missing or unreadable, in the order of the complexity class, is what comes next. AIOS writes JSON
-//! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
+//! The next phase is that of the first artifact that is missing or unreadable, in the order of the complexity class. AIOS writes
+//! JSON and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::kind;
 use super::kind::Kind;
@@ -40,7 +40,7 @@ const CRITIQUE: usize = 4;
 const PLAN: usize = 5;
 const DATA: [&str; 3] = ["json", "yml", "yaml"];
 
-/// Is where a pipeline leaves its artifacts.
+/// The location of a pipeline's artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
     /// The story or the feature.
@@ -51,9 +51,9 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the pipeline that a file is an artifact of.
+    /// Returns the pipeline to which an artifact belongs.
     pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
-        // Every file of a project is asked.
+        // Called for every file of a project, so check the area first.
         if !matches!(layout::split(path.as_str())?.area, Area::Stories | Area::Specs) {
             return None;
         }
@@ -62,7 +62,7 @@ impl Pipeline {
         is_artifact.then_some(pipeline)
     }
 
-    /// Takes `docs/stories/{id}/spec` or `docs/specs/{feature}`.
+    /// Returns the pipeline of `docs/stories/{id}/spec` or `docs/specs/{feature}`.
     fn of_folder(folder: &RelPath) -> Option<Self> {
         let probe = folder.join("spec.md").ok()?;
         let parent = folder.parent()?;
@@ -77,7 +77,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns every path at which an artifact may lie.
+    /// Returns all possible paths of artifacts.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
         let phases = 0..PHASES.len();
         phases.flat_map(|at| self.candidate_paths(at))
@@ -93,7 +93,7 @@ impl Pipeline {
         names.filter_map(in_folder).collect()
     }
 
-    /// Tells whether the pipeline has reached its end.
+    /// Returns whether the pipeline is finished.
     pub(super) fn is_over<'a>(
         &self,
         is_there: &impl Fn(&RelPath) -> bool,
@@ -109,7 +109,7 @@ impl Pipeline {
                 .is_some_and(|node| verdict(&node).and_then(ReviewVerdict::parse) == Some(ReviewVerdict::Approved))
     }
 
-    /// Tells whether a plan is the last phase: in the pipeline of AIOS, which writes JSON beside the story.
+    /// Returns whether the last phase is a plan, as in AIOS, which writes JSON beside the story.
     fn has_plan(&self, is_there: &impl Fn(&RelPath) -> bool) -> bool {
         let is_json = |path: &RelPath| path.name().ends_with(".json");
         let is_beside = self.document.parent().is_some_and(|folder| folder == self.folder);
@@ -123,12 +123,12 @@ fn verdict(node: &Node) -> Option<&str> {
     node.get("verdict").or(inner).and_then(kind::text)
 }
 
-/// Tells whether a path is that of a folder in which a pipeline leaves its artifacts.
+/// Returns whether a path is the artifact folder of a pipeline.
 pub(super) fn is_folder(path: &RelPath) -> bool {
     Pipeline::of_folder(path).is_some()
 }
 
-/// Tells whether an assessment makes the feature simple: by its class, else by its score of 8 or less.
+/// Returns whether the feature is assessed as simple: by class, else by a score of at most 8.
 fn is_simple(node: &Node) -> bool {
     let place = node.get("complexity_assessment").unwrap_or(node);
     let class = ["result", "class"].iter().find_map(|key| kind::text(place.get(key)?));
@@ -165,14 +165,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
-/// Is one artifact that is there; without content when it cannot be read or is prose.
+/// An existing artifact, with its content if it is readable data.
 struct Artifact {
     path: RelPath,
     node: Option<Node>,
     is_valid: bool,
 }
 
-/// Reads the artifacts in their order.
+/// Reader of the artifacts.
 struct Artifacts<'a> {
     files: &'a FileSet,
     pipeline: &'a Pipeline,
@@ -184,7 +184,7 @@ impl Artifacts<'_> {
         let found: [Option<Artifact>; 6] = std::array::from_fn(|at| self.artifact(at));
         let assessed = found[ASSESS].as_ref().and_then(|artifact| artifact.node.as_ref());
         let is_written = found[WRITE].is_some();
-        // A simple feature needs no research, and its spec may come without an assessment.
+        // A simple feature needs no research, and its spec may exist without an assessment (C-24).
         let skips_research =
             found[RESEARCH].is_none() && (assessed.is_some_and(is_simple) || (is_written && found[ASSESS].is_none()));
         let skips_assessment = found[ASSESS].is_none() && is_written && found[RESEARCH].is_none();
@@ -198,7 +198,7 @@ impl Artifacts<'_> {
             let mut step = Step::new(StepId::new(id), title);
             step.short = Some(short.to_owned());
             step.agent = Some(agent.to_owned());
-            // A spec that was written without what comes before it is not judged before that is there.
+            // A spec written without its inputs is not reviewed until they exist.
             step.depends_on = steps.iter().map(|before| before.id.clone()).collect();
             let skipped = (at == RESEARCH && skips_research) || (at == ASSESS && skips_assessment);
             step.status = match artifact {
@@ -249,7 +249,7 @@ impl Artifacts<'_> {
         Some(Artifact { path, node: None, is_valid: false })
     }
 
-    /// Reads the verdict: a critique that is there is no approval.
+    /// Applies the verdict: the critique's existence alone is not an approval.
     fn judge(&mut self, critique: &Artifact, step: &mut Step) {
         let word = critique.node.as_ref().and_then(verdict).unwrap_or_default();
         let verdict = if word.eq_ignore_ascii_case("BLOCKED") {

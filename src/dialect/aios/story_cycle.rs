@@ -1,7 +1,7 @@
-//! The state of a story development cycle that only its story speaks of (docs/formats/aios-stories.md#story-development-cycle).
+//! A story development cycle whose state is only in its story (P4, P5; dotagent-and-aios.md 2.7, 2.10).
 //!
-//! Four phases; the status of the story says which of them is over. Whether a review passed is never read out of `InReview`
-//! (docs/formats/aios-stories.md#what-inreview-means): the newest gate file says it, or nobody does.
+//! There are four phases; the status of the story says which are over. `InReview` never means that a review passed (C-8): only
+//! the newest gate file says so.
 
 use super::gate;
 use super::gate::Decision;
@@ -44,7 +44,7 @@ const VALIDATE: usize = 1;
 const IMPLEMENT: usize = 2;
 const REVIEW: usize = 3;
 
-/// Returns the place in the order in which `orchestrate-resume` looks, for a story that implies a run; `None` for every other.
+/// Returns the priority in the search order of `orchestrate-resume` for a story that implies a run; otherwise `None`.
 pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
     match story.status().filter(|_| story.is_story())?.status {
         StoryStatus::InProgress => Some(4),
@@ -93,7 +93,7 @@ fn quoted_status(mention: &StatusMention) -> String {
     format!("`{}`", clean_line(&mention.raw, 60))
 }
 
-/// Says which places of the story disagree, each with its line.
+/// Reports contradicting statuses in the story.
 fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
     let Some(first) = story.status() else { return Vec::new() };
     let finding = |other: &StatusMention| {
@@ -112,7 +112,7 @@ fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
     story.contradictions().map(finding).collect()
 }
 
-/// Says why nothing can be resumed from the story.
+/// Reports why the story cannot be resumed.
 fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
     let fix = "write one of Draft, Ready, InProgress, InReview, Done as the status of the story";
     let finding = match story.status() {
@@ -127,7 +127,7 @@ fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
     Finding { severity: Severity::Blocking, ..finding.fix(fix) }
 }
 
-/// Says what a person should know about the status and the gate together.
+/// Returns findings about the status and the gate.
 fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at_status =
@@ -163,7 +163,7 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
     findings
 }
 
-/// Is what the phases are made from.
+/// The sources of the phases.
 struct Phases<'a> {
     files: &'a FileSet,
     story: &'a Story<'a>,
@@ -235,8 +235,7 @@ impl Phases<'_> {
         }
         let Some(gate) = self.gate.filter(|_| step.status != Status::Completed) else { return };
         match gate.decision {
-            // FAIL sends the story to InProgress and leaves its ticks (docs/formats/aios-stories.md#what-inreview-means):
-            // what was found is mended before the next review.
+            // FAIL sets the story to InProgress and leaves its checkboxes (C-8): the issues are fixed before the next review.
             Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);

@@ -1,5 +1,5 @@
-//! The story that a saved state is about: where its file lies, whether the two agree, and who else was begun for it since
-//! (docs/formats/aios.md#validation-before-a-resume, docs/formats/aios.md#paths-of-another-machine).
+//! The story that a saved state is about: where its file is, whether the two agree, and which other workflows were started for it
+//! since (dotagent-and-aios.md 2.10, validations 2.1 to 2.3; C-28, C-29).
 
 use super::consistency;
 use super::consistency::Expected;
@@ -29,10 +29,10 @@ use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// Is what a state says about its story.
+/// The story that a state names.
 struct Subject {
     id: String,
-    /// As written; often the path of another machine.
+    /// As written; often a path from another machine.
     path: Option<String>,
     started: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Subject {
             Kind::Bob => {
                 (&["session_state", "progress", "current_story"], &["session_state", "workflow", "started_at"])
             }
-            // It rests behind its story.
+            // A paused cycle has completed its story.
             Kind::Paused
             | Kind::Epic
             | Kind::Guided
@@ -65,7 +65,7 @@ impl Subject {
         Some(Self { id, path: word(path).filter(|path| path.contains(['/', '\\'])), started: word(started) })
     }
 
-    /// Finds the file; the flag says that only the end of the path led there.
+    /// Finds the file; the flag is set if only the end of the path matched.
     fn locate(&self, documents: &DocumentIndex<'_>, base: &str) -> (StoryLocation, bool) {
         let Some(path) = &self.path else { return (documents.locate(base, None, &self.id), false) };
         let path = path.replace('\\', "/");
@@ -87,13 +87,13 @@ impl Subject {
     }
 }
 
-/// Reads what a file says of its story, where it is a state of one.
+/// Returns kind and story of a file, if it is a state about a story.
 fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
     let FileClass::State(kind) = kind::classify(path, bytes) else { return None };
     Some((kind, Subject::of(kind, &kind::parse(bytes).ok()?, path)?))
 }
 
-/// Lets every candidate whose state is about a story read the story, and the other states that are about it.
+/// Adds the story, and other states about it, to the files that each candidate reads.
 pub(super) fn link_reads(listing: &Listing, candidates: &mut [Candidate]) {
     let mut about: Vec<(usize, String)> = Vec::new();
     let mut documents = None;
@@ -119,7 +119,7 @@ pub(super) fn link_reads(listing: &Listing, candidates: &mut [Candidate]) {
     }
 }
 
-/// Adds what the story says to a run that was read from the state about it.
+/// Adds information from the story to the run.
 pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &mut loaded.run else { return };
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
@@ -137,7 +137,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
             let message = format!("the state names its story by a path of another machine; {path} is taken for it");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
         }
-        // A session of Bob goes through several stories.
+        // A session of Bob covers several stories.
         if kind != Kind::Bob {
             fill_from_story(run, &documents, &path);
         }
@@ -160,7 +160,7 @@ fn fill_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath)
     run.goal = run.goal.take().or_else(|| story.and_then(|story| story.title));
 }
 
-/// Says what is wrong with the story: it is gone, or stands where the run is not.
+/// Reports a story that is missing or disagrees with the run.
 fn disagreement(
     files: &FileSet,
     documents: &DocumentIndex<'_>,
@@ -189,7 +189,7 @@ fn disagreement(
     }
 }
 
-/// Returns what the story should say, by the first step that is open.
+/// Returns the expected stage of the story, by the first open step.
 fn expected(run: &Run) -> Expected {
     let open = run.steps.iter().position(|step| !is_over(step.status));
     let step = open.map(|at| &run.steps[at]);
@@ -208,7 +208,7 @@ fn is_approved(step: &Step) -> bool {
     step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved)
 }
 
-/// Says which other workflows were begun for the story after this state was saved. Those of an epic are its own way of working.
+/// Reports other workflows that were started for the story after this state was saved. The workflows of its epic are expected.
 fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &StoryLocation) -> Vec<Finding> {
     let Some(saved) = run.stamp else { return Vec::new() };
     let mut findings = Vec::new();

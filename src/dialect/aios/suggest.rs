@@ -1,5 +1,5 @@
-//! What a person could change in a story that lags behind: the status, and the boxes of tasks that are done. Stories are never
-//! written (docs/formats/aios-stories.md#stories), so this is a suggestion, and what is doubtful is none: it becomes a note.
+//! Suggests edits of outdated stories: the status and the checkboxes of completed tasks. Stories are never written (C-10), and
+//! doubtful changes become notes instead of suggestions.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
     }
 }
 
-/// The state of an epic is kept while stories are forgotten: what it says of a story and the story does not say is suggested.
+/// Suggests edits that bring stories up to date with the epic, whose state is usually newer.
 fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let documents = DocumentIndex::of_files(files);
@@ -80,13 +80,13 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
     suggestions.or("every story says what the epic says of it")
 }
 
-/// Returns the gate that stands behind a story of an epic.
+/// Returns the gate that depends on a story of an epic.
 fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
     let is_gate = |step: &&Step| step.kind == StepKind::Review && step.depends_on.contains(&story.id);
     run.steps.iter().find(is_gate)
 }
 
-/// Returns what a story should say; `None` where the two agree, or where nobody can tell which of them is right.
+/// Returns the status that a story should have; `None` if the two agree or it is unclear which is right.
 fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     let lags = matches!(story, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview);
     match epic {
@@ -101,7 +101,8 @@ fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     }
 }
 
-/// A story of its own: its tasks and its newest gate say more than its status (docs/formats/aios-stories.md#what-inreview-means).
+/// Suggests edits of a story without an epic: tasks and the newest gate are more reliable than its status (C-8, issue 636 of
+/// aiox-core).
 fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
@@ -134,7 +135,7 @@ fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) 
     }
 }
 
-/// A QA loop that approved or rejected says where its story is.
+/// Suggests edits of the story of a QA loop that approved or rejected it.
 fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
@@ -165,7 +166,7 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     suggestions.or("the story says what the loop says of it")
 }
 
-/// Is one story with the changes that were decided so far.
+/// A story with the edits collected so far.
 struct StoryEdit<'a> {
     path: &'a RelPath,
     bytes: &'a [u8],
@@ -182,7 +183,7 @@ impl<'a> StoryEdit<'a> {
         Self { path, bytes, story, edits: Vec::new(), reasons: Vec::new(), notes: Vec::new(), into }
     }
 
-    /// Brings every place that counts to one status.
+    /// Sets all statuses that count to one value.
     fn set_status(&mut self, mention: &StatusMention, wanted: StoryStatus, why: &str) {
         let word = mention.word_for(wanted);
         let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&mention.raw, 40), mention.line);
@@ -194,7 +195,7 @@ impl<'a> StoryEdit<'a> {
         }
     }
 
-    /// Brings the places that count to the first of them.
+    /// Sets all statuses that count to the first one.
     fn align(&mut self, mention: &StatusMention) {
         if !matches!(mention.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
             self.align_others(mention, mention.status, &mention.raw);
@@ -214,7 +215,7 @@ impl<'a> StoryEdit<'a> {
         }
     }
 
-    /// Writes a status in the place of another one: the word, or the tick in a list of all of them.
+    /// Replaces a status: the word, or the tick in a list of all statuses.
     fn write_status(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let Some(line) = self.line(mention.line) else { return false };
         let start = line.start + (mention.column as usize).saturating_sub(1);
@@ -229,7 +230,7 @@ impl<'a> StoryEdit<'a> {
         self.tick_boxes_to(mention, wanted)
     }
 
-    /// In a list of all values the boxes down to the wanted one are ticked.
+    /// Ticks the boxes of a status list down to the wanted one.
     fn tick_boxes_to(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let mut ticks = Vec::new();
         for number in mention.line + 1.. {
@@ -245,7 +246,7 @@ impl<'a> StoryEdit<'a> {
         true
     }
 
-    /// Ticks the tasks that are open, where a second voice says that they are done.
+    /// Ticks the open tasks if a second source confirms that they are done.
     fn tick_open_tasks(&mut self, is_confirmed: bool, why: &str) {
         let open: Vec<u32> = self.story.tasks.iter().filter(|task| !task.done).map(|task| task.line).collect();
         if open.is_empty() {
@@ -271,7 +272,7 @@ impl<'a> StoryEdit<'a> {
         }
     }
 
-    /// Returns the bytes of a line, without its end and without the mark at the start of the file.
+    /// Returns the byte range of a line, without its line end and without the BOM.
     fn line(&self, number: u32) -> Option<Range<usize>> {
         let mut start = if self.bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         for _ in 1..number {
@@ -310,12 +311,12 @@ fn tasks(count: usize) -> String {
     if count == 1 { "1 task is".to_owned() } else { format!("{count} tasks are") }
 }
 
-/// Finds the mark of a ticked box.
+/// Returns the position of the tick in a ticked box.
 fn tick_in(line: &[u8]) -> Option<usize> {
     line.windows(3).position(|box_| box_ == b"[x]" || box_ == b"[X]").map(|at| at + 1)
 }
 
-/// Finds where the tick of an open box goes, at the beginning of a list item.
+/// Returns the position for the tick of an open box at the start of a list item.
 fn open_box_in(line: &[u8]) -> Option<usize> {
     let at = line.windows(3).position(|box_| box_ == b"[ ]")? + 1;
     let is_item =

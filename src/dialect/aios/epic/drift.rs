@@ -1,6 +1,6 @@
-//! Where the plan of an epic and its state do not name the same waves and stories: both are planned, and the difference is said.
+//! Differences between the waves and stories of an epic's plan and its state. Both are planned and the difference is reported.
 //!
-//! What only the plan has is new and pending; what only the state has stays where the state has it.
+//! Items only in the plan are new and pending; items only in the state keep their place.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,11 +17,11 @@ use crate::model::StepId;
 /// The group of the stories that belong to no wave.
 const UNASSIGNED: &str = "no-wave";
 
-/// Returns the waves of the state and those that only the plan has, in the order of their numbers.
+/// Returns the waves of the state and those only in the plan, ordered by number.
 pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     let mut waves = epic.state.waves.clone();
     let Some(plan) = epic.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
-    // The waves of the plan that have a story.
+    // The waves of the plan by story.
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for planned in &plan.waves {
         for story in &planned.stories {
@@ -74,15 +74,14 @@ fn plan_drift(epic: &EpicFiles<'_>, message: String) -> Finding {
     finding.fix("bring the state and the execution plan to the same waves and stories")
 }
 
-/// Says that only the plan has a story.
+/// Reports a story that only the plan has.
 pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
     let message = format!("the plan has story {id}, and the state does not; it counts as pending");
     let finding = plan_drift(epic, message).on(id);
     epic.findings.push(finding);
 }
 
-/// Returns the stories of the plan that no wave has, neither there nor in the state: they come behind all waves, one after the
-/// other.
+/// Returns the planned stories that are in no wave of the plan or the state. They follow all waves, one after the other.
 pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
     let Some(plan) = &epic.plan else { return Vec::new() };
     let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();

@@ -1,6 +1,7 @@
 //! The state of an epic: waves of stories, each behind a gate (docs/formats/aios.md#epic-state).
 //!
-//! The waves count, never `current_wave`. Where the state is broken, the copy beside it shows where the epic stood.
+//! Progress is read from the waves, never from `current_wave` (C-21). If the state is unreadable, its backup copy is shown
+//! instead.
 
 mod drift;
 mod state;
@@ -73,13 +74,13 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
         .ok_or_else(|| Box::new(finding("there is neither `epic_state` nor the pipeline of an epic in it".to_owned())))
 }
 
-/// Is everything that is known of an epic while its run is built.
+/// Everything known about an epic while its run is built.
 struct EpicFiles<'a> {
     files: &'a FileSet,
     state: &'a State,
-    /// The ids of the stories that the state has.
+    /// Ids of the stories in the state.
     recorded: BTreeSet<&'a str>,
-    /// The folder of the project, with its slash.
+    /// The folder of the project, with a trailing slash.
     base: &'a str,
     documents: DocumentIndex<'a>,
     plan_path: Option<RelPath>,
@@ -126,7 +127,7 @@ impl<'a> EpicFiles<'a> {
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
     }
 
-    /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.
+    /// Returns the plan and the branch of the first story in progress, where the work was interrupted.
     fn workspace(&self) -> WorkspaceRecord {
         let running = self.state.stories().find(|story| story.status.as_deref() == Some("in_progress"));
         WorkspaceRecord {
@@ -195,7 +196,7 @@ impl<'a> EpicFiles<'a> {
     }
 }
 
-/// Returns where the state says that the plan lies.
+/// Returns the path of the plan that the state names.
 pub(super) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
     RelPath::parse(&format!("{base}{}", state.plan.as_deref()?)).ok()
 }

@@ -27,7 +27,7 @@ use crate::model::StepKind;
 
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
-/// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
+/// Builds the steps: the stories of each wave in plan order, then its gate; the gate of the epic comes last.
 pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut exits: Vec<(String, StepId)> = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     predecessors.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
     steps.push(final_gate(epic, predecessors));
-    // Stories that may be done side by side are named in the order of the plan.
+    // Parallel stories are listed in plan order.
     for (place, step) in steps.iter_mut().enumerate() {
         step.place = Some(place);
     }
@@ -85,12 +85,12 @@ fn group_of(wave: &Wave) -> String {
     format!("wave-{}", wave.number)
 }
 
-/// Returns the stories of a wave. Without a plan that lets them run side by side they come one after the other.
+/// Returns the stories of a wave. They are sequential unless the plan makes them parallel.
 fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], before: &[Step]) -> Vec<Step> {
     let planned = planned_wave(epic, wave);
     let order: Vec<String> = match (planned, &epic.plan) {
         (Some(planned), _) => planned.stories.clone(),
-        // A plan without waves still has an order.
+        // A plan without waves still orders its stories.
         (None, Some(plan)) => plan.stories.iter().map(|story| story.id.clone()).collect(),
         (None, None) => Vec::new(),
     };
@@ -131,15 +131,15 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], befor
     stories
 }
 
-/// Says what the state has about a story.
+/// What the state records about a story.
 #[derive(Clone, Copy)]
 pub(super) enum StoryRecord<'a> {
     State(&'a StoryState),
-    /// Its wave, of which only the number is recorded, is over.
+    /// Its wave is only counted, and is completed.
     CompletedWave,
-    /// Its wave, of which only the number is recorded, is not.
+    /// Its wave is only counted, and is open.
     OpenWave,
-    /// Only the plan has it.
+    /// Only the plan has the story.
     PlanOnly,
 }
 
@@ -188,14 +188,14 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryReco
     step
 }
 
-/// Tells whether a story that the state does not have says of itself that it is done.
+/// Returns whether the file of a story outside the state says that it is done.
 fn says_done(epic: &EpicFiles<'_>, id: &str) -> bool {
     let StoryLocation::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
     let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
     story.is_some_and(|story| story.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }
 
-/// Fills in what neither the state nor the plan says.
+/// Fills in what neither the state nor the plan provides.
 fn fill_from_story(step: &mut Step, story: &Story<'_>) {
     if step.title == untitled(step.id.as_str()) {
         step.title = story.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
@@ -209,7 +209,7 @@ fn untitled(id: &str) -> String {
     format!("Story {id}")
 }
 
-/// Fills in what the state says of a story.
+/// Fills in what the state records about a story.
 fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     let raw = recorded.status.as_deref();
     step.status = status_of(raw).unwrap_or_else(|| {
@@ -234,7 +234,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
     }
 }
 
-/// Reads the status of a story in an epic; `skipped` is used and missing from the list of the format (docs/formats/aios.md#epic-state).
+/// Parses the status of a story. `skipped` is used but missing from the format's list (C-21).
 pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     match raw? {
         "pending" => Some(Status::Pending),
@@ -247,7 +247,7 @@ pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     }
 }
 
-/// Returns the gate of a wave, behind its stories. A wave that is completed went through it.
+/// Returns the gate of a wave, which depends on its stories. A completed wave has passed its gate.
 fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Step {
     let planned = planned_wave(epic, wave);
     let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
@@ -290,7 +290,7 @@ fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Ste
     gate
 }
 
-/// A gate speaks of the stories as they were: one that is open again is not behind it, and neither is what follows.
+/// Reopens the gate of a wave, because the verdict does not cover stories that were reopened.
 fn reopen(epic: &mut EpicFiles<'_>, wave: &Wave, gate: &mut Step) {
     gate.status = Status::Pending;
     gate.review = None;
@@ -306,7 +306,7 @@ fn unknown_verdict(epic: &EpicFiles<'_>, verdict: &GateVerdict, gate: &StepId) -
     Finding::new(FindingCode::VerdictUnknown, message).at(&epic.files.state).line(verdict.line, None).on(gate)
 }
 
-/// The wave was approved and is still open: its branches may be merged or not.
+/// Returns the merge step of a wave that was approved but is still open: its branches may or may not be merged.
 fn merge(wave: &Wave, gate: &StepId) -> Step {
     let id = StepId::new(format!("merge-{}", wave.number));
     let mut merge = Step::new(id, format!("Merge the branches of wave {}", wave.number));

@@ -1,4 +1,4 @@
-//! The state of an epic from its plan, its stories and their gates.
+//! Rebuilds the state of an epic from its plan, its stories and their gates.
 
 use std::collections::BTreeSet;
 
@@ -23,14 +23,14 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The modes that a state may have (docs/formats/aios.md#epic-state).
+/// The modes of an epic (2.2).
 const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
 
 /// Rebuilds the state.
 ///
 /// # Errors
 ///
-/// When no plan of the epic can be read: only a plan says which stories are in which wave.
+/// If no plan of the epic can be read: only a plan assigns stories to waves.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let broken = files.bytes(&files.state).unwrap_or_default();
     let base = layout::split(files.state.as_str()).map_or("", |parts| parts.base);
@@ -89,7 +89,7 @@ fn plan(files: &FileSet, base: &str, torn: Option<&str>, id: &str) -> Option<(Re
     })
 }
 
-/// Writes a value as YAML reads it back as text.
+/// Quotes a value so that YAML reads it as text.
 fn scalar(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
@@ -143,19 +143,19 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
     text.push_str(&format!("  current_wave: {}\n  total_waves: {}\n  waves:\n{body}", key(current), waves.len()));
 }
 
-/// Writes the number of a wave; one that is none becomes text.
+/// Formats the key of a wave; anything but a number is quoted.
 fn key(number: &str) -> String {
     if number.parse::<u32>().is_ok() { number.to_owned() } else { scalar(number) }
 }
 
-/// Says where a story stands, and who says so.
+/// The status of a story, with its evidence.
 struct StoryStanding {
     word: &'static str,
     evidence: Vec<String>,
     completed: Option<Timestamp>,
 }
 
-/// Weighs the voices about a story: the lowest of them counts.
+/// Determines the status of a story; the least advanced source wins.
 fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
     let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
@@ -213,7 +213,7 @@ const fn word_of(status: StoryStatus) -> &'static str {
     }
 }
 
-/// Returns the last row of the change log that names a status behind an arrow or a colon.
+/// Returns the last change log row that names a status after an arrow or a colon.
 fn of_change_log(story: &Story<'_>) -> Option<(String, StoryStatus)> {
     let rows = story.section(SectionKind::ChangeLog);
     rows.iter().rev().find_map(|row| {

@@ -1,6 +1,6 @@
-//! States that cannot be read, from stories, gates and plans (docs/formats/aios.md#reconstruction).
+//! Rebuilds unreadable states from stories, gates and plans (dotagent-and-aios.md 2.10, errors; C-23).
 //!
-//! Of voices that disagree the lowest counts: what is done twice costs time, what is left out is lost.
+//! If sources disagree, the least advanced status wins: redoing work costs time, skipping it loses it.
 
 mod epic;
 mod qa_loop;
@@ -25,7 +25,7 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When the state can be read, or when nothing tells enough of a run of its kind.
+/// If the state can be read, or if there is not enough evidence for its kind.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let unsupported = |message: String| Err(EditError::Unsupported(message));
     if files.bytes(&files.state).is_some_and(|bytes| kind::parse(bytes).is_ok()) {
@@ -51,7 +51,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     }
 }
 
-/// Returns what speaks for an epic whose state cannot be read: the plans that may be its own, their stories and the gates.
+/// Returns the evidence for an epic with an unreadable state: its plans, their stories and the gates.
 pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let documents = DocumentIndex::of_listing(listing);
     let id = id_of(state);
@@ -74,7 +74,7 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
     paths.into_iter().map(ReadSpec::File).collect()
 }
 
-/// Returns the story of a loop and its gates.
+/// Returns the story of a loop and the story's gates.
 pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
     let look = look.and_then(|at| listing.entries[at].look.as_deref());
@@ -88,7 +88,7 @@ pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) 
     story.into_iter().chain(gates).map(ReadSpec::File).collect()
 }
 
-/// Tells whether a file is named like the execution plan of an epic: `EPIC-{ID}-EXECUTION.yaml`.
+/// Returns whether a file is named like the execution plan of an epic: `EPIC-{ID}-EXECUTION.yaml`.
 fn is_plan(path: &RelPath, id: &str) -> bool {
     let name = path.name().to_lowercase();
     let Some(stem) = name.strip_suffix("-execution.yaml").or_else(|| name.strip_suffix("-execution.yml")) else {

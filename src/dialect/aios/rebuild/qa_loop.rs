@@ -1,4 +1,4 @@
-//! The state of a QA loop from the gate files of its story.
+//! Rebuilds the state of a QA loop from the gate files of its story.
 
 use serde_json::json;
 
@@ -14,10 +14,10 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// What AIOS takes where nothing says how often a story may be reviewed (docs/formats/aios.md#qa-loop).
+/// The default number of reviews in AIOS (2.4).
 const MAX_ITERATIONS: u32 = 5;
 
-/// Returns the story of a loop: what the state says, else a line of a broken one, else the folder it lies in.
+/// Returns the story of a loop: from the state, a line of a broken state, or the folder name.
 pub(super) fn story_id(state: &RelPath, bytes: Option<&[u8]>) -> Option<String> {
     let node = bytes.and_then(|bytes| kind::parse(bytes).ok());
     let named = node
@@ -32,7 +32,7 @@ pub(super) fn story_id(state: &RelPath, bytes: Option<&[u8]>) -> Option<String> 
 ///
 /// # Errors
 ///
-/// When nothing names the story, no gate file of it is there, or the file is no JSON.
+/// If nothing names the story or there is no gate file for it.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let broken = files.bytes(&files.state);
     let Some(id) = story_id(&files.state, broken) else {
@@ -74,7 +74,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
             "reviewedAt": reviewed,
             "verdict": verdict,
             "issuesFound": null,
-            // Only the last round can still be open: the loop went on from the others.
+            // Only the last iteration can be open: the loop has moved past the others.
             "fixedAt": if *number < current { json!(reviewed) } else { json!(null) },
             "issuesFixed": null,
             "duration": null,
@@ -89,7 +89,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         "updatedAt": at,
         "history": entries.collect::<Vec<_>>(),
     });
-    // JSON is YAML: the file of either name is read.
+    // JSON is valid YAML, so it works under either file name.
     let mut text = serde_json::to_string_pretty(&state).unwrap_or_default();
     text.push('\n');
     rebuilt.files.push((files.state.clone(), text.into_bytes()));

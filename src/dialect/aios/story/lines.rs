@@ -1,22 +1,22 @@
-//! A Markdown text as lines that know where they stand: in the front matter, in a code fence, in a comment, or in the text.
+//! Iterates over the lines of a Markdown text with their context: front matter, code fence, comment or text.
 
 use std::ops::Range;
 
-/// Lines in which a front matter has to begin and to end; a longer one is text.
+/// Maximum line at which front matter must end; longer front matter is treated as text.
 const FRONT_MATTER_LINES: usize = 200;
 
-/// Is one line without its line end.
+/// A line without its line end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
     /// From 1.
     pub(super) number: u32,
-    /// Where it starts in the text.
+    /// Its byte offset in the text.
     pub(super) start: usize,
     pub(super) text: &'a str,
     pub(super) context: LineContext,
 }
 
-/// Says what a line is part of.
+/// The context of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineContext {
     FrontMatter,
@@ -25,14 +25,14 @@ pub(super) enum LineContext {
     Comment,
 }
 
-/// Walks over the lines of a text.
+/// Iterator over the lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
     at: usize,
     number: u32,
     front_matter: Range<usize>,
-    /// The character and the length of the fence that is open.
+    /// Character and length of the open fence.
     fence: Option<(u8, usize)>,
     in_comment: bool,
 }
@@ -89,14 +89,14 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Returns the line that starts there, without its end, and where the next one starts.
+/// Returns the line at an offset without its end, and the offset of the next line.
 fn line_at(text: &str, start: usize) -> (&str, usize) {
     let rest = &text[start..];
     let (line, next) = rest.split_once('\n').map_or((rest, text.len()), |(line, _)| (line, start + line.len() + 1));
     (line.strip_suffix('\r').unwrap_or(line), next)
 }
 
-/// Returns the mark and the length of a code fence that this line opens.
+/// Returns character and length of the code fence that a line opens.
 fn fence(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_start();
     let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
@@ -104,7 +104,7 @@ fn fence(line: &str) -> Option<(u8, usize)> {
     (length >= 3 && (mark == b'~' || !line[length..].contains('`'))).then_some((mark, length))
 }
 
-/// Returns the range of the front matter with its two rules: at the top, or right below a title (docs/formats/aios-stories.md#where-a-status-counts).
+/// Returns the range of the front matter with its delimiters, at the top or right below a title (2.7).
 fn front_matter(text: &str, start: usize) -> Range<usize> {
     let mut at = start;
     let mut opened = None;

@@ -1,7 +1,7 @@
-//! What a story file says: who it is, where it stands, what is left to do (docs/formats/aios-stories.md#stories). Never written.
+//! Reads story files: id, status, open tasks (dotagent-and-aios.md 2.7). Stories are never written.
 //!
-//! Eight ways to write a status were seen, and many more places that only look like one. A status counts in the header, in the
-//! section of that name and in a section of metadata; the first one wins and every other one is kept for the reader.
+//! There are eight ways to write a status, and many more places that only look like one. A status counts in the header, in a
+//! status section and in a metadata section. The first one wins; the others are kept for reporting.
 
 mod field;
 mod heading;
@@ -22,7 +22,7 @@ pub(super) use id::of_path as id_of_path;
 pub(super) use id::same as same_id;
 pub(super) use status::StoryStatus;
 
-/// Is one story file, read in one pass.
+/// A parsed story file.
 #[derive(Debug)]
 pub(super) struct Story<'a> {
     text: Cow<'a, str>,
@@ -32,43 +32,43 @@ pub(super) struct Story<'a> {
     /// In the order of the file.
     pub(super) statuses: Vec<StatusMention>,
     pub(super) tasks: Vec<Task>,
-    /// The agent that the story is assigned to, without `@`.
+    /// The assigned agent, without `@`.
     pub(super) executor: Option<String>,
-    /// The files that its work touched, as listed.
+    /// The files in its file list.
     pub(super) files: Vec<String>,
     sections: Vec<Section>,
     is_story: bool,
 }
 
-/// Is one place in a story that says where it stands.
+/// A status found in a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatusMention {
     /// The word as written, without decoration.
     pub(super) raw: String,
     pub(super) status: StoryStatus,
-    /// It is done only if what it announces happens: `Ready for Deploy`.
+    /// Whether it is done only once the announced step happens: `Ready for Deploy`.
     pub(super) is_provisional: bool,
     /// From 1.
     pub(super) line: u32,
-    /// Where the word begins in its line, in bytes from 1.
+    /// Byte column of the word, from 1.
     pub(super) column: u32,
-    /// Whether it stands where a status counts.
+    /// Whether it is in a place where a status counts.
     pub(super) counts: bool,
 }
 
 impl StatusMention {
-    /// Returns the word for another status in the manner of this one.
+    /// Returns the word for another status, in the language and style of this one.
     pub(super) fn word_for(&self, wanted: StoryStatus) -> String {
         if self.status == wanted { self.raw.clone() } else { status::word_like(&self.raw, wanted) }
     }
 }
 
-/// Reads a value as a status.
+/// Parses a value as a status.
 pub(super) fn status_of(value: &str) -> StoryStatus {
     status::meaning(status::status_text(value)).status
 }
 
-/// Is one checkbox of the tasks.
+/// A checkbox of the task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) text: String,
@@ -77,14 +77,14 @@ pub(super) struct Task {
     pub(super) line: u32,
 }
 
-/// Is one section: from below its heading to the next one.
+/// A section, from below its heading to the next heading.
 #[derive(Debug)]
 struct Section {
     kind: SectionKind,
     span: Range<usize>,
 }
 
-/// Reads a story whole: what is named with a place stands there.
+/// Checks that reported positions match the text.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check(bytes: &[u8]) {
     let path = RelPath::parse("docs/stories/7.1.story.md").expect("it is a path");
@@ -102,7 +102,7 @@ pub(crate) fn check(bytes: &[u8]) {
     story.sections.iter().for_each(|section| assert!(!story.section(section.kind).contains(&String::new())));
 }
 
-/// Reads a file; bytes that are no UTF-8 become replacement characters.
+/// Parses a file; invalid UTF-8 becomes replacement characters.
 pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
     let text = String::from_utf8_lossy(bytes);
     let parsed = parser::parse(&text);
@@ -125,7 +125,7 @@ pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
 }
 
 impl Story<'_> {
-    /// Tells whether the file is a story, and not one of the reports and lists beside them.
+    /// Returns whether the file is a story and not a report or list.
     pub(super) fn is_story(&self) -> bool {
         self.is_story
     }
@@ -135,7 +135,7 @@ impl Story<'_> {
         self.statuses.iter().find(|mention| mention.counts)
     }
 
-    /// Returns the places that say something else than the status that counts.
+    /// Returns the statuses that differ from the one that counts.
     pub(super) fn contradictions(&self) -> impl Iterator<Item = &StatusMention> {
         let status = self.status().map(|mention| (mention.status, mention.raw.as_str()));
         self.statuses.iter().filter(move |mention| {
@@ -145,12 +145,12 @@ impl Story<'_> {
         })
     }
 
-    /// Returns the first task that is not done; `None` as well when there are no tasks.
+    /// Returns the first open task; `None` if there is none.
     pub(super) fn first_open_task(&self) -> Option<&Task> {
         self.tasks.iter().find(|task| !task.done)
     }
 
-    /// Returns the lines of the sections of that kind, without blank ones and without what only spaces change.
+    /// Returns the lines of the sections of a kind, without blank lines and with normalized whitespace.
     pub(super) fn section(&self, kind: SectionKind) -> Vec<String> {
         let sections = self.sections.iter().filter(|section| section.kind == kind);
         let lines = sections.flat_map(|section| self.text[section.span.clone()].lines());
@@ -161,7 +161,7 @@ impl Story<'_> {
     }
 }
 
-/// Tells whether a file of that name lies among stories and is none, unless it tells one.
+/// Returns whether the file name is that of another document, such as a report or an index.
 fn is_other_document(name: &str) -> bool {
     let name = name.to_lowercase();
     let stem = name.strip_suffix(".md").unwrap_or(&name);

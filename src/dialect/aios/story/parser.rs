@@ -1,4 +1,4 @@
-//! The one pass over the lines of a story.
+//! Parses a story in one pass over its lines.
 
 use super::Section;
 use super::StatusMention;
@@ -16,7 +16,7 @@ use super::lines::Lines;
 use super::status;
 use super::status::StoryStatus;
 
-/// Is what the pass found.
+/// The result of parsing a story.
 #[derive(Default)]
 pub(super) struct ParsedStory {
     pub(super) id: Option<String>,
@@ -29,25 +29,25 @@ pub(super) struct ParsedStory {
     pub(super) has_user_story: bool,
 }
 
-/// Walks over a text and knows in which section it is.
+/// Parser state, including the current section.
 struct StoryParser {
     parsed: ParsedStory,
-    /// What the section of the second depth is about.
+    /// Kind of the current level-2 section.
     section: SectionKind,
-    /// What the innermost section is about.
+    /// Kind of the innermost section.
     inner: SectionKind,
-    /// Where the innermost section begins.
+    /// Byte offset of the innermost section.
     begins: usize,
-    /// The section of the status said it once already.
+    /// Whether the status section already had a value.
     has_value: bool,
-    /// Ticks of a list of all values, in its order.
+    /// Checkboxes of a list of all statuses, in order.
     ticks: Vec<(bool, StatusMention)>,
-    /// The number of the epic, for a number of a story that counts from there.
+    /// The number of the epic, for story numbers relative to it.
     epic: Option<String>,
     has_title: bool,
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn parse(text: &str) -> ParsedStory {
     let mut parser = StoryParser {
         parsed: ParsedStory::default(),
@@ -131,7 +131,7 @@ impl StoryParser {
     /// Ends the innermost section.
     fn close(&mut self, end: usize) {
         self.parsed.sections.push(Section { kind: self.inner, span: self.begins..end });
-        // A list of all values is ticked from the front; a tick behind a gap is a statement of its own.
+        // In a list of all statuses, only the last of the leading ticks counts; a tick after a gap is a separate status.
         let ticks = std::mem::take(&mut self.ticks);
         let prefix = ticks.iter().take_while(|(done, _)| *done).count();
         let later = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
@@ -179,7 +179,7 @@ impl StoryParser {
         }
     }
 
-    /// Tells whether the front matter named the story, which nothing below overrules.
+    /// Returns whether the front matter named the story, which takes precedence.
     fn is_named(&self) -> bool {
         let of_title = self.parsed.title.as_deref().and_then(id::of_title);
         self.parsed.id.is_some() && self.parsed.id != of_title
@@ -213,7 +213,7 @@ impl StoryParser {
         }
     }
 
-    /// Only what is unmistakably a status of the whole story is worth a word outside of the places where it counts.
+    /// Outside of header and status sections, only records lines that are unmistakably a status of the whole story.
     fn elsewhere(&mut self, line: &Line<'_>) {
         if !line.text.starts_with(['*', '_', '>']) {
             return;
@@ -269,7 +269,7 @@ fn status_mention(value: &str, line: &Line<'_>, counts: bool) -> Option<StatusMe
     })
 }
 
-/// Reads a list item with a checkbox.
+/// Parses a list item with a checkbox.
 fn checkbox(text: &str) -> Option<(bool, &str)> {
     let text = text.trim_start().trim_start_matches('>').trim_start();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -280,7 +280,7 @@ fn checkbox(text: &str) -> Option<(bool, &str)> {
     ticked(item.trim_start())
 }
 
-/// Reads a box and what stands behind it.
+/// Parses a checkbox and the text after it.
 fn ticked(text: &str) -> Option<(bool, &str)> {
     let done = ["[x]", "[X]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (true, rest));
     done.or_else(|| ["[ ]", "[]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (false, rest)))
@@ -291,7 +291,7 @@ fn task(line: &Line<'_>) -> Option<Task> {
     Some(Task { text: text.trim().to_owned(), done, line: line.number })
 }
 
-/// Reads the path of one entry of the file list: between backquotes, or the first word that looks like one.
+/// Returns the path in an entry of the file list: in backquotes, or the first word that looks like a path.
 fn listed_file(text: &str) -> Option<String> {
     let text = text.trim();
     let entry = match text.strip_prefix(['-', '*', '+']) {

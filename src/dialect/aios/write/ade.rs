@@ -1,4 +1,4 @@
-//! Writes the state of a master orchestration (docs/formats/aios-states.md#master-orchestration). Nothing is ever set back.
+//! Writes the state of a master orchestration (W5, dotagent-and-aios.md 2.6). Nothing is ever reset (C-18).
 
 use serde_json::Value;
 use serde_json::json;
@@ -28,7 +28,7 @@ const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/timestamps/updatedAt")?;
     let Some(run) = ade::load(files).run else {
@@ -44,7 +44,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             writer.move_to_list(&number, None)?;
             writer.complete_if_done(&number)?;
         }
-        // Its own command line writes this word, which its list of words does not have.
+        // The framework's CLI writes this status although it is not in its documented list.
         ChangeKind::Pause { .. } => writer.status("stopped")?,
         ChangeKind::Resume { .. } => writer.status("in_progress")?,
         ChangeKind::Complete { .. } => writer.complete()?,
@@ -123,7 +123,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// Moves an epic to one of the lists, and out of the others.
+    /// Moves an epic to one of the lists and removes it from the others.
     fn move_to_list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
         let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
         for list in there {
@@ -136,7 +136,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The orchestration is complete when every epic of it is over.
+    /// Completes the orchestration if all of its epics are over.
     fn complete_if_done(&mut self, number: &str) -> Result<(), EditError> {
         let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
         let of = |step: &StepId| step.as_str().strip_prefix("epic-") == Some(number);

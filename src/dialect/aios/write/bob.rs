@@ -1,5 +1,5 @@
-//! Writes the session of Bob (docs/formats/aios-states.md#bob-session). As in the development cycle itself, a result goes when its phase, or one
-//! before it, is done again (docs/formats/aios-states.md#loop-back-laps).
+//! Writes the session of Bob (W7, dotagent-and-aios.md 2.6). As in the development cycle, redoing a phase removes its result and
+//! those of later phases (C-17).
 
 use serde_json::Value;
 use serde_json::json;
@@ -37,7 +37,7 @@ const PROGRESS: &str = "/session_state/progress";
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, UPDATED)?;
     let Some(run) = bob::load(files).run else {
@@ -65,11 +65,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
-    /// A story of which nothing runs.
+    /// A story that is not active.
     Story(String),
-    /// A phase of the story in hand.
+    /// A phase of the active story.
     Phase(String, usize),
 }
 
@@ -104,7 +104,7 @@ impl Writer<'_> {
         self.action(word, Some(&written), Some(PHASES[at].1))
     }
 
-    /// Makes a story the one in hand. Tells whether it was not yet.
+    /// Makes a story the current one. Returns whether it changed.
     fn make_current(&mut self, story: &str) -> Result<bool, EditError> {
         let current = format!("{PROGRESS}/current_story");
         if self.editor.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
@@ -154,7 +154,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The story passed its checkpoint.
+    /// Records that the story passed its checkpoint.
     fn complete_story(&mut self, story: &str, word: &str) -> Result<(), EditError> {
         let written = self.as_written(story);
         self.editor.add_to_list(&format!("{PROGRESS}/stories_done"), &written)?;
@@ -163,7 +163,7 @@ impl Writer<'_> {
         self.action(word, Some(story), Some(PHASES[CHECKPOINT].1))
     }
 
-    /// What the session did last is the only place that says that it rests.
+    /// Clears a pause, which is only recorded in the last action.
     fn resume(&mut self) -> Result<(), EditError> {
         if !matches!(self.editor.text(&format!("{ACTION}/type")), Some("PAUSE" | "ABORT")) {
             return Ok(());
@@ -184,7 +184,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    /// Saves the result of a phase and removes those of later phases.
     fn record(&mut self, at: usize, result: &Value) -> Result<(), EditError> {
         self.clear_results_from(at)?;
         self.editor.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
@@ -203,13 +203,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the key of a phase's result, as the session spells them.
+    /// Returns the key of a phase's result in the spelling of the session.
     fn key(&self, at: usize) -> &'static str {
         let has_ids = PHASES.iter().any(|(id, ..)| self.editor.has(&format!("{RESULTS}/{id}")));
         if has_ids { PHASES[at].0 } else { PHASES[at].1 }
     }
 
-    /// Returns a story as the lists name it: by its path, say.
+    /// Returns a story as spelled in the lists, for example as a path.
     fn as_written(&self, name: &str) -> String {
         let is_it = |node: &&Node| kind::text(node).is_some_and(|text| story::name_of(text) == name);
         let current = self.editor.get(&format!("{PROGRESS}/current_story"));

@@ -23,7 +23,7 @@ use crate::model::sha256_hex;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut writer = Writer { editor: StateEditor::open(files, change.at, "/lastCheckpoint")? };
     match &change.kind {
@@ -52,7 +52,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.editor.into_edits())
 }
 
-/// The state names a subtask when it begins; before that only the plan does.
+/// Returns the subtask of a step. The state does not name the next subtask before it starts.
 fn named(step: &StepId) -> Result<&str, EditError> {
     match step.as_str() {
         build::NEXT => unsupported(
@@ -120,7 +120,7 @@ impl Writer<'_> {
     }
 }
 
-/// Makes an id as the framework does: `cp-`, the time in base 36, eight digits that tell two of one moment apart.
+/// Creates an id like the framework: `cp-`, the time in base 36, and eight hex digits for uniqueness.
 fn checkpoint_id(subtask: &str, seconds: i64) -> String {
     let mut rest = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
     let mut digits = Vec::new();

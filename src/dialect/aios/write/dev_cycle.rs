@@ -1,7 +1,7 @@
 //! Writes the state of a development cycle (docs/formats/aios-states.md#development-cycle).
 //!
-//! A phase that runs is the current one and has no result. A result goes when its phase, or one before it, is done again: results
-//! of two laps side by side are what nobody can go on from (docs/formats/aios-states.md#loop-back-laps).
+//! The running phase is the current one and has no result. Redoing a phase removes its result and those of later phases, because
+//! results of two passes cannot be resumed (C-17).
 
 use serde_json::Value;
 use serde_json::json;
@@ -32,7 +32,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/lastUpdated")?;
     let Some(run) = dev_cycle::load(files).run else {
@@ -86,7 +86,7 @@ impl Writer<'_> {
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = phase(&outcome.step)?;
-        // The phase that shows what was done asks again.
+        // The checkpoint has to be approved again.
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
             return self.record(at, &json!({ "status": "completed", "decision": "REVIEW" }));
         }
@@ -107,7 +107,7 @@ impl Writer<'_> {
         if counted == Some(failures) { Ok(()) } else { self.editor.set_number("/attemptCount", failures) }
     }
 
-    /// A person lets the story pass its checkpoint.
+    /// Records the user's approval of the checkpoint.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         if phase(step)? != CHECKPOINT {
             return unsupported(format!("{step} is no checkpoint"));
@@ -120,7 +120,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    /// Saves the result of a phase and removes those of later phases.
     fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
         self.clear_results_from(at)?;
         self.editor.set(&result(at), value)?;
@@ -136,7 +136,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Drops the results of the phases that are open again: the cycle stands at the last that has one.
+    /// Removes the results of reopened phases; the last phase with a result becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };
         let at = phase(first)?;
@@ -158,7 +158,7 @@ impl Writer<'_> {
         self.editor.set_text("/currentPhase", word)
     }
 
-    /// A cycle that was put to rest goes on behind the last result in the order of the phases.
+    /// Resumes a paused cycle after its last result.
     fn resume(&mut self) -> Result<(), EditError> {
         if !matches!(self.editor.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
             return Ok(());
@@ -168,7 +168,7 @@ impl Writer<'_> {
         self.editor.set("/currentPhase", &current)
     }
 
-    /// The story passed its checkpoint: nothing after it is of another lap.
+    /// Completes the cycle by recording GO at the checkpoint.
     fn complete(&mut self) -> Result<(), EditError> {
         if !self.editor.has(&result(CHECKPOINT)) {
             let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));

@@ -1,5 +1,5 @@
-//! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): whether it goes on. Which steps ran only the engine can
-//! write, since the state does not name those that are to come.
+//! Writes the state of a workflow engine (W2, dotagent-and-aios.md 2.6): only its status. Steps are recorded by the engine
+//! itself, because the state does not name future steps.
 
 use super::unsupported;
 use super::unsupported_rollback;
@@ -14,7 +14,7 @@ use crate::model::FileSet;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut editor = StateEditor::open(files, change.at, "/engine_state/updated_at")?;
     let word = match &change.kind {

@@ -1,6 +1,6 @@
-//! Writes the state of an epic (docs/formats/aios.md#epic-state). The copy of the bytes before is made by the store.
+//! Writes the state of an epic (dotagent-and-aios.md 2.2). The store makes the backup copy.
 //!
-//! A wave's `tag` is left to whoever makes the tag in git.
+//! A wave's `tag` is not written; it is set when the git tag is created.
 
 use serde_json::Value;
 use serde_json::json;
@@ -32,7 +32,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut writer = Writer::open(kind, files, change)?;
     match &change.kind {
@@ -60,11 +60,11 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
-    /// With the number of its wave.
+    /// Story id and wave number.
     Story(String, String),
-    /// By the number of the wave.
+    /// Wave number.
     Gate(String),
     Merge(String),
     Final,
@@ -74,7 +74,7 @@ struct Writer<'a> {
     state: State,
     run: Run,
     editor: StateEditor<'a>,
-    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it.
+    /// Pointer to the epic in the file; empty for the pipeline of the orchestration template (C-22).
     root: &'static str,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
         match group.and_then(|group| group.strip_prefix("wave-")) {
             Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
             Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
-            // A story that only the plan has.
+            // A story that is only in the plan.
             Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
             None if id == FINAL => Ok(Target::Final),
             None => {
@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A person accepts what the gate did not.
+    /// Records that the user overrides the gate.
     fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Gate(wave) => {
@@ -205,7 +205,7 @@ impl<'a> Writer<'a> {
         match self.target(step)? {
             Target::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
-                // Used by the framework and missing from its own list of words.
+                // Used by the framework but missing from its documented list (C-21).
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Opens stories again, with the verdicts and the merges of their waves; the epic stands at the first such wave.
+    /// Reopens stories with the verdicts and merges of their waves; the first such wave becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         self.status("active")?;
         let mut first = None;
@@ -244,7 +244,7 @@ impl<'a> Writer<'a> {
         first.map_or(Ok(()), |wave| self.move_to(&wave))
     }
 
-    /// Tells whether every story of a wave is open again.
+    /// Returns whether every story of a wave is reopened.
     fn is_fully_reopened(&self, back: &RollBack, wave: &str) -> bool {
         let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
         stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Sets a stamp of a story, in an epic whose stories have such stamps.
+    /// Sets a timestamp of a story if the stories of this epic have such timestamps.
     fn story_stamp(&mut self, story: &str, key: &str, after: &str) -> Result<(), EditError> {
         let waves = self.state.waves.iter();
         let mut stories =
@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
         if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(after)) } else { Ok(()) }
     }
 
-    /// What a gate said of work that is done again counts no more.
+    /// Removes the verdict of a gate, which does not cover redone work.
     fn clear_verdict(&mut self, wave: &str) -> Result<(), EditError> {
         let verdict = self.gate_at(wave);
         if self.editor.has(&verdict) { self.editor.remove(&verdict) } else { Ok(()) }
@@ -311,7 +311,7 @@ impl<'a> Writer<'a> {
         self.wave_status(wave, "gate_review")
     }
 
-    /// Ends a wave: the next one that is open is the current one.
+    /// Completes a wave and moves on to the next open one.
     fn complete_wave(&mut self, wave: &str) -> Result<(), EditError> {
         self.wave_status(wave, "completed")?;
         let is_open = |other: &&epic::Wave| other.number != wave && other.status.as_deref() != Some("completed");

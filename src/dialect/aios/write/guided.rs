@@ -1,4 +1,4 @@
-//! Writes the state of a guided workflow (docs/formats/aios-states.md#guided-workflow). It is completed when every step is, and not before.
+//! Writes the state of a guided workflow (W1, dotagent-and-aios.md 2.6). It is completed only when all steps are (C-19).
 
 use serde_json::Value;
 use serde_json::json;
@@ -29,7 +29,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = guided::load(files).run else {
@@ -112,7 +112,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Opens steps again, and moves to the first that is open.
+    /// Reopens steps and moves to the first open one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let at = self.at(step)?;
@@ -130,7 +130,7 @@ impl Writer<'_> {
         self.status("active")
     }
 
-    /// Ends a step and moves on to the first that is open, from the beginning on.
+    /// Ends a step and moves on to the first open one.
     fn end(&mut self, at: usize, word: &str) -> Result<(), EditError> {
         self.editor.set_text(&format!("/steps/{at}/status"), word)?;
         self.stamp(at, "completed_at")?;
@@ -164,13 +164,13 @@ impl Writer<'_> {
         self.editor.set_text("/status", word)
     }
 
-    /// Sets a stamp of a step, in a workflow whose steps have such stamps.
+    /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
     fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
         let is_usual = self.editor.items("/steps").iter().any(|step| kind::get(step, key).is_some());
         if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
     }
 
-    /// Enters a file that a step left.
+    /// Adds an artifact of a step.
     fn add_artifact(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
         let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
         match self.editor.items("/artifacts").iter().position(is_it) {

@@ -1,7 +1,7 @@
-//! What a change does to the bytes of a state, in the words that the state's own runner writes (docs/formats/aios.md#writing).
+//! Writes changes into states, in the vocabulary of the state's own runner (dotagent-and-aios.md 2, C-14).
 //!
-//! Every kind has a module. A word that a format does not have is not made up: the change is refused with what to do instead.
-//! Stories and artifacts are never written.
+//! There is one module per kind. A change that the format cannot express is refused with a hint. Stories and artifacts are never
+//! written (C-10).
 
 mod ade;
 mod bob;
@@ -31,7 +31,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the format has no word for the change, or the file cannot be edited safely.
+/// If the format cannot express the change, or the file cannot be edited safely.
 pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     refuse_part(&change.kind)?;
     match kind {
@@ -50,7 +50,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
     }
 }
 
-/// Nothing is saved of such a run, so a resume writes nothing, and what a step did is in the files that it leaves.
+/// Handles runs without a saved state: a resume writes nothing, other changes are refused.
 fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if matches!(change.kind, ChangeKind::Resume { .. }) {
         return Ok(Vec::new());
@@ -88,12 +88,12 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
     }
 }
 
-/// Refuses what the format has no word for.
+/// Refuses a change that the format cannot express.
 fn unsupported<T>(message: String) -> Result<T, EditError> {
     Err(EditError::Unsupported(message))
 }
 
-/// Refuses to go back in a state that cannot say so; a copy of it from before can.
+/// Refuses a rollback in a format that cannot reopen steps.
 fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
     let run = quoted(&format!("./{}", files.state));
     unsupported(format!(
@@ -103,12 +103,12 @@ fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
     ))
 }
 
-/// Returns what an agent said about a step, fit for a state.
+/// Returns the error or summary of an outcome, with secrets masked.
 fn outcome_text(outcome: &Outcome) -> Option<String> {
     outcome.error.as_deref().or(outcome.summary.as_deref()).map(|text| mask_secrets(text).into_owned())
 }
 
-/// Refuses an end that is neither success nor failure.
+/// Returns whether the outcome is a success; refuses anything but success and failure.
 fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
     match outcome.status {
         Status::Completed => Ok(true),
@@ -124,7 +124,7 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
     }
 }
 
-/// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
+/// Refuses to archive runs without a saved state: stories and artifacts belong to the project.
 pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
     match Kind::of(files) {
         Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(

@@ -1,7 +1,6 @@
-//! Writes the file that a development cycle leaves when it rests (docs/formats/aios-states.md#paused-development-cycle): which
-//! stories of the epic are done.
+//! Writes the state of a paused development cycle (W4, dotagent-and-aios.md 2.6): the completed stories of the epic.
 //!
-//! It has no word for a story that runs: the runner of its cycle keeps a state of its own.
+//! It cannot record a running story, whose cycle has a separate state.
 
 use serde_json::json;
 
@@ -29,7 +28,7 @@ const PROGRESS: &str = "/epic_progress";
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/paused_at")?;
     let Some(run) = paused::load(files).run else {
@@ -37,7 +36,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
-        // It rests, and the story that comes next has its own state as soon as it runs.
+        // The next story gets its own state when it starts.
         ChangeKind::Begin { .. } => return Ok(Vec::new()),
         ChangeKind::Resume { .. } if !writer.editor.has("/aborted_at") => return Ok(Vec::new()),
         ChangeKind::Resume { .. } => {
@@ -66,7 +65,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.editor.into_edits())
 }
 
-/// Tells whether a story is written as its id and not as the path of its file.
+/// Returns whether a story is written as an id, not as a path.
 fn is_id(node: &Node) -> bool {
     kind::text(node).is_some_and(|text| story::name_of(text) == text)
 }
@@ -77,7 +76,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Moves a story from those that remain to those that are done.
+    /// Moves a story from the remaining to the completed ones.
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let id = outcome.step.as_str();
         if !completes(outcome, "a cycle that rests")? {

@@ -1,4 +1,4 @@
-//! Writes the phases of a context manager (docs/formats/aios-states.md#context-manager). A phase is written when it is over.
+//! Writes the phases of a context manager (W6, dotagent-and-aios.md 2.6). A phase is written when it ends.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ use crate::model::mask_secrets;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = phases::load(files).run else {
@@ -96,7 +96,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// Takes the results of phases out; the last that has one is the current one.
+    /// Removes the results of phases; the last phase with a result becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let phase = format!("/phases/{}", number(step)?);

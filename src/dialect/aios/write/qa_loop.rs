@@ -1,5 +1,5 @@
-//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): what the loop's own runner writes, but that going on after an
-//! interruption uses up no iteration.
+//! Writes the state of a QA loop (dotagent-and-aios.md 2.4): like the loop's own runner, except that resuming uses up no
+//! iteration (C-16).
 
 use serde_json::Value;
 use serde_json::json;
@@ -28,13 +28,13 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = qa_loop::load(files).run else {
         return unsupported(format!("{} says nothing about a QA loop", files.state));
     };
-    // A loop that nexos wrote has neither a status nor stamps of its own.
+    // A loop written by nexos has neither a status nor timestamps.
     let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
     let mut writer = Writer { editor, run, is_prose };
     match &change.kind {
@@ -65,7 +65,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
     Review(u64),
     Fix(u64),
@@ -96,7 +96,7 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         self.status("in_progress")?;
         match Self::target(step)? {
-            // The iteration is counted before its review runs, and once.
+            // The iteration is counted once, before its review runs.
             Target::Review(number) => {
                 self.count(number)?;
                 if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
@@ -136,7 +136,7 @@ impl Writer<'_> {
                     "a QA loop knows no conditions: `piton finish review-{number} --verdict APPROVED` or `--verdict REJECTED`"
                 ));
             }
-            // A review that could not be made is no rejection.
+            // A review that failed to run is not a rejection.
             None => return self.record_interruption(number, outcome),
         };
         let word = self.word(is_approved);
@@ -190,7 +190,7 @@ impl Writer<'_> {
         self.editor.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
     }
 
-    /// Records that a review or a fix ended without a result: it is done again in the same iteration.
+    /// Records that a review or fix ended without a result; it is retried in the same iteration.
     fn record_interruption(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
         let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {
@@ -213,7 +213,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// A person lets the loop go on where it had ended: with one more review, which nobody else would allow it.
+    /// Records the user's decision to continue an escalated loop, with one more review if needed (C-16).
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         match Self::target(step)? {
             Target::Escalation => {
@@ -232,7 +232,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A person accepts what the reviewer did not.
+    /// Records that the user overrides the reviewer.
     fn accept_review(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
             return unsupported(format!("the history of the loop has no review {number}"));
@@ -253,7 +253,7 @@ impl Writer<'_> {
         self.editor.stamp("/stoppedAt", None)
     }
 
-    /// The iteration stays as it is: what was counted was counted.
+    /// Resumes the loop without counting a new iteration.
     fn resume(&mut self) -> Result<(), EditError> {
         if self.editor.text("/status") == Some("stopped") {
             self.status("in_progress")?;
@@ -265,7 +265,7 @@ impl Writer<'_> {
         if self.is_prose && !self.editor.has("/status") { Ok(()) } else { self.editor.set_text("/status", word) }
     }
 
-    /// Returns the entry of an iteration; of two the later one counts.
+    /// Returns the entry of an iteration; the later of two duplicates wins.
     fn entry(&self, number: u64) -> Option<String> {
         let is_of =
             |entry: &Node| kind::get(entry, "iteration").and_then(kind::text) == Some(number.to_string().as_str());
@@ -273,7 +273,7 @@ impl Writer<'_> {
         Some(format!("/history/{at}"))
     }
 
-    /// Returns the word of the loop for a verdict: `PASS` and `FAIL` where it said so before.
+    /// Returns the verdict word: `PASS` and `FAIL` if the loop used them before.
     fn word(&self, is_approved: bool) -> &'static str {
         let is_pass = |entry: &Node| {
             let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();

@@ -1,4 +1,4 @@
-//! Writes the record of a nexos orchestration (docs/formats/aios-states.md#orchestration-record). Of its words for a status only `active` is known.
+//! Writes the record of a nexos orchestration (dotagent-and-aios.md 2.6). Only the status `active` is documented.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use crate::model::StepId;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = record::load(files).run else {
