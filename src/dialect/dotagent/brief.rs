@@ -1,4 +1,4 @@
-//! The hand-over to an agent: what to read, what to leave, and in which form.
+//! The hand-over to an agent: what to read, what to write, and in which form.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::model::Run;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Writes the hand-over for one step of the plan.
+/// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(layout) = Layout::of(&files.state) else { return Brief::default() };
     let step = run.step(&next.step);
@@ -43,7 +43,7 @@ fn task_of(next: &Next) -> &str {
     id.strip_suffix(":verify").or_else(|| id.strip_suffix(":resolve")).unwrap_or(id)
 }
 
-/// Returns the file that the agent has to leave.
+/// Returns the file that the agent has to write.
 fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task: bool) -> Option<RelPath> {
     let id = next.step.as_str();
     if id == steps::DESIGNS || phase == Phase::Reflection {

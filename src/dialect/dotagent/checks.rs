@@ -1,5 +1,5 @@
-//! The four validations before a resume (docs/formats/dotagent.md#validation). Whether outputs exist and belong to this run is proved
-//! step by step by the planner; what is said here is about the state itself.
+//! The four validations before a resume (dotagent-and-aios.md 1.4). They cover the state itself; the planner verifies for each
+//! step that its outputs exist and belong to this run.
 
 use super::archive;
 use super::execution::Presence;
@@ -13,11 +13,11 @@ use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::human_age;
 
-/// How far ahead of this machine's clock a stamp may be.
+/// How far ahead of the local clock a timestamp may be.
 const SKEW_SECONDS: i64 = 300;
 const WEEK_SECONDS: i64 = 604_800;
 
-/// Adds what is wrong with the state.
+/// Adds findings about the state.
 pub(super) fn check(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let before = findings.len();
     let was_sound = !findings.iter().any(|finding| finding.code == FindingCode::StateCorrupt);
@@ -34,7 +34,7 @@ pub(super) fn check(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     }
 }
 
-/// Check 1, as far as it is about the second state file.
+/// Check 1, for the second state file.
 fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let is_needed = workflow_files.state.phase >= Phase::Implementation
         || workflow_files.state.has_completed(Phase::Implementation);
@@ -50,7 +50,7 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     } else {
         let message = format!("{file} is missing, and no task left anything to rebuild it from");
         let finding = Finding::new(FindingCode::PartMissing, message);
-        // The executor may have been cut off before it wrote its first task.
+        // The executor may have been interrupted before it wrote its first task.
         let severity =
             if workflow_files.state.phase == Phase::Implementation { Severity::Warning } else { Severity::Info };
         Finding { severity, ..finding }
@@ -95,7 +95,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Says which stamp a pointer means: `completed_at` of `completed_phases` number 2.
+/// Describes a pointer, for example: `completed_at` of entry 2 in `completed_phases`.
 fn describe_pointer(pointer: &str) -> String {
     match pointer.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         [list, at, field] => {
@@ -106,7 +106,7 @@ fn describe_pointer(pointer: &str) -> String {
     }
 }
 
-/// Check 3: what is complete is the beginning of the five phases, and the current one comes next.
+/// Check 3: the completed phases are a prefix of the five, and the current one comes next.
 fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let state = &workflow_files.state;
     let mut prefix = Phase::ALL.into_iter();
@@ -137,7 +137,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (docs/formats/dotagent.md#the-interruption-marker).
+/// Check 4. A crash after the rename leaves the marker on a sound file (dotagent-and-aios.md C-1).
 fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
     if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
@@ -161,7 +161,7 @@ fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings
     }
 }
 
-/// Goes on only when somebody agrees (docs/formats/dotagent.md#validation).
+/// Reports a failed phase, which continues only after confirmation (dotagent-and-aios.md C-3).
 fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if workflow_files.state.status == PhaseStatus::Failed
         && !workflow_files.state.has_completed(workflow_files.state.phase)

@@ -1,4 +1,4 @@
-//! `execution.json`, of which only the shape of its examples is known (docs/formats/dotagent.md#the-execution-file).
+//! Reads `execution.json`, whose format is only known from examples (dotagent-and-aios.md 1.3).
 
 use serde_json::Map;
 use serde_json::Value;
@@ -21,11 +21,11 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 
 const TASKS: usize = 20_000;
-/// The name of the field is not documented.
+/// The field name is not documented.
 const OUTPUT_FIELDS: [&str; 3] = ["output", "output_path", "output_file"];
 const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
 
-/// Says what became of the file.
+/// The state of the file.
 #[derive(Debug)]
 pub(super) enum Presence {
     Missing,
@@ -33,7 +33,7 @@ pub(super) enum Presence {
     Read(Box<JsonFile>),
 }
 
-/// Is what `execution.json` says, or what can be rebuilt without it.
+/// The contents of `execution.json`, or what can be rebuilt without it.
 #[derive(Debug)]
 pub(super) struct Execution {
     pub(super) presence: Presence,
@@ -41,21 +41,21 @@ pub(super) struct Execution {
     pub(super) stamp: Option<Timestamp>,
 }
 
-/// Is one task.
+/// One task.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: String,
-    /// Where it stands in the file; of a rebuilt one, nowhere.
+    /// Its pointer in the file; empty for a rebuilt task.
     pub(super) pointer: String,
     pub(super) value: Value,
-    /// `None` for a word nobody knows.
+    /// `None` for an unknown word.
     pub(super) status: Option<TaskStatus>,
     pub(super) attempts: u32,
     pub(super) started_at: Option<Timestamp>,
     pub(super) completed_at: Option<Timestamp>,
     pub(super) output: Option<RelPath>,
     pub(super) depends_on: Vec<String>,
-    /// It has a stamp from before the run began: an earlier workflow left it.
+    /// Whether a timestamp is from before the run: then an earlier workflow left it.
     pub(super) is_leftover: bool,
 }
 
@@ -92,7 +92,7 @@ impl Execution {
         matches!(self.presence, Presence::Read(_))
     }
 
-    /// Returns the content of a file with these tasks, for a person to agree to.
+    /// Returns the content of a new file with these tasks, for confirmation.
     pub(super) fn proposal(&self, state: &State) -> Value {
         let tasks = self.tasks.iter().map(|task| {
             json!({ "id": task.id, "status": task.status.unwrap_or(TaskStatus::Pending).as_str(), "attempts": task.attempts })
@@ -100,7 +100,7 @@ impl Execution {
         json!({ "workflow_id": state.id, "tasks": tasks.collect::<Vec<_>>() })
     }
 
-    /// Finds the task that an id means, with or without its prefix.
+    /// Returns the position of the task with an id, with or without its prefix.
     pub(super) fn position(&self, id: &str) -> Option<usize> {
         let exact = self.tasks.iter().position(|task| task.id == id);
         exact.or_else(|| self.tasks.iter().position(|task| rules::is_same_task(&task.id, id)))
@@ -108,7 +108,7 @@ impl Execution {
 }
 
 impl Task {
-    /// Returns whose output this task's is.
+    /// Returns the owner that the task's output must name.
     pub(super) fn owner<'a>(&'a self, state: &'a State) -> OutputOwner<'a> {
         OutputOwner {
             workflow: state.id.as_deref(),
@@ -122,7 +122,7 @@ impl Task {
         fields.iter().find_map(|field| self.value.get(*field)?.as_str()).map(|text| clean_line(text, 400))
     }
 
-    /// Returns what defines the task, without what its execution changes.
+    /// Returns the fields that define the task, without those that its execution changes.
     pub(super) fn definition(&self) -> Value {
         let keys = ["title", "name", "description", "boundaries", "depends_on", "dependencies", "acceptance"];
         let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(*key)?.clone())));
@@ -131,7 +131,7 @@ impl Task {
     }
 }
 
-/// Returns the outputs that tasks name.
+/// Returns the outputs that the tasks name.
 pub(super) fn named_outputs(execution: &Value) -> Vec<String> {
     let named = |task: &Value| OUTPUT_FIELDS.iter().find_map(|field| task.get(*field)?.as_str().map(str::to_owned));
     match execution.get("tasks") {
@@ -275,7 +275,7 @@ fn dependencies(value: &Value) -> Vec<String> {
     found.into_iter().flatten().filter_map(named).collect()
 }
 
-/// Puts the tasks together from what they left and from the final design (docs/formats/dotagent.md#reconstruction).
+/// Rebuilds the tasks from their outputs and from the final design (dotagent-and-aios.md 1.4, IMPLEMENTATION).
 fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let owner =

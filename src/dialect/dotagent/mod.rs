@@ -1,7 +1,7 @@
 //! The phase and execution checkpoints of the dotagent workflow (docs/formats/dotagent.md).
 //!
-//! Two files: `phase.json` says which of five phases a run is in, `execution.json` where the tasks of one of them stand. What a
-//! phase is worth is proved by what it left: outputs that parse, name this run and are newer than its start.
+//! `phase.json` has the current one of five phases, `execution.json` the tasks of one phase. A phase counts as done only with its
+//! outputs: they must parse, name this run and be newer than its start.
 //!
 //! Runs of custom workflows, which are defined in a file, use the same two files and carry their definition; see `custom`.
 
@@ -48,7 +48,7 @@ use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Traces;
 
-/// Speaks the two state files of the dotagent workflow.
+/// The dialect of the dotagent workflow.
 pub(crate) struct Dotagent;
 
 impl Dialect for Dotagent {

@@ -1,4 +1,4 @@
-//! What a phase, a task or a verifier left: is it a result of this run at all?
+//! Checks whether the output of a phase, a task or a verifier is a result of this run.
 
 use serde_json::Value;
 
@@ -13,34 +13,34 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Some file systems keep times in steps of two seconds.
+/// Some file systems have a time resolution of two seconds.
 const TIME_STEP: i64 = 2;
 
-/// Says what is at the path of an output.
+/// The result of checking an output.
 #[derive(Debug)]
 pub(super) enum OutputCheck {
     Missing,
-    /// There, and older than what it would have to follow.
+    /// It exists but is older than the run or the attempt.
     Older,
-    /// There, and no result of this run, with why.
+    /// It exists but is not a result of this run, with the reason.
     Rejected(String),
-    /// There, and read or readable.
+    /// It exists and is a result of this run; `Null` if it is not JSON or was not read.
     Valid(Value),
 }
 
-/// Says whose output it has to be.
+/// The owner that an output must name, and how new it must be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutputOwner<'a> {
     pub(super) workflow: Option<&'a str>,
     pub(super) task: Option<&'a str>,
-    /// The run's start; not a second before it.
+    /// The start of the run, without tolerance.
     pub(super) run_start: Option<Timestamp>,
     /// The start of this attempt, if known.
     pub(super) attempt_start: Option<Timestamp>,
 }
 
 impl OutputOwner<'_> {
-    /// Looks at one output. What is no JSON, or outside of what was read, is only known to be there.
+    /// Checks one output. For files that are not JSON or were not read, only existence and time are checked.
     pub(super) fn check(&self, files: &FileSet, path: &RelPath) -> OutputCheck {
         let Some(entry) = files.files.get(path) else { return OutputCheck::Missing };
         let is_older = |start: Option<Timestamp>, slack: i64| {
@@ -90,10 +90,10 @@ impl OutputOwner<'_> {
     }
 }
 
-/// Returns the status that a task's output reports; `Err` with the word for one nobody knows.
+/// Returns the status that a task's output reports; `Err` with an unknown word.
 pub(super) fn reported_status(output: &Value) -> Result<TaskStatus, String> {
     match output.get("status") {
-        // What is no JSON, or says nothing, is a result that a verifier has to judge.
+        // An output without a status has to be judged by a verifier.
         None | Some(Value::Null) => Ok(TaskStatus::PreComplete),
         Some(Value::String(text)) => match TaskStatus::parse(text) {
             Some(TaskStatus::PreComplete | TaskStatus::Verified) => Ok(TaskStatus::PreComplete),
@@ -104,7 +104,7 @@ pub(super) fn reported_status(output: &Value) -> Result<TaskStatus, String> {
     }
 }
 
-/// Returns what a verifier decided; `Err` when it says nothing that can be understood.
+/// Returns the verdict of a verifier; `Err` if it is not understood.
 pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
     for field in ["verdict", "status", "result", "overall", "overall_status"] {
         if let Some(text) = verification.get(field).and_then(Value::as_str) {
@@ -119,7 +119,7 @@ pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
     Err("nothing".to_owned())
 }
 
-/// Returns what an output says about a failure or a block, in one line.
+/// Returns what an output says about a failure or blocker, on one line.
 pub(super) fn failure_text(output: &Value) -> Option<String> {
     let pointers = [
         "/blocked_details/description",

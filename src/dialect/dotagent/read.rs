@@ -1,4 +1,4 @@
-//! From the files to a run.
+//! Reads a run from the files.
 
 use super::checks;
 use super::execution::Execution;
@@ -24,7 +24,7 @@ use crate::model::Wanted;
 use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 
-/// Is both state files, read.
+/// Both state files, parsed.
 pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
@@ -34,7 +34,7 @@ pub(super) struct WorkflowFiles<'a> {
 }
 
 impl<'a> WorkflowFiles<'a> {
-    /// Reads what a project says of its run; the finding says why that is impossible.
+    /// Reads both state files; the finding says why that is impossible.
     pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
             Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
@@ -45,7 +45,7 @@ impl<'a> WorkflowFiles<'a> {
         Ok(Self { files, layout, source, state, execution })
     }
 
-    /// Returns a finding about a task, at its place in the file where it has one.
+    /// Returns a finding about a task, with its position in the file if it has one.
     pub(super) fn about(
         &self,
         task: &super::execution::Task,
@@ -99,7 +99,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         done_elsewhere: 0,
         goal: None,
         started_at: state.started_at,
-        // During IMPLEMENTATION the tasks are normally newer (docs/formats/dotagent.md#two-files-one-checkpoint).
+        // During IMPLEMENTATION the tasks are usually newer (dotagent-and-aios.md C-2).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
         after: (!is_over).then(|| After {
@@ -116,7 +116,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
     }
 }
 
-/// Tells whether there are tasks although the file that should hold them is missing.
+/// Returns whether tasks were rebuilt because their file is missing.
 pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
     matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
 }

@@ -1,6 +1,6 @@
-//! Phase and execution file from what the phases and the tasks left (docs/formats/dotagent.md#reconstruction).
+//! Rebuilds phase and execution file from the outputs of phases and tasks (dotagent-and-aios.md 1.4).
 //!
-//! A phase counts as completed when a later one left something; whether the last of them is done is for the plan to prove.
+//! A phase counts as completed if a later one produced output; the plan verifies the last one.
 
 use serde_json::Value;
 use serde_json::json;
@@ -21,11 +21,11 @@ use crate::model::ReviewVerdict;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// Rebuilds whichever of the two files cannot be read.
+/// Rebuilds the unreadable ones of the two files.
 ///
 /// # Errors
 ///
-/// When both can be read, when the broken one belongs to a workflow of somebody's own, or when nothing names the run.
+/// If both can be read, if the broken one belongs to a custom workflow, or if nothing names the run.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let Some(layout) = Layout::of(&files.state) else {
         return Err(EditError::Unsupported("the state is no `memory/state/phase.json`".to_owned()));
@@ -44,7 +44,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     Ok(rebuilder.rebuilt)
 }
 
-/// Is what is left of a run while its state is rebuilt.
+/// The sources and results of a rebuild.
 struct Rebuilder<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
@@ -61,7 +61,7 @@ impl Rebuilder<'_> {
         let id = self.workflow_id(broken)?;
         let outputs = self.outputs();
         let reached = outputs.iter().rposition(Option::is_some).unwrap_or(0);
-        // A gap is where the run goes on: nothing behind it is believed.
+        // The run continues at a gap; later outputs are not trusted.
         let gap = outputs[..reached].iter().position(Option::is_none);
         let current = gap.unwrap_or(reached);
         let started = self.started_at(broken, &outputs);
@@ -98,7 +98,7 @@ impl Rebuilder<'_> {
         Ok(())
     }
 
-    /// Returns what each phase left, in the order of the phases.
+    /// Returns the output of each phase, in order.
     fn outputs(&self) -> [Option<RelPath>; 5] {
         let there = |phase: Phase| {
             let path = self.layout.at(phase.output()?)?;
@@ -136,7 +136,7 @@ impl Rebuilder<'_> {
         Ok(id)
     }
 
-    /// Nothing that the run left may be older than its start, or the plan would not believe it.
+    /// Determines the start of the run. The plan rejects outputs older than the start.
     fn started_at(&mut self, broken: &[u8], outputs: &[Option<RelPath>]) -> Timestamp {
         let torn = salvage::text(broken, "started_at").and_then(|text| self.files.time(&text));
         if let Some(torn) = torn.filter(|torn| *torn <= self.at) {
@@ -157,7 +157,7 @@ impl Rebuilder<'_> {
         started
     }
 
-    /// Returns the ids of the tasks that left something.
+    /// Returns the ids of the tasks with output.
     fn task_folders(&self) -> Vec<String> {
         let tasks = self.layout.tasks();
         let below = self.files.files.keys().filter(|path| path.starts_with(&tasks));
@@ -192,7 +192,7 @@ impl Rebuilder<'_> {
         self.rebuilt.files.push((self.layout.execution.clone(), format!("{value}\n").into_bytes()));
     }
 
-    /// Of output and verification the lower counts: without an approval nothing is verified.
+    /// Determines the status of a task. Without an approval it is not verified.
     fn task(&self, id: &str) -> (TaskStatus, Vec<String>) {
         let read = |name: &str| {
             let path = self.layout.of_task(self.files, id, name)?;
@@ -215,7 +215,7 @@ impl Rebuilder<'_> {
         (status, evidence)
     }
 
-    /// Returns the tasks that the chosen design lists.
+    /// Returns the tasks in the final design.
     fn designed_tasks(&self) -> Vec<(String, RelPath)> {
         let path = Phase::Architecture.output().and_then(|path| self.layout.at(path));
         let value = path.as_ref().and_then(|path| parse_value(self.files.bytes(path)?).ok());

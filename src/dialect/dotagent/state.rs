@@ -1,4 +1,4 @@
-//! `phase.json`, read leniently (docs/formats/dotagent.md#the-phase-file).
+//! Reads `phase.json` leniently (dotagent-and-aios.md 1.2).
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// Is a JSON file with the place of every value.
+/// A JSON file with the position of every value.
 #[derive(Debug)]
 pub(super) struct JsonFile {
     pub(super) file: RelPath,
@@ -22,7 +22,7 @@ pub(super) struct JsonFile {
 }
 
 impl JsonFile {
-    /// Reads a file of the set that holds an object.
+    /// Reads a file that must contain an object.
     pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
         let Some(bytes) = files.bytes(file) else {
@@ -49,10 +49,10 @@ impl JsonFile {
     }
 }
 
-/// Is what `phase.json` says.
+/// The contents of `phase.json`.
 #[derive(Debug)]
 pub(super) struct State {
-    /// As written: it is compared, and checked before it is used as a path.
+    /// As written; it is checked before it is used in a path.
     pub(super) id: Option<String>,
     pub(super) started_at: Option<Timestamp>,
     pub(super) last_updated: Option<Timestamp>,
@@ -60,11 +60,11 @@ pub(super) struct State {
     pub(super) status: PhaseStatus,
     pub(super) completed: Vec<Completed>,
     pub(super) approvals: Vec<Approval>,
-    /// `None` when missing, which counts as true.
+    /// `None` if missing, which counts as true.
     pub(super) is_safe: Option<bool>,
 }
 
-/// Is one entry of `completed_phases`.
+/// One entry of `completed_phases`.
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) phase: Phase,
@@ -73,7 +73,7 @@ pub(super) struct Completed {
     pub(super) pointer: String,
 }
 
-/// Is one entry of `user_checkpoints`.
+/// One entry of `user_checkpoints`.
 #[derive(Debug)]
 pub(super) struct Approval {
     pub(super) phase: Phase,
@@ -120,14 +120,14 @@ impl State {
         self.completed.iter().any(|done| done.phase == phase)
     }
 
-    /// Tells whether a person approved a phase in this run; an older approval belongs to another one.
+    /// Returns whether the user approved a phase in this run; older approvals belong to earlier runs.
     pub(super) fn has_approved(&self, phase: Phase) -> bool {
         self.approvals
             .iter()
             .any(|approval| approval.phase == phase && approval.at.is_none_or(|at| Some(at) >= self.started_at))
     }
 
-    /// Returns the id for people and for matching a name on the command line.
+    /// Returns the id for display and for matching names on the command line.
     pub(super) fn name(&self) -> String {
         let name = self.id.as_deref().map(|id| clean_line(id, 100)).unwrap_or_default();
         if name.is_empty() { "dotagent".to_owned() } else { name }
@@ -156,7 +156,7 @@ impl Reader<'_> {
         stamp
     }
 
-    /// Returns the current phase; where it is unknown, the first that is not completed.
+    /// Returns the current phase; if unknown, the first that is not completed.
     fn phase(&mut self, completed: &[Completed]) -> Phase {
         let found = self.source.value.get("current_phase");
         if let Some(phase) = found.and_then(Value::as_str).and_then(Phase::parse) {
@@ -200,7 +200,7 @@ impl Reader<'_> {
         approvals
     }
 
-    /// Returns the entries of a list that name a phase; a bare name counts as an entry.
+    /// Returns the entries of a list that name a phase, as objects or plain names.
     fn entries(&mut self, list: &str) -> Vec<(String, Phase, Value)> {
         let source = self.source;
         let items: &[Value] = match source.value.get(list) {

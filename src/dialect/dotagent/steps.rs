@@ -1,4 +1,4 @@
-//! The phases as steps: what each must leave, who does it, and what waits for a person.
+//! Builds steps from phases: required outputs, agents and gates.
 
 use super::output::OutputCheck;
 use super::output::OutputOwner;
@@ -17,7 +17,7 @@ use crate::model::StepKind;
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";
 
-/// Returns the id of the gate of a phase; only two phases are put before the user (docs/formats/dotagent.md#approvals).
+/// Returns the id of the gate of a phase; only two phases need the user's approval (dotagent-and-aios.md 1.2, scenario 3).
 pub(super) const fn gate_of(phase: Phase) -> Option<&'static str> {
     match phase {
         Phase::Requirements => Some("REQUIREMENTS:approval"),
@@ -44,7 +44,7 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     match workflow_files.recorded_output(Phase::Reflection) {
         Some(path) => reflection.proof.outputs = vec![path],
         None => {
-            // An aggregate over all workflows is no reflection on this one.
+            // The aggregate over all workflows is not a reflection on this one.
             reflection.proof.outputs =
                 workflow_files.json_in(&workflow_files.layout.reflections(), &["_aggregate.json"]);
             reflection.proof.outputs_any = true;
@@ -59,8 +59,8 @@ pub(super) fn id_of(phase: Phase) -> StepId {
     StepId::new(phase.as_str())
 }
 
-/// Returns the step of a phase with the status that the state gives it. Membership in `completed_phases` decides
-/// (docs/formats/dotagent.md#resume-point).
+/// Returns the step of a phase with its status in the state. Membership in `completed_phases` is authoritative
+/// (dotagent-and-aios.md C-3, C-4).
 fn phase_step(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Step {
     let state = &workflow_files.state;
     let mut step = Step::new(id_of(phase), phase.title());
@@ -89,14 +89,14 @@ fn status_of(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Status {
     }
 }
 
-/// Says which file proves a phase: the one the state names, else the usual one.
+/// Sets the output that proves a phase: the one the state names, else the usual one.
 fn expect(workflow_files: &WorkflowFiles<'_>, step: &mut Step, phase: Phase) {
     step.proof.outputs =
         workflow_files.recorded_output(phase).or_else(|| workflow_files.usual_output(phase)).into_iter().collect();
     reject(workflow_files, step);
 }
 
-/// Notes the outputs whose content is no result of this run.
+/// Marks outputs that are not results of this run.
 pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
     for path in &step.proof.outputs {
         if let OutputCheck::Rejected(why) = workflow_files.owner().check(workflow_files.files, path) {
@@ -105,8 +105,7 @@ pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
     }
 }
 
-/// Returns the gate of a phase, behind a step. It stands open only while the run is at it: a later phase that has begun shows
-/// that somebody let it through.
+/// Returns the gate of a phase, which depends on a step. A later phase that has started implies that the gate was passed.
 fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     let state = &workflow_files.state;
     let title = match phase {
@@ -123,7 +122,7 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     let next = phase.next().unwrap_or(phase);
     let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
     let is_behind = match phase {
-        // The design is chosen before its phase is over.
+        // The design is chosen before the end of its phase.
         Phase::Architecture => state.has_completed(phase) || state.phase > phase,
         Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
             state.has_completed(next) || state.phase > next || (state.phase == next && has_begun)
@@ -136,8 +135,8 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     gate
 }
 
-/// Designs, the user's choice, the final design: whoever is asked again is the user, never the architects
-/// (docs/formats/dotagent.md#contradictions-and-decisions).
+/// Returns the steps for designs, the user's choice and the final design. On resume the user is asked again, never the architects
+/// (dotagent-and-aios.md C-5).
 fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let phase = Phase::Architecture;
     let status = status_of(workflow_files, phase);
@@ -153,7 +152,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let usual = workflow_files.usual_output(phase);
     if status != Status::Completed {
         designs.proof.outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
-        // The final design comes out of designs: where it is, there were some.
+        // A final design implies that there were designs.
         designs.proof.outputs.extend(usual.clone().filter(|path| workflow_files.files.files.contains_key(path)));
         designs.proof.outputs_any = true;
         reject(workflow_files, &mut designs);
@@ -212,7 +211,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
 }
 
 impl WorkflowFiles<'_> {
-    /// Returns whose the outputs of phases have to be.
+    /// Returns the owner that the outputs of phases must name.
     pub(super) fn owner(&self) -> OutputOwner<'_> {
         OutputOwner {
             workflow: self.state.id.as_deref(),

@@ -1,5 +1,5 @@
-//! Tasks as steps: the work, its verification, and the resolution of what blocks it, with every row of the executor's recovery
-//! (docs/formats/dotagent.md#executor-recovery).
+//! Builds steps from tasks: work, verification and resolution of blockers, following the executor's recovery table
+//! (dotagent-and-aios.md 1.4).
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ pub(super) fn resolve_id(task: &str) -> StepId {
     StepId::new(format!("{task}:resolve"))
 }
 
-/// Is what a task left and what that says, and the status that follows from it and the state.
+/// The output of a task and the status that follows from it and the state.
 pub(super) struct TaskResult {
     /// The effective status; for a running task, the one its output reports (scenario 2).
     pub(super) status: Option<TaskStatus>,
@@ -84,12 +84,12 @@ impl TaskResult {
         result
     }
 
-    /// Tells whether the task was running by its state and has ended by its output.
+    /// Returns whether the state has the task running while its output says that it ended.
     pub(super) fn is_ahead(&self, task: &Task) -> bool {
         task.status == Some(TaskStatus::Running) && self.fits && !task.is_leftover
     }
 
-    /// Tells whether an output is there that reports success.
+    /// Returns whether there is an output that reports success.
     pub(super) fn is_success(&self) -> bool {
         self.fits && output::reported_status(&self.output) == Ok(TaskStatus::PreComplete)
     }
@@ -114,7 +114,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, fi
     step.detail.focus = task.text(&["retry_strategy"]).into_iter().collect();
     depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
-    // A retry counts the attempt that was lost; one that ended counts itself.
+    // A retry counts the interrupted attempt; a finished attempt counts itself.
     (step.status, step.attempts, step.failures) = match result.status {
         Some(TaskStatus::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
         Some(TaskStatus::Pending) => (Status::Pending, task.attempts, task.attempts),
@@ -147,7 +147,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, fi
     if matches!(step.status, Status::Failed | Status::Blocked)
         || (step.status == Status::Pending && result.fits && !result.is_success())
     {
-        // What is there says that it did not work: it proves nothing.
+        // The output reports a failure, so it proves nothing.
         step.proof.outputs.clear();
         step.proof.rejected.clear();
     }
@@ -174,7 +174,7 @@ fn title(task: &Task) -> String {
     )
 }
 
-/// A task waits for the architecture and for the verification of the tasks it depends on.
+/// Adds dependencies: the architecture and the verification of the tasks it depends on.
 fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
     step.depends_on.push(steps::id_of(Phase::Architecture));
     for id in &task.depends_on {
@@ -215,7 +215,7 @@ fn verification(
     let Some(path) = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json") else {
         return step;
     };
-    // It judges the output that is there, not an earlier one.
+    // It must judge the current output, not an earlier one.
     let owner =
         OutputOwner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
     let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
@@ -241,7 +241,7 @@ fn verification(
     step
 }
 
-/// What blocks a task goes to the contract resolver, whose answer lies beside the contracts.
+/// Returns the step in which the contract resolver resolves a blocker; its answer is next to the contracts.
 fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, work: &Step) -> Step {
     let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
     step.group.clone_from(&work.group);

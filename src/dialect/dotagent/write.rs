@@ -1,7 +1,7 @@
-//! From a change to the bytes of both files. `execution.json` comes first and `phase.json` last, since that is what counts
-//! (docs/formats/dotagent.md#two-files-one-checkpoint); the store makes them one checkpoint.
+//! Writes a change into both files. `execution.json` comes first and `phase.json` last because it is authoritative
+//! (dotagent-and-aios.md C-2); the store makes them one checkpoint.
 //!
-//! `interruption_safe` is set to true where somebody left it false, and never written as false (docs/formats/dotagent.md#the-interruption-marker).
+//! `interruption_safe` is reset to true if it was left false, and never written as false (dotagent-and-aios.md C-1).
 
 mod roll_back;
 
@@ -39,8 +39,8 @@ use crate::model::mask_secrets;
 ///
 /// # Errors
 ///
-/// When a state file is missing or does not parse, when an output that would be referred to is not there, or when the format
-/// has no word for the change.
+/// If a state file is missing or does not parse, an output that would be recorded is missing, or the format cannot express the
+/// change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(spec, change.at);
@@ -65,7 +65,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             )));
         }
         ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
-        // Failed goes on only when somebody agrees (docs/formats/dotagent.md#validation), which is what giving up means here.
+        // Failed is the closest to aborted, because it continues only after confirmation (dotagent-and-aios.md C-3).
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
@@ -82,12 +82,12 @@ fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
     }
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
     Phase(Phase),
     Designs,
     Gate(Phase),
-    /// Positions in the list of tasks.
+    /// Index in the list of tasks.
     Work(usize),
     Verification(usize),
     Resolution(usize),
@@ -96,14 +96,14 @@ enum Target {
 struct Writer<'a> {
     workflow_files: WorkflowFiles<'a>,
     phase: Document,
-    /// `None` where the file is missing or unreadable.
+    /// `None` if the file is missing or unreadable.
     execution: Option<Document>,
-    /// A file that was put together and that the caller agreed to.
+    /// A rebuilt file that the caller confirmed.
     created: Option<Value>,
     at: String,
     /// The statuses of the tasks after this change.
     task_statuses: Vec<Option<TaskStatus>>,
-    /// What is completed after this change.
+    /// The completed phases after this change.
     completed: Vec<Phase>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Writer<'a> {
                 false => EditError::Missing { file },
             }
         })?;
-        // Stamps never run backwards, whatever the clock does.
+        // Timestamps never go backwards, even if the clock does.
         let at = workflow_files
             .state
             .last_updated
@@ -234,7 +234,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Records that a phase failed. The state speaks of one phase only: one that was complete becomes that phase again.
+    /// Records that a phase failed. The state has the status of one phase only, so a completed phase becomes the current one
+    /// again.
     fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
         if self.completed.contains(&phase) {
             self.enter(phase, false);
@@ -246,7 +247,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns what proves a phase: the file that the caller names, else the usual one, which has to be there.
+    /// Returns the output of a phase: the file that the caller names, else the usual one, which must exist.
     fn output_of(&self, phase: Phase, outcome: &Outcome) -> Result<Option<RelPath>, EditError> {
         if let Some(output) = outcome.outputs.first() {
             return Ok(Some(output.clone()));
@@ -300,7 +301,7 @@ impl<'a> Writer<'a> {
         self.drop_task(at, "last_error")
     }
 
-    /// Takes over what a task's own output reports (scenario 2).
+    /// Applies the status that a task's output reports (scenario 2).
     fn apply_reported_status(&mut self, at: usize) -> Result<(), EditError> {
         let result = TaskResult::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
         let status = super::output::reported_status(&result.output).unwrap_or(TaskStatus::PreComplete);
@@ -330,7 +331,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The last task that is verified ends the phase.
+    /// Completes the phase once the last task is verified.
     fn close_implementation(&mut self) {
         let is_reached =
             self.completed.contains(&Phase::Architecture) || self.workflow_files.state.phase >= Phase::Implementation;
@@ -356,7 +357,7 @@ impl<'a> Writer<'a> {
                 }
                 Ok(())
             }
-            // A person accepts what the verifier did not.
+            // The user overrides the verifier.
             Target::Verification(at) => self.mark_verified(at),
             Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
                 Err(EditError::Unsupported(format!("{step} is no gate and no verification")))
@@ -364,7 +365,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Brings the state up to date with what the plan found: what ended is recorded, what was orphaned is counted.
+    /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
     fn resume(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
         if is_rebuilt(&self.workflow_files) {
             self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
@@ -413,7 +414,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the file that shows that a phase is done, where one does.
+    /// Returns the file that proves that a phase is done, if any.
     fn proof_of(&self, phase: Phase) -> Option<RelPath> {
         match phase {
             Phase::Implementation => self.execution.is_some().then(|| self.workflow_files.layout.execution.clone()),
@@ -434,8 +435,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Begins a phase: what comes before it is complete, what comes after it is open again. `anew`: its own work starts over,
-    /// and what a person approved of it counts no more once it was complete.
+    /// Starts a phase: earlier phases are completed, later ones reopened. If `restarts` is set and the phase was complete, its
+    /// approval is removed too.
     fn enter(&mut self, phase: Phase, restarts: bool) {
         self.catch_up(phase);
         let was_complete = self.completed.contains(&phase);
@@ -450,7 +451,7 @@ impl<'a> Writer<'a> {
         self.phase_status(PhaseStatus::InProgress);
     }
 
-    /// Records the phases before this one, which the planner has found done.
+    /// Records earlier phases, which the planner found done.
     fn catch_up(&mut self, phase: Phase) {
         for earlier in Phase::ALL.into_iter().take_while(|earlier| *earlier < phase) {
             if !self.completed.contains(&earlier) {
@@ -460,7 +461,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
+    /// Completes a phase and moves on to the next (dotagent-and-aios.md 1.4, Phase completion).
     fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
         self.catch_up(phase);
         self.record(phase, output);
@@ -488,7 +489,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Removes the entries of a list that name a phase nobody wants kept.
+    /// Removes the entries of a list whose phase `keep` rejects.
     fn keep_entries(&mut self, list: &str, keep: impl Fn(Phase) -> bool) {
         let value = self.phase.value();
         let Some(Value::Array(entries)) = value.get(list) else { return };

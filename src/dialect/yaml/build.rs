@@ -1,4 +1,4 @@
-//! From the events of the parser to the tree, within limits.
+//! Builds the tree from parser events, within limits.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use super::TextPosition;
 use super::YamlError;
 use crate::model::clean_line;
 
-/// Reads the one document of a text that stands `shift` bytes into its file.
+/// Reads the single document of a text that starts `shift` bytes into its file.
 pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, YamlError> {
     let limit = limits.depth;
     let options = granit_parser::options! { flow_nesting_limit: limit, block_nesting_limit: limit };
@@ -44,9 +44,9 @@ struct Builder<'a> {
     text: &'a str,
     shift: usize,
     limits: Limits,
-    /// How many values were made, those behind aliases counted each time.
+    /// Number of values, counting aliased values each time.
     nodes: usize,
-    /// What anchors name, with the number of values in it.
+    /// Anchored nodes with the number of values in them.
     anchors: BTreeMap<usize, (Node, usize)>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
         };
         if anchor != 0 {
             let size = self.nodes - before;
-            // The copy counts, so that anchors inside of anchors cannot multiply either.
+            // Count the copy, so that nested anchors cannot multiply.
             self.count(size, &at.start)?;
             self.anchors.insert(anchor, (node.clone(), size));
         }
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         let mut span = self.span(at);
         let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
         let (style, kind) = match style {
-            // What is written as nothing is read as `~`.
+            // The parser reports an empty scalar as `~`.
             ScalarStyle::Plain if span.start == span.end && !is_text => (Style::Plain, Kind::Null),
             ScalarStyle::Plain if span.start == span.end => (Style::Plain, Kind::Text(String::new())),
             ScalarStyle::Plain if !is_text => (Style::Plain, plain_scalar(value)),
@@ -131,7 +131,7 @@ impl<'a> Builder<'a> {
             ScalarStyle::SingleQuoted => (Style::SingleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::Literal | ScalarStyle::Folded => {
-                // The parser's span goes on to the next token.
+                // The parser's span extends to the next token.
                 span.end = span.start + self.source_text(span).trim_end().len();
                 (Style::BlockScalar, Kind::Text(value.to_owned()))
             }
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
             let (event, at) = self.next()?;
             let (key, style) = match event {
                 Event::MappingEnd => break at,
-                // A key that is written as nothing is read as `~`.
+                // The parser reports an empty key as `~`.
                 Event::Scalar(..) if at.is_empty() => (String::new(), ScalarStyle::Plain),
                 Event::Scalar(key, style, ..) => (key.into_owned(), style),
                 _ => {
@@ -208,7 +208,7 @@ impl<'a> Builder<'a> {
         Node { place: place(&opening.start), span: Span { start, end: end.max(start) }, style, kind }
     }
 
-    /// The parser lets a list that is not indented begin behind its first dash.
+    /// Returns the start of a list including its first dash: for lists that are not indented the parser starts after it.
     fn first_dash(&self, start: usize, first_item: Option<usize>) -> usize {
         let at = start - self.shift;
         if self.text[at..].starts_with('-') && first_item.is_some_and(|item| item > start) {
@@ -239,7 +239,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Adds what `<<` brings along: keys that the mapping does not have itself, of the first that has them.
+/// Adds merged keys (`<<`) that the mapping does not have itself; the first source of a key wins.
 fn merge(merged: Vec<Node>, members: &mut Vec<Member>, keys: &mut BTreeSet<String>) {
     for node in merged {
         let nodes = match node.kind {
@@ -254,8 +254,7 @@ fn merge(merged: Vec<Node>, members: &mut Vec<Member>, keys: &mut BTreeSet<Strin
     }
 }
 
-/// Returns what an unquoted scalar means. Only what JSON calls a number is one; the rest stays text, so `1_0`, `0o7`, `12:30` and
-/// `007` are not turned into something else.
+/// Interprets an unquoted scalar. Only JSON numbers are numbers; `1_0`, `0o7`, `12:30` and `007` stay text.
 fn plain_scalar(written: &str) -> Kind {
     match written {
         "~" | "null" | "Null" | "NULL" => Kind::Null,

@@ -1,8 +1,7 @@
-//! A YAML text being changed: one value at a time, every other byte left alone.
+//! Edits a YAML text, one value at a time, and preserves all other bytes.
 //!
-//! A change is written into the text where the tree says that the value stands. Then the text is read again: unless it says what
-//! it said before, but for this value, the change is refused. So nothing an anchor, an alias or an odd layout does can change more
-//! than was asked for.
+//! A change is written at the position that the tree gives. The text is then parsed again, and the change is refused if anything
+//! but this value changed. This prevents anchors, aliases and unusual layouts from causing side effects.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +21,7 @@ use super::render::ScalarContext;
 use super::render::is_bare_time;
 use super::render::key_of;
 
-/// Is a text with the tree that it says.
+/// A text with its parsed tree.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// With its BOM.
@@ -30,26 +29,26 @@ pub(crate) struct Document {
     root: Node,
 }
 
-/// Says where and why a value cannot be changed by itself.
+/// Where and why a value cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EditRefused {
     pub(crate) place: TextPosition,
     pub(crate) message: &'static str,
 }
 
-/// Is a value with what is around it.
+/// A value with its surroundings.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     node: &'a Node,
-    /// Its key; `None` for an element of a list and for the whole.
+    /// Its key; `None` for list elements and the root.
     member: Option<&'a Member>,
     parent: Option<&'a Node>,
-    /// It stands inside of brackets.
+    /// Whether it is inside brackets.
     in_flow: bool,
 }
 
 impl Target<'_> {
-    /// A value is found again by its key.
+    /// Returns the position of the key, else that of the value.
     fn place(self) -> TextPosition {
         self.member.map_or(self.node.place, |member| member.place)
     }
@@ -62,7 +61,7 @@ impl Target<'_> {
 type Splice = (Range<usize>, String);
 
 impl Document {
-    /// Parses a text and notes where each value is.
+    /// Parses a text, keeping the position of each value.
     ///
     /// # Errors
     ///
@@ -81,21 +80,21 @@ impl Document {
         self.text.into_bytes()
     }
 
-    /// Sets the value at a JSON pointer. A missing last key is added at the end of its mapping, or behind the neighbour that is
-    /// named; missing mappings on the way are made.
+    /// Sets the value at a JSON pointer. A missing key is added at the end of its mapping or after the given neighbour; missing
+    /// parent mappings are created.
     ///
     /// # Errors
     ///
-    /// When that would change more than the value.
+    /// If that would change more than the value.
     pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
         self.set_at(&split(pointer), value, neighbour)
     }
 
-    /// Appends a value to the list at a JSON pointer, making the list when it is missing.
+    /// Appends a value to the list at a JSON pointer, which is created if missing.
     ///
     /// # Errors
     ///
-    /// When that would change more than the list.
+    /// If that would change more than the list.
     pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditRefused> {
         let parts = split(pointer);
         let Some(target) = self.find(&parts)? else {
@@ -129,11 +128,11 @@ impl Document {
         self.write(vec![splice], &expected, place)
     }
 
-    /// Removes a key from its mapping or an element from its list. A missing one is no change.
+    /// Removes a key from its mapping or an element from its list. A missing one is not an error.
     ///
     /// # Errors
     ///
-    /// When that would remove more.
+    /// If that would remove more.
     pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), EditRefused> {
         let parts = split(pointer);
         let Some((last, before)) = parts.split_last() else { return Ok(()) };
@@ -208,7 +207,7 @@ impl Document {
         self.write(vec![splice], &expected, place)
     }
 
-    /// Puts the changes into the text, unless it would then say anything else than is expected.
+    /// Applies the changes to the text if the result parses to the expected tree.
     fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), EditRefused> {
         splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
@@ -222,7 +221,7 @@ impl Document {
         Ok(())
     }
 
-    /// Follows a path. A value behind an alias is somebody else's.
+    /// Follows a path. Aliased values are refused, because editing them would change other values.
     fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, EditRefused> {
         let mut target = Target { node: &self.root, member: None, parent: None, in_flow: false };
         for part in parts {
@@ -250,7 +249,7 @@ impl Document {
         Formatting::of(&self.text, &self.root)
     }
 
-    /// Writes a value where another stands.
+    /// Returns the splice that replaces a value.
     fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, EditRefused> {
         let node = target.node;
         let is_open = match &node.kind {
@@ -262,7 +261,7 @@ impl Document {
         let is_collection = matches!(value, Value::Array(items) if !items.is_empty())
             || matches!(value, Value::Object(map) if !map.is_empty());
         let range = self.value_range(target)?;
-        // What is written as nothing has no space before it.
+        // An empty value has no space before it.
         let space = if is_nothing(node) { " " } else { "" };
         let end_of_line = self.line_end(range.end);
         if is_collection
@@ -280,7 +279,7 @@ impl Document {
         Ok((range, format!("{space}{}", self.formatting().flow(value, context))))
     }
 
-    /// Returns the bytes of a value that may be replaced as a whole.
+    /// Returns the byte range of a value that may be replaced as a whole.
     fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, EditRefused> {
         let node = target.node;
         if node.style == Style::Alias {
@@ -313,7 +312,7 @@ impl Document {
         }
     }
 
-    /// Adds a key below another of a mapping that stands on lines.
+    /// Adds a key after another one in a block mapping.
     fn below_member(
         &self,
         map: &Node,
@@ -352,7 +351,7 @@ impl Document {
         Ok((at..at, format!("{}{}{item}", formatting.newline, " ".repeat(indent))))
     }
 
-    /// Adds an element to a collection in brackets, in the spacing of those that are there.
+    /// Adds an element to a flow collection, with the spacing of the existing elements.
     fn inside_brackets(&self, node: &Node, neighbour: Option<&str>, key: Option<&str>, value: &Value) -> Splice {
         let elements = self.elements(node);
         let context = ScalarContext { in_flow: true, style: None, bare_time: false };
@@ -376,7 +375,7 @@ impl Document {
         (before.end..before.end, format!("{gap}{body}"))
     }
 
-    /// Returns the bytes of each element of a collection; those of a list on lines begin with their dash.
+    /// Returns the byte range of each element of a collection; in block lists it includes the dash.
     fn elements(&self, node: &Node) -> Vec<Range<usize>> {
         let Kind::List(items) = &node.kind else {
             return own_members(node).map(|member| member.span.start..self.member_end(member)).collect();
@@ -396,7 +395,7 @@ impl Document {
         elements
     }
 
-    /// Skips white space and comments.
+    /// Skips whitespace and comments.
     fn next_token(&self, at: usize) -> usize {
         let mut rest = &self.text[at..];
         loop {
@@ -436,7 +435,7 @@ impl Document {
         rest[colon..].starts_with(':').then_some(member.span.end + colon + 1)
     }
 
-    /// Returns the quote that a key stands in.
+    /// Returns the quote character of a key.
     fn quote_of(&self, member: &Member) -> Option<char> {
         self.text[member.span.start..].chars().next().filter(|first| matches!(first, '"' | '\''))
     }
@@ -445,20 +444,20 @@ impl Document {
         self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Returns where the line ends that holds this byte; the line end is not part of it.
+    /// Returns the end of the line that contains this byte, without the line break.
     fn line_end(&self, at: usize) -> usize {
         let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
         if self.text[at..end].ends_with('\r') { end - 1 } else { end }
     }
 
-    /// Returns the column of a byte, from 0; `None` where tabs stand before it.
+    /// Returns the column of a byte, from 0; `None` if there are tabs before it.
     fn indent_of(&self, at: usize) -> Option<usize> {
         let before = &self.text[self.line_start(at)..at];
         let before = before.strip_prefix('\u{feff}').unwrap_or(before);
         (!before.contains('\t')).then(|| before.chars().count())
     }
 
-    /// Returns the lines of an element that has them for itself, with the line end before or behind them.
+    /// Returns the lines of an element that shares them with no other, including one line break.
     fn lines_of(&self, element: &Range<usize>) -> Option<Range<usize>> {
         let start = self.line_start(element.start);
         let is_first = self.text[start..element.start].bytes().all(|byte| byte == b' ');
@@ -480,12 +479,12 @@ fn refused(node: &Node, message: &'static str) -> EditRefused {
     EditRefused { place: node.place, message }
 }
 
-/// Takes a JSON pointer apart.
+/// Splits a JSON pointer.
 fn split(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Tells whether a value is written as nothing.
+/// Returns whether a value is empty in the text.
 const fn is_nothing(node: &Node) -> bool {
     node.span.start == node.span.end
 }
@@ -494,7 +493,7 @@ fn is_bracketed(node: &Node) -> bool {
     node.style == Style::Flow && matches!(&node.kind, Kind::Map(members) if !members.is_empty())
 }
 
-/// Returns the members that stand in a mapping itself; a merge brings others along.
+/// Returns the members written in a mapping itself, without merged ones.
 fn own_members(node: &Node) -> impl Iterator<Item = &Member> {
     let members = match &node.kind {
         Kind::Map(members) => members.as_slice(),
@@ -503,7 +502,7 @@ fn own_members(node: &Node) -> impl Iterator<Item = &Member> {
     members.iter().filter(|member| node.span.contains(member.span))
 }
 
-/// Returns the bytes of an element and of one comma beside it.
+/// Returns the byte range of an element and one adjacent comma.
 fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
     let element = &elements[at];
     match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
@@ -513,7 +512,7 @@ fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
     }
 }
 
-/// Puts a value into a tree, or takes it out.
+/// Sets or removes a value in a tree.
 fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
     let Some((part, rest)) = parts.split_first() else {
         if let Some(value) = value {
@@ -552,7 +551,7 @@ fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
     }
 }
 
-/// Tells whether two trees say the same; the order of keys says nothing.
+/// Returns whether two trees are equal, ignoring key order.
 fn is_same(one: &Node, other: &Node) -> bool {
     match (&one.kind, &other.kind) {
         (Kind::Map(one), Kind::Map(other)) => {

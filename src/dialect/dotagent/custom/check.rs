@@ -1,4 +1,4 @@
-//! What a definition has to be besides well-formed: every name names something, nothing waits for itself, a person can approve.
+//! Semantic checks of a definition: references exist, dependencies have no cycles, gates can be approved.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use crate::dialect::fields::Problems;
 use crate::dialect::fields::Text;
 use crate::dialect::yaml::TextPosition;
 
-/// Adds what is wrong with the steps taken together.
+/// Adds problems of the steps as a whole.
 pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in definition.steps.iter().enumerate() {
@@ -46,12 +46,12 @@ fn known(index: &BTreeMap<&str, usize>) -> String {
     format!("the steps are {}", names.join(", "))
 }
 
-/// Reports every circle once, with its exact path, at the dependency that closes it.
+/// Reports each cycle once, with its path, at the dependency that closes it.
 fn cycles(definition: &Definition, needs: &[Vec<(usize, TextPosition)>], problems: &mut Problems<'_>) {
     let mut seen = vec![false; needs.len()];
     let mut depth_of: Vec<Option<usize>> = vec![None; needs.len()];
     for start in 0..needs.len() {
-        // The path from `start`: steps, each with the number of its dependencies that were followed already.
+        // The path from `start`: steps with the number of dependencies already followed.
         let mut path: Vec<(usize, usize)> = Vec::new();
         if !seen[start] {
             seen[start] = true;
@@ -80,7 +80,7 @@ fn cycles(definition: &Definition, needs: &[Vec<(usize, TextPosition)>], problem
     }
 }
 
-/// A review can only send back to what it judged: a step that it waits for.
+/// Checks that a review returns to a step that it depends on.
 fn returns(
     definition: &Definition,
     index: &BTreeMap<&str, usize>,
@@ -122,7 +122,7 @@ fn reaches(from: usize, to: usize, needs: &[Vec<(usize, TextPosition)>]) -> bool
     false
 }
 
-/// A gate is a person's: no agent may close it, and nothing is done in it.
+/// Checks that a gate is approved by a person and contains no work.
 fn gates(definition: &Definition, problems: &mut Problems<'_>) {
     let agents: BTreeMap<&str, &str> =
         (definition.steps.iter()).filter_map(|step| Some((step.agent.as_ref()?.text.as_str(), step.id()))).collect();
@@ -148,7 +148,7 @@ fn gates(definition: &Definition, problems: &mut Problems<'_>) {
     }
 }
 
-/// A file proves that one step is done; left by two, it would prove nothing.
+/// Checks that each output belongs to one step, because it proves that the step is done.
 fn outputs(definition: &Definition, problems: &mut Problems<'_>) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for step in &definition.steps {

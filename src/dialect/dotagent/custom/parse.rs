@@ -1,4 +1,4 @@
-//! From a workflow file to a definition. Every mistake becomes a finding with its line and column; all are found at once.
+//! Parses a workflow file into a definition. All mistakes are reported at once, with line and column.
 
 use super::check;
 use super::definition::Definition;
@@ -41,7 +41,7 @@ const STEP_KEYS: [&str; 11] = [
 const OUTPUT_KEYS: [&str; 2] = ["path", "schema"];
 const PART_KEYS: [&str; 3] = ["name", "title", "kind"];
 
-/// Is a definition with what is wrong with it; it may be used only when nothing is.
+/// A definition with its problems; it may only be used if there are none.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) definition: Definition,
@@ -60,7 +60,7 @@ pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a definition from a tree: of a file, or of the copy that a run stores.
+/// Reads a definition from the tree of a file or of the copy stored in a run.
 pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
     let mut problems = Problems::of(file);
     let mut definition = Definition::default();
@@ -217,7 +217,8 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
     Some(Output { path: checked, place: path.place, schema })
 }
 
-/// An output is proof that its step is done, so it may be nowhere but in the project, and nothing that Piton or git writes.
+/// Checks an output path. An output proves that its step is done, so it must be in the project and not be written by Piton or
+/// git.
 fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
     let path = match RelPath::parse(&text.text) {
         Ok(path) => path,
@@ -295,7 +296,7 @@ fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
     Some(PartDefinition { name: name.text, title, kind })
 }
 
-/// Where no step says what it depends on, each depends on the one before it.
+/// Makes each step depend on the previous one if no step declares dependencies.
 fn resolve_order(steps: &mut [StepDefinition]) {
     if steps.iter().any(|step| step.depends_on.is_some()) {
         for step in steps {

@@ -1,4 +1,4 @@
-//! The two files as they are: lenient about everything, so that what can be read is planned.
+//! Reads the two files leniently, so that everything readable is planned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::model::sha256_hex;
 
 pub(super) const EXECUTION: &str = "execution.json";
 
-/// Is one file of the state, as text with places and as a value.
+/// One state file, as a document with positions and as a value.
 pub(super) struct StateFile {
     pub(super) path: RelPath,
     pub(super) bytes: Arc<[u8]>,
@@ -30,7 +30,7 @@ pub(super) struct StateFile {
     pub(super) value: Value,
 }
 
-/// Opens a file that has to hold an object.
+/// Opens a file that must contain an object.
 pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Finding>> {
     let unreadable =
         |message: String| Box::new(Finding::new(FindingCode::StateUnreadable, format!("`{path}`: {message}")).at(path));
@@ -58,23 +58,23 @@ pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>>
     }
 }
 
-/// Returns the workflow file that a run was started from; it is recorded relative to the folder that holds `memory/`.
+/// Returns the workflow file of a run, which is recorded relative to the folder that contains `memory/`.
 pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
     let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
     RelPath::parse(&format!("{}{path}", base_of_run(state.as_str()).unwrap_or_default())).ok()
 }
 
-/// Is the definition that counts now, and how it differs from the one that is stored.
+/// The definition in effect and how it differs from the stored one.
 pub(super) struct EffectiveDefinition {
     pub(super) definition: Definition,
-    /// The file counts, and it is not what is stored.
+    /// Whether the file is used and differs from the stored definition.
     pub(super) is_changed: bool,
-    /// Digest of the file, when it counts and its bytes are not those that are stored.
+    /// Digest of the file, if it is used and its bytes changed.
     pub(super) sha256: Option<String>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Chooses between the stored definition and the file it came from: the file, as long as it is there and without mistakes.
+/// Chooses between the workflow file and the stored definition: the file wins if it exists and is valid.
 pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result<EffectiveDefinition, Vec<Finding>> {
     let stored = parse::tree(&phase.path, &Node::of(phase.value.get("definition").unwrap_or(&Value::Null)));
     if let Some(first) = stored.findings.first() {
@@ -99,7 +99,7 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
             return keep(vec![Finding { severity, ..unreadable(message) }]);
         }
     };
-    // The same bytes say the same: no need to parse them.
+    // Unchanged bytes need no parsing.
     let known = phase.value.pointer("/definition_source/sha256").and_then(Value::as_str);
     let sha256 = sha256_hex(bytes);
     if known == Some(sha256.as_str()) {
@@ -125,7 +125,7 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
     })
 }
 
-/// Reports steps that came and went; what changed about a step that was done is for the engine to weigh.
+/// Reports added and removed steps. Changes to completed steps are handled by the engine.
 fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding> {
     let gone = before.steps.iter().filter(|step| now.step(step.id()).is_none());
     let come = now.steps.iter().filter(|step| before.step(step.id()).is_none());
@@ -134,13 +134,13 @@ fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding
     gone.chain(come).map(|message| Finding::new(FindingCode::DefinitionDrift, message).at(source)).collect()
 }
 
-/// Returns the tasks by id, each with its place in the array.
+/// Returns the tasks by id, with their index in the array.
 pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
     let all = execution.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
     all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
 }
 
-/// Reads a status: dotagent's words for tasks (docs/formats/dotagent.md#task-vocabulary), Piton's for what dotagent has none for.
+/// Parses a status: dotagent's words for tasks (dotagent-and-aios.md 1.3), plus Piton's for statuses that dotagent lacks.
 pub(super) fn status(word: &str) -> Option<Status> {
     Some(match word.trim().to_lowercase().as_str() {
         "pending" => Status::Pending,

@@ -1,4 +1,4 @@
-//! From a change to the bytes of both files: execution.json first, phase.json last. Everything else keeps its spelling.
+//! Writes a change into both files, execution.json first and phase.json last. All other bytes are preserved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When one of the two files is missing or does not parse, or a value of another type is in the way.
+/// If one of the two files is missing or does not parse, or a value has an unexpected type.
 pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let unreadable = |finding: &Finding, file: String| {
         if finding.file.as_ref().is_some_and(|path| files.files.contains_key(path)) {
@@ -65,7 +65,7 @@ struct Writer {
     definition: Definition,
     phase: EditedFile,
     execution: EditedFile,
-    /// The place of each task in the array.
+    /// The index of each task in the array.
     places: BTreeMap<String, usize>,
     statuses: BTreeMap<String, Status>,
     at: Timestamp,
@@ -73,7 +73,7 @@ struct Writer {
     step: Option<String>,
 }
 
-/// Is one file on its way from the bytes before to the bytes after.
+/// A file being edited.
 struct EditedFile {
     path: crate::model::RelPath,
     before: Arc<[u8]>,
@@ -199,7 +199,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens steps again: what was recorded of them is taken back, and what they left belongs to an earlier attempt.
+    /// Reopens steps: their records are cleared, and their outputs belong to an earlier attempt.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         self.clear_run_status();
         for step in &back.reopened {
@@ -209,7 +209,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns what reviews said that send the run back to this step: it has to outlive their records.
+    /// Returns the errors of reviews that return to this step, which must outlive the reviews' own records.
     fn review_errors(&self, id: &str) -> String {
         let returning = |step: &&StepDefinition| {
             step.returns_to.as_ref().is_some_and(|target| target.text == id)
@@ -220,7 +220,7 @@ impl Writer {
         errors.join("\n")
     }
 
-    /// What was done on top of a step is open again as soon as the step is done anew.
+    /// Reopens the dependents of a step that is redone.
     fn reopen_dependents(&mut self, id: &str) -> Result<(), EditError> {
         let dependents: Vec<String> = self.definition.dependents(id).into_iter().map(str::to_owned).collect();
         for dependent in dependents {
@@ -375,7 +375,7 @@ impl Writer {
         }
     }
 
-    /// Takes over a workflow file that was changed. Digests of what was done to the old one stay, so that it shows.
+    /// Adopts a changed workflow file. Digests of completed steps are kept, so that the change is detected.
     fn adopt_definition(&mut self) -> Result<(), EditError> {
         let value = self.definition.to_value();
         self.phase.set("/definition", &value)?;
@@ -400,7 +400,7 @@ impl Writer {
         self.phase.set(&format!("/definition_source/digests/{}", escape(id)), &json!(digest))
     }
 
-    /// Brings the summary in phase.json up to date and returns both edits.
+    /// Updates the summary in phase.json and returns both edits.
     fn finish(mut self) -> Result<Vec<Edit>, EditError> {
         let over = |step: &&StepDefinition| {
             matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))

@@ -1,4 +1,4 @@
-//! A run that goes back: phases that are complete no more, approvals that have to be given again, tasks that are to be done.
+//! Rolls back a run: reopens phases, approvals and tasks.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::dialect::dotagent::rules::PhaseStatus;
 use crate::dialect::dotagent::rules::TaskStatus;
 use crate::model::RollBack;
 
-/// What `execution.json` notes of attempts that count no more.
+/// Fields of attempts in `execution.json` that a rollback clears.
 const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
 
 impl Writer<'_> {
-    /// Opens steps again. The run stands at the first phase of which one is open; where others of that phase stay done, it is in
-    /// progress.
+    /// Reopens steps. The first phase with an open step becomes the current one; it is in progress if other steps of it stay
+    /// done.
     pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let (mut reached, mut closed, mut gates) = (Vec::new(), Vec::new(), Vec::new());
         let mut works = BTreeSet::new();
@@ -47,7 +47,7 @@ impl Writer<'_> {
         self.completed.retain(|phase| !closed.contains(phase));
         self.keep_entries("user_checkpoints", |phase| !gates.contains(&phase));
         let Some(first) = reached.iter().min().copied() else { return Ok(()) };
-        // A phase whose gate alone is open again is behind the run: it waits before the next one.
+        // If only the gate of a phase is reopened, the run waits before the next phase.
         let stands_at = if self.completed.contains(&first) { first.next().unwrap_or(first) } else { first };
         self.set("/current_phase", &serde_json::json!(stands_at.as_str()));
         let is_begun = back.keeps.as_ref().is_some_and(|keeps| match self.target(keeps) {
@@ -56,7 +56,7 @@ impl Writer<'_> {
             Ok(Target::Work(_) | Target::Verification(_) | Target::Resolution(_)) => stands_at == Phase::Implementation,
             Err(_) => false,
         });
-        // Architects are not asked again as long as their designs stay.
+        // Architects are not asked again while their designs are kept.
         let designs_stay =
             stands_at == Phase::Architecture && !back.reopened.iter().any(|step| is_designs(step.as_str()));
         self.phase_status(if is_begun || designs_stay { PhaseStatus::InProgress } else { PhaseStatus::Pending });
