@@ -58,7 +58,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 fn report_age(tree: &Tree<'_>, stamp: Option<Timestamp>) {
     let Some(age) = stamp.map(|stamp| tree.files().clock.now.seconds_since(stamp)) else { return };
     if age >= RESUMABLE_SECONDS {
-        let message = format!("the state is {} old: the orchestrator itself would begin anew", human_age(age));
+        let message = format!("the state is {} old; the orchestrator itself would start over", human_age(age));
         tree.report(Finding::new(FindingCode::OwnerGone, message));
     }
 }
@@ -82,7 +82,8 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (number, epic) in epics.members() {
         let is_known = EPICS.iter().any(|(known, ..)| *known == number);
         if !is_known && !matches!(epic.get("status").text(), Some("pending") | None) {
-            let message = format!("epic `{}` is none of this orchestration; it was ignored", number.escape_debug());
+            let message =
+                format!("epic `{}` does not belong to this orchestration and was ignored", number.escape_debug());
             epics.report(Finding::new(FindingCode::FieldIgnored, message));
         }
     }
@@ -112,8 +113,7 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
         Some("blocked") => step.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None }),
         // The orchestration continues despite this verdict, so report it.
         Some("needs_revision") => {
-            let message =
-                format!("the gate behind {} asks for a revision, and the orchestration goes on over it", step.id);
+            let message = format!("the gate after {} asks for a revision, but the orchestration continues", step.id);
             gate.report(Finding::new(FindingCode::ConditionsOpen, message).on(&step.id));
         }
         Some(word) => gate.report_unknown(FindingCode::VerdictUnknown, word, Some(&step.id)),
@@ -131,7 +131,7 @@ fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec
     if let Some(current) = current {
         for passed in steps[..current].iter().filter(|step| !is_over(step)) {
             let message = format!(
-                "{} is {}, and the state stands at {}: it comes after that",
+                "{} is {}, but the state is at {}, so it comes after that",
                 passed.id, passed.status, steps[current].id
             );
             tree.report(Finding::new(FindingCode::StateCorrupt, message).on(&passed.id));

@@ -163,12 +163,11 @@ impl<'a> Session<'a> {
             (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].1).collect();
         if !later.is_empty() {
             let message = format!(
-                "the session is in {}, and there are results of {}: the cycle went round and was cut off in a later lap",
+                "the session is in {}, but there are results of {}: they are from an earlier pass of the cycle",
                 PHASES[position].1,
                 later.join(", ")
             );
-            let fix =
-                "look at the branch and the story; close the story where its work is pushed, and push nothing twice";
+            let fix = "check the branch and the story; close the story if its work is pushed, and do not push twice";
             let finding = Finding::new(FindingCode::StateCorrupt, message).fix(fix);
             self.state.report(Finding { severity: Severity::Blocking, ..finding });
         }
@@ -181,7 +180,7 @@ impl<'a> Session<'a> {
             steps.iter().map(|step| step.group.as_deref().unwrap_or_else(|| step.id.as_str())).collect();
         stories.dedup();
         if let Some(total) = total.filter(|total| *total > stories.len()) {
-            let message = format!("the epic has {total} stories, and the session names {}", stories.len());
+            let message = format!("the epic has {total} stories, but the session names {}", stories.len());
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
         }
     }

@@ -121,7 +121,7 @@ fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
     let below = text.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&text);
     let path = RelPath::parse(below);
     if path.is_err() {
-        let message = format!("`{key}` is `{text}`, which is no path in this project; it was not looked for");
+        let message = format!("`{key}` is `{text}`, which is not a path in this project; it was ignored");
         tree.report(Finding::new(FindingCode::FieldIgnored, message));
     }
     path.ok()

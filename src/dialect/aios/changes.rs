@@ -119,10 +119,10 @@ impl GitComparer<'_> {
         let now = self.files.bytes(&plan);
         let found = match (now, self.past(&plan)) {
             (None, _) => "missing".to_owned(),
-            (Some(_), None) => "there; git does not know what it was".to_owned(),
+            (Some(_), None) => "present; git has no earlier version".to_owned(),
             (Some(now), Some(past)) if past.content.as_deref() == Some(now) => "unchanged".to_owned(),
             (Some(_), Some(_)) => {
-                let message = "the execution plan was changed after the state was saved";
+                let message = "the execution plan changed after the state was saved";
                 let finding = Finding::new(FindingCode::WorkChanged, message).at(&plan);
                 self.report(finding.fix("compare the waves and stories of the plan with the state"));
                 "changed".to_owned()
@@ -146,9 +146,9 @@ impl GitComparer<'_> {
         if *path == self.files.state {
             return "is the state itself".to_owned();
         }
-        let Some(past) = self.past(path).cloned() else { return "there; git does not know what it was".to_owned() };
+        let Some(past) = self.past(path).cloned() else { return "present; git has no earlier version".to_owned() };
         let (Some(then), Some(now)) = (past.content.as_deref(), self.files.bytes(path)) else {
-            return "written since".to_owned();
+            return "created since".to_owned();
         };
         if then == now {
             return "unchanged".to_owned();
@@ -165,15 +165,15 @@ impl GitComparer<'_> {
             let is_reviewed =
                 open.is_some_and(|open| is_review(open) && (open.id == step.id || self.is_of_one_story()));
             let severity = if is_reviewed { Severity::Blocking } else { Severity::Warning };
-            (severity, requirements, "what was done may not be what is wanted now")
+            (severity, requirements, "completed work may not match the new requirements")
         } else if !notes.is_empty() {
             // Uncommitted changes may be the interrupted work itself.
             let severity = if past.is_committed_since { Severity::Warning } else { Severity::Info };
-            (severity, notes, "look whether that matters to the work that was cut off")
+            (severity, notes, "check whether this affects the interrupted work")
         } else if !others.is_empty() {
-            (Severity::Info, others, "this follows from the work itself")
+            (Severity::Info, others, "this is a result of the work itself")
         } else {
-            (Severity::Info, vec!["only spaces and line ends"], "nothing it says is different")
+            (Severity::Info, vec!["only whitespace"], "the content is the same")
         };
         let message = format!("the story of {id} was modified since the state was saved ({}): {tail}", what.join(", "));
         let finding = Finding::new(FindingCode::StoryChanged, message).at(path);
@@ -181,7 +181,7 @@ impl GitComparer<'_> {
         let short: String = commit.chars().take(12).collect();
         let fix = format!("git diff {short} -- {}", crate::model::quoted(path.as_str()));
         self.report(Finding { severity, ..finding.fix(fix) });
-        if all.is_empty() { "changed in spaces only".to_owned() } else { format!("changed: {all}") }
+        if all.is_empty() { "whitespace changed".to_owned() } else { format!("changed: {all}") }
     }
 
     fn is_of_one_story(&self) -> bool {
@@ -197,8 +197,8 @@ impl GitComparer<'_> {
             for path in targets(&base, step) {
                 let Some(past) = self.past(&path).filter(|_| seen.insert(path.clone())) else { continue };
                 let is_changed = past.is_committed_since;
-                let found = if is_changed { "changed by commits since" } else { "no commit changed it since" };
-                self.row(&path, "file the run works on".to_owned(), false, found.to_owned());
+                let found = if is_changed { "changed by later commits" } else { "not changed by later commits" };
+                self.row(&path, "file used by the run".to_owned(), false, found.to_owned());
                 if is_changed {
                     changed.push(path.as_str().to_owned());
                 }
@@ -206,8 +206,7 @@ impl GitComparer<'_> {
         }
         if let Some(first) = changed.first() {
             let more = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
-            let message =
-                format!("commits made after the state was saved changed {first}{more}, which the run works on");
+            let message = format!("commits made after the state was saved changed {first}{more}, which the run uses");
             let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
             let short: String = commit.chars().take(12).collect();
             self.report(
@@ -223,10 +222,10 @@ impl GitComparer<'_> {
         if self.evidence.branches.get(branch) == Some(&false) {
             let message = format!("the branch {branch} that the state names does not exist");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
-            let finding = finding.fix("git branch --all; then correct the branch in the state, or bring it back");
+            let finding = finding.fix("git branch --all; then correct the branch in the state, or restore it");
             self.report(Finding { severity: Severity::Warning, ..finding });
         } else if let Some(current) = self.evidence.checked_out.as_deref().filter(|current| *current != branch) {
-            let message = format!("the state was saved on the branch {branch}, and {current} is checked out");
+            let message = format!("the state was saved on branch {branch}, but {current} is checked out");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
             let finding = finding.fix(format!("git checkout {}", crate::model::quoted(branch)));
             self.report(Finding { severity: Severity::Warning, ..finding });
@@ -240,8 +239,8 @@ impl GitComparer<'_> {
         let Some(agent) = &open.agent else { return };
         let has_agents = STANDARD_AGENTS.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
         if has_agents && !agent_files(base, agent).iter().any(is_there) {
-            let message = format!("{} is for @{agent}, and the project has no such agent", open.id);
-            let fix = format!("add {}/{agent}.md, or let another agent do it", AGENT_FOLDERS[0]);
+            let message = format!("{} needs @{agent}, which the project does not have", open.id);
+            let fix = format!("add {}/{agent}.md, or use another agent", AGENT_FOLDERS[0]);
             self.report(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
         }
     }
@@ -250,10 +249,10 @@ impl GitComparer<'_> {
         for step in &self.run.steps {
             for path in &step.proof.outputs {
                 let found = match self.evidence.files.get(path) {
-                    Some(FileFact::Present { parses: Some(false), .. }) => "there, and does not parse".to_owned(),
+                    Some(FileFact::Present { parses: Some(false), .. }) => "present, but does not parse".to_owned(),
                     Some(FileFact::Present { .. }) => "there".to_owned(),
                     Some(FileFact::Unreadable(why)) => format!("cannot be read: {why}"),
-                    Some(FileFact::Missing) | None if is_open(step) => "not made yet".to_owned(),
+                    Some(FileFact::Missing) | None if is_open(step) => "not created yet".to_owned(),
                     Some(FileFact::Missing) | None => "missing".to_owned(),
                 };
                 self.row(path, format!("output of {}", step.id), !is_open(step), found);

@@ -146,5 +146,5 @@ fn without_git_nothing_is_guessed() {
     let set = files(&[(LOOP, &state(false)), (STORY, TOLD)]);
     let comparison = compare_with_git(&set, &loaded(&set).run.unwrap(), &Evidence::default());
     assert_eq!(comparison.findings, []);
-    assert_eq!(comparison.compared[0].found, "there; git does not know what it was");
+    assert_eq!(comparison.compared[0].found, "present; git has no earlier version");
 }

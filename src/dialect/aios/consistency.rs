@@ -23,7 +23,7 @@ pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &St
             // A story that was not started may not be written yet.
             let was_begun = matches!(status, Status::InProgress | Status::Completed | Status::WaitingApproval);
             let severity = if was_begun { Severity::Blocking } else { Severity::Warning };
-            let message = format!("no story file of {id} was found, and no plan names one");
+            let message = format!("no story file of {id} was found and no plan names one");
             vec![with(FindingCode::StoryMissing, severity, message).on(id)]
         }
         StoryLocation::At(path) => {
@@ -34,8 +34,8 @@ pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &St
 
 fn missing(path: &RelPath, id: &StepId, status: Status) -> Finding {
     let severity = if status == Status::Skipped { Severity::Info } else { Severity::Blocking };
-    let message = format!("the story file of {id} is not there: {path}");
-    let fix = "bring the file back from git, or correct the plan";
+    let message = format!("the story file of {id} is missing: {path}");
+    let fix = "restore the file from git, or correct the plan";
     with(FindingCode::StoryMissing, severity, message).at(path).on(id).fix(fix)
 }
 
@@ -68,7 +68,7 @@ impl Expected {
     const fn what(self) -> &'static str {
         match self {
             Self::Review => "in review in the loop",
-            Self::Fix => "to be mended in the loop",
+            Self::Fix => "being fixed in the loop",
             Self::Approved => "approved in the loop",
             Self::Validation => "to be validated in the cycle",
             Self::Development => "in progress in the cycle",
@@ -93,15 +93,15 @@ fn drift_findings(
     judge: impl Fn(StoryStatus) -> Option<(Severity, &'static str)>,
 ) -> Vec<Finding> {
     let Some(mention) = story.status() else {
-        let message = format!("{state}, and its story does not say where it stands");
+        let message = format!("{state}, but its story has no status");
         return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path)];
     };
     let mut findings = Vec::new();
     if let Some((severity, why)) = judge(mention.status) {
-        let message = format!("{state}, and its story says `{}`: {why}", mention.raw);
+        let message = format!("{state}, but its story says `{}`: {why}", mention.raw);
         let finding =
             with(FindingCode::StoryDrift, severity, message).at(path).line(mention.line, Some(mention.column));
-        findings.push(finding.fix("correct whichever of the two is wrong; stories are never written by piton"));
+        findings.push(finding.fix("correct the one that is wrong; piton never writes stories"));
     }
     let others: Vec<String> =
         story.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
@@ -122,34 +122,34 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
     use Severity::Blocking;
     use Severity::Info;
     use Severity::Warning;
-    let unknown = (Warning, "not a status that is known");
+    let unknown = (Warning, "not a known status");
     match (epic, story) {
         (_, StoryStatus::Unknown) => Some(unknown),
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Done) => {
-            Some((Blocking, "it was finished outside of the epic"))
+            Some((Blocking, "it was finished outside the epic"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Draft) => {
-            Some((Blocking, "it was set back, and the state is out of date"))
+            Some((Blocking, "it was reset, so the state is out of date"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::TerminalOther) => {
-            Some((Blocking, "it was closed outside of the epic"))
+            Some((Blocking, "it was closed outside the epic"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Ready | StoryStatus::Blocked) => {
-            Some((Warning, "it does not say that somebody works on it"))
+            Some((Warning, "it is not marked as in progress"))
         }
-        (Status::Completed, StoryStatus::Draft) => Some((Blocking, "it was never begun, or set back")),
+        (Status::Completed, StoryStatus::Draft) => Some((Blocking, "it was never started, or reset")),
         (Status::Completed, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview) => {
-            Some((Warning, "the story lags behind"))
+            Some((Warning, "the story is out of date"))
         }
-        (Status::Completed, StoryStatus::Blocked) => Some((Warning, "it is held up")),
-        (Status::Pending, StoryStatus::Ready) => Some((Info, "it was validated while the epic rested")),
+        (Status::Completed, StoryStatus::Blocked) => Some((Warning, "it is blocked")),
+        (Status::Pending, StoryStatus::Ready) => Some((Info, "it was validated while the epic was paused")),
         (Status::Pending, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Blocked) => {
-            Some((Warning, "it was begun outside of the epic"))
+            Some((Warning, "it was started outside the epic"))
         }
         (Status::Pending, StoryStatus::Done | StoryStatus::TerminalOther) => {
-            Some((Blocking, "it was finished outside of the epic"))
+            Some((Blocking, "it was finished outside the epic"))
         }
-        (Status::Failed | Status::Blocked, StoryStatus::Done) => Some((Warning, "it was finished outside of the epic")),
+        (Status::Failed | Status::Blocked, StoryStatus::Done) => Some((Warning, "it was finished outside the epic")),
         (Status::InProgress | Status::WaitingApproval, StoryStatus::InProgress | StoryStatus::InReview)
         | (Status::Completed, StoryStatus::Done | StoryStatus::TerminalOther)
         | (Status::Pending, StoryStatus::Draft)
@@ -181,12 +181,12 @@ fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &
     use Severity::Info;
     use Severity::Warning;
     match (expected, story) {
-        (_, StoryStatus::Unknown) => Some((Warning, "not a status that is known")),
-        (_, StoryStatus::Blocked) => Some((Warning, "it is held up")),
-        (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside of it")),
-        (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside of the loop")),
+        (_, StoryStatus::Unknown) => Some((Warning, "not a known status")),
+        (_, StoryStatus::Blocked) => Some((Warning, "it is blocked")),
+        (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside the workflow")),
+        (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside the loop")),
         (Expected::Validation | Expected::Development | Expected::Underway, StoryStatus::Done) => {
-            Some((Blocking, "it was completed outside of this workflow"))
+            Some((Blocking, "it was completed outside this workflow"))
         }
         (
             Expected::Review
@@ -195,15 +195,15 @@ fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &
             | Expected::Development
             | Expected::AfterDevelopment,
             StoryStatus::Draft,
-        ) => Some((Blocking, "it was set back, and the state is out of date")),
+        ) => Some((Blocking, "it was reset, so the state is out of date")),
         (Expected::Review, StoryStatus::InProgress) => Some((Warning, "QA returned it")),
         (Expected::Review | Expected::Fix | Expected::AfterDevelopment, StoryStatus::Ready) => {
-            Some((Warning, "it does not say that somebody works on it"))
+            Some((Warning, "it is not marked as in progress"))
         }
-        (Expected::Approved, StoryStatus::Ready | StoryStatus::InProgress) => Some((Warning, "the story lags behind")),
-        (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle rested")),
+        (Expected::Approved, StoryStatus::Ready | StoryStatus::InProgress) => Some((Warning, "the story is out of date")),
+        (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle was paused")),
         (Expected::Validation, StoryStatus::InProgress | StoryStatus::InReview) => {
-            Some((Warning, "it was begun outside of the cycle"))
+            Some((Warning, "it was started outside the cycle"))
         }
         (Expected::Validation, StoryStatus::Draft)
         | (Expected::Underway, StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)

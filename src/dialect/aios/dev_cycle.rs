@@ -128,11 +128,11 @@ impl<'a> Cycle<'a> {
         }
         let tail = if self.decision() == Some("GO") { "; the story already passed checkpoint GO" } else { "" };
         let message = format!(
-            "{} was saved last, and there are results of {}: the cycle went round and was cut off in a later lap{tail}",
+            "{} was saved last, but there are results of {}: they are from an earlier pass of the cycle{tail}",
             PHASES[position].0,
             later.join(", ")
         );
-        let fix = "look at the branch and the story; close the story where its work is pushed, and push nothing twice";
+        let fix = "check the branch and the story; close the story if its work is pushed, and do not push twice";
         let finding = Finding::new(FindingCode::StateCorrupt, message).pointer("/currentPhase").fix(fix);
         self.tree.report(Finding { severity: Severity::Blocking, ..finding });
     }

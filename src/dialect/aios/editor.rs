@@ -237,12 +237,11 @@ impl<'a> StateEditor<'a> {
 
     fn refusal(&self, pointer: &str, refused: Option<yaml::EditRefused>) -> EditError {
         let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
-        let (line, why) = refused.map_or((None, "a value of another type is in the way"), |refused| {
-            (Some(refused.place.line), refused.message)
-        });
+        let (line, why) = refused
+            .map_or((None, "a value of another type is there"), |refused| (Some(refused.place.line), refused.message));
         let line = line.map_or_else(String::new, |line| format!(" line {line}:"));
         EditError::Unsupported(format!(
-            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Change it by hand, then run `piton plan`"
+            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Edit it by hand, then run `piton plan`"
         ))
     }
 

@@ -54,10 +54,10 @@ fn steps(engine: Field<'_>) -> Vec<Step> {
         (_, total) => {
             let next = engine.get("current_step_index").required().number().unwrap_or(0);
             let of = total.map_or_else(String::new, |total| format!(", {} of {total} done", done.unwrap_or(0)));
-            let title = format!("The step with the index {next} of the workflow file{of}");
+            let title = format!("Step {next} of the workflow file{of}");
             follow(&mut steps, StepId::new(format!("next-{next}")), title, Status::Pending);
             if total.is_none() {
-                let message = "`action_steps_total` is missing: nobody can tell whether there is a next step";
+                let message = "`action_steps_total` is missing, so it is unknown whether there is a next step";
                 engine.report(Finding::new(FindingCode::TotalMissing, message));
             }
         }

@@ -93,7 +93,7 @@ impl<'a> Tree<'a> {
     pub(super) fn report_abandoned(&self, last: Option<Timestamp>, limit: i64) {
         let Some(age) = last.map(|last| self.files.clock.now.seconds_since(last)) else { return };
         if age > limit {
-            let message = format!("nothing was written for {}: whoever drove the run counts as gone", human_age(age));
+            let message = format!("nothing was written for {}; the runner is considered gone", human_age(age));
             self.report(Finding::new(FindingCode::OwnerGone, message));
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Field<'a> {
             Some(step) => format!("`{}` of {step} is `{}`", self.name, clean_line(word, ID_CHARS)),
             None => format!("`{}` is `{}`", self.name, clean_line(word, ID_CHARS)),
         };
-        let finding = Finding::new(code, format!("{message}, which nobody knows"));
+        let finding = Finding::new(code, format!("{message}, which is unknown"));
         self.report(match step {
             Some(step) => finding.on(step),
             None => finding,

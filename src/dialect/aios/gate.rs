@@ -78,7 +78,7 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
             return Err(Box::new(finding.line(place.line, Some(place.column))));
         }
         Err(kind::ParseFailure::Empty | kind::ParseFailure::Documents) => {
-            let message = "the gate cannot be read: it holds no single document";
+            let message = "the gate cannot be read: it is not a single document";
             return Err(Box::new(Finding::new(FindingCode::PartUnreadable, message).at(path)));
         }
     };

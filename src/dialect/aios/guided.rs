@@ -50,7 +50,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
     let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
     if let Some(current) = current.filter(|current| *current > open) {
-        let message = format!("the state is at step {current}, and {id} before it is open: it comes first");
+        let message = format!("the state is at step {current}, but the earlier {id} is open and comes first");
         tree.report(Finding::new(FindingCode::StateCorrupt, message).on(id));
     }
 }
@@ -61,7 +61,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (at, entry) in tree.get("steps").required().items().into_iter().enumerate() {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
         if let Some(declared) = entry.get("step_index").number().filter(|declared| *declared != index) {
-            let message = format!("the step at place {index} calls itself {declared}; its place counts");
+            let message = format!("the step at position {index} has index {declared}; its position wins");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         let mut step = step(entry, index);

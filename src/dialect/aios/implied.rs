@@ -69,7 +69,7 @@ fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
             all.iter().map(|candidate| candidate.0.as_str()).filter(|other| *other != path.as_str()).collect();
         let message = format!("story {} is in {} too", clean_line(&story.id, 100), others.join(", "));
         let finding = Finding::new(FindingCode::DuplicateId, message).at(path);
-        Some(finding.fix("keep one of them, or give each an id of its own"))
+        Some(finding.fix("keep one of them, or give each a unique id"))
     };
     shared.filter_map(duplicate).collect()
 }

@@ -109,7 +109,7 @@ impl Kind {
                 if place.line > 0 { Box::new(found.line(place.line, Some(place.column))) } else { found }
             }),
             FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs => {
-                Err(finding(FindingCode::StateUnreadable, format!("{path} holds no state")))
+                Err(finding(FindingCode::StateUnreadable, format!("{path} is not a state")))
             }
         }
     }
@@ -159,7 +159,7 @@ impl Kind {
             Self::Guided => "the state of a guided workflow",
             Self::Engine => "the state of a workflow engine",
             Self::DevCycle => "the state of a development cycle",
-            Self::Paused => "a development cycle that was put to rest or given up at its checkpoint",
+            Self::Paused => "a development cycle that was paused or aborted at its checkpoint",
             Self::Ade => "the state of a master orchestration",
             Self::Phases => "the phases of a context manager",
             Self::Bob => "the session of Bob",
@@ -220,7 +220,7 @@ impl ParseFailure {
         let top = TextPosition { line: 1, column: 1 };
         match self {
             Self::Empty => (top, "the file is empty".to_owned()),
-            Self::Documents => (top, "there are several documents in the file, so it is no state".to_owned()),
+            Self::Documents => (top, "the file has several documents, so it is not a state".to_owned()),
             Self::Broken(place, message) => (place, message),
         }
     }

@@ -33,11 +33,11 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
             return Some(Leftover { holder, ..leftover("a lock whose process is gone")? });
         }
         if is_temporary(name) && parts.area.holds_states() {
-            return leftover("a temporary file of a write that was cut off");
+            return leftover("a temporary file of an interrupted write");
         }
         let original = original_of(path)?;
         if name.ends_with(COPY) {
-            return if is_there(&original) { None } else { leftover("a copy of a state that is not there any more") };
+            return if is_there(&original) { None } else { leftover("a copy of a state that no longer exists") };
         }
         if name.ends_with(MIGRATED) { None } else { leftover("a state that was discarded") }
     });
@@ -86,23 +86,23 @@ pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelP
         Some(FileClass::State(kind)) => (None, kind.what().to_owned()),
         Some(FileClass::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
         Some(FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs) => {
-            (None, "no state that is known".to_owned())
+            (None, "no known kind of state".to_owned())
         }
-        None => (None, "a file that is too large for a state or may not be read".to_owned()),
+        None => (None, "a file that is too large for a state or not readable".to_owned()),
     };
     let how = if is_copy {
-        format!("a copy of {original}, which is not there")
+        format!("a copy of {original}, which does not exist")
     } else if path.name().ends_with(MIGRATED) {
-        format!("{original} as it was before its system went over to another format")
+        format!("{original} before its migration to another format")
     } else {
-        format!("{original} as it was when it was discarded")
+        format!("{original}, discarded")
     };
     let mut finding = Finding::new(FindingCode::StatePutAside, format!("{how}; it holds {what}")).at(path);
     if let Some(at) = at {
         finding = finding.line(at.line, Some(at.column));
     }
     let words = [path, original].map(|path| quoted(&format!("./{path}")));
-    Some(if is_there { finding } else { finding.fix(format!("to take it up again: cp {}", words.join(" "))) })
+    Some(if is_there { finding } else { finding.fix(format!("to restore it: cp {}", words.join(" "))) })
 }
 
 #[cfg(test)]

@@ -46,11 +46,11 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
             ".aiox/epic-5-state.yaml.bak",
             epic,
             vec![],
-            Some("a copy of .aiox/epic-5-state.yaml, which is not there; it holds the state of an epic"),
+            Some("a copy of .aiox/epic-5-state.yaml, which does not exist; it holds the state of an epic"),
         ),
         (".aiox/epic-5-state.yaml.bak", epic, vec![".aiox/epic-5-state.yaml"], None),
         (".aiox/a-state.yaml.migrated", "a: [\n", vec![], Some("it holds a file that cannot be parsed")),
-        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it holds no state that is known")),
+        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it is not a state that is known")),
         (
             "docs/stories/.session-state.yaml.discarded.17",
             "session_state: {}\n",

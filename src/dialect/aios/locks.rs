@@ -34,7 +34,7 @@ pub(super) fn check(files: &FileSet, loaded: &mut Loaded) {
             match owner_of(files, path, entry) {
                 Ok(owner) => loaded.wanted.owner_processes.push(owner),
                 Err(why) => {
-                    let message = format!("a lock that holds nobody back: {why}");
+                    let message = format!("a lock that is not in effect: {why}");
                     loaded.findings.push(Finding::new(FindingCode::OwnerGone, message).at(path));
                 }
             }
@@ -50,7 +50,7 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
     };
     let pid = number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let pid = pid.ok_or("it names no process")?;
-    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("nobody said who");
+    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("unknown owner");
     let owner = clean_line(owner, 60);
     let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
     let since = stamp.and_then(|stamp| parse_time(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
@@ -58,7 +58,7 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
     let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
     if let Some(age) = age.filter(|age| *age > ttl) {
         let age = human_age(age);
-        return Err(format!("{owner} (process {pid}) took it {age} ago for {ttl} seconds"));
+        return Err(format!("{owner} (process {pid}) took it {age} ago with a TTL of {ttl} seconds"));
     }
     Ok(OwnerProcess { pid, name: format!("{owner}, by the lock {path}"), since })
 }

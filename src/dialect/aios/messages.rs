@@ -82,7 +82,7 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
         .collect();
     list(&mut lines, done, "  none");
     lines.push(String::new());
-    lines.push("Resume ResumePoint:".to_owned());
+    lines.push("Resume Point:".to_owned());
     let next: Vec<String> = plan
         .next
         .iter()
@@ -181,7 +181,7 @@ pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Stri
         lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
     }
     lines.push(format!("Phase: {} -- {}", point.number, point.name));
-    let agent = point.agent.as_ref().map_or_else(|| "the one who drives it".to_owned(), |agent| format!("@{agent}"));
+    let agent = point.agent.as_ref().map_or_else(|| "the current agent".to_owned(), |agent| format!("@{agent}"));
     lines.push(format!("Agent: {agent}"));
     lines.push(format!("State age: {}", age(plan)));
     lines.push(format!("Validation: {}", validation(findings)));

@@ -57,7 +57,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (number, phase) in &phases {
         for missing in (before + 1..*number).take(GAP_LIMIT) {
             let step = follow(&mut steps, id(missing), format!("Phase {missing}"), Status::Pending);
-            let message = format!("{} is not recorded, and phase {number} after it is", step.id);
+            let message = format!("{} is not recorded, but the later phase {number} is", step.id);
             phase.report(Finding::new(FindingCode::StateCorrupt, message).on(&step.id));
         }
         recorded(&mut steps, *number, *phase);
@@ -124,7 +124,7 @@ fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>)
     let step = follow(steps, id(number), format!("Phase {number}{title}"), Status::Pending);
     step.agent = target.and_then(|target| target.get("agent").agent());
     if named.is_none() && last.is_some() {
-        let message = "nothing says whether a phase comes after the last one that was written";
+        let message = "it is unknown whether there is a phase after the last recorded one";
         tree.report(Finding::new(FindingCode::TotalMissing, message));
     }
 }

@@ -120,14 +120,14 @@ impl<'a> Prober<'a> {
         if parts.area == Area::Locks && path.name().ends_with(".lock") {
             self.locks.push((parts.base, path));
         } else if leftovers::is_temporary(path.name()) && parts.area.holds_states() {
-            let message = "a temporary file of a write that was cut off; it is not read";
+            let message = "a temporary file of an interrupted write; it is not read";
             self.report(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
             self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
         } else if layout::is_data(path.name()) && parts.area != Area::Specs {
             self.classify(entry, parts);
         } else if matches!(parts.area, Area::WorkflowState | Area::Orchestrator) {
-            self.report(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
+            self.report(FindingCode::FileUnclassified, path, "not the name of a state; it is not read".to_owned());
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> Prober<'a> {
                 // Loading the run reports why.
                 Some(kind) => self.add_unreadable(path, parts.base, kind),
                 None if kind::known_name(path).is_none() && parts.area.holds_states() => {
-                    let message = "it is too large for a state or may not be read";
+                    let message = "it is too large for a state or not readable";
                     self.report(FindingCode::FileUnclassified, path, message.to_owned());
                 }
                 None => {}
@@ -156,21 +156,20 @@ impl<'a> Prober<'a> {
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
             (FileClass::Idle, _) => {
-                let message =
-                    format!("{path} is the status of a loop, and names no story yet: nothing was interrupted");
+                let message = format!("{path} is a loop status without a story: nothing was interrupted");
                 let finding = Finding::new(FindingCode::NoRunHere, message).at(path);
                 self.probed.findings.push(finding.fix(messages::NOTHING_SAVED_FIX));
             }
             (FileClass::NotOurs, Some(_)) => {
-                let message = "named like a state, and no kind of state that is known";
+                let message = "named like a state, but not a known kind of state";
                 self.report(FindingCode::LookAlike, path, message.to_owned());
             }
             (FileClass::Evidence(Evidence::Digest), Some(_)) => {
-                let message = "named like a state, and there are several documents in it: it is not read";
+                let message = "named like a state, but it has several documents: it is not read";
                 self.report(FindingCode::LookAlike, path, message.to_owned());
             }
             (FileClass::NotOurs, None) if parts.area.holds_states() => {
-                self.report(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
+                self.report(FindingCode::FileUnclassified, path, "not a known kind; it is not read".to_owned());
             }
             (FileClass::Unreadable(..) | FileClass::NotOurs, None) | (FileClass::Evidence(_), _) => {}
         }
@@ -224,11 +223,10 @@ impl<'a> Prober<'a> {
         let found = compare(documents, base, &state);
         let id = clean_line(&state.id, 100);
         if found.is_orphaned {
-            let message =
-                format!("epic {id}: neither its plan nor any of its stories is here, so the state was left behind");
+            let message = format!("epic {id}: its plan and its stories are all missing, so the state is a leftover");
             let severity = if state.is_ended() { Severity::Info } else { Severity::Warning };
             let finding = Finding::new(FindingCode::StateLeftover, message).at(path);
-            let fix = "bring the plan and the stories back from git, or remove the file";
+            let fix = "restore the plan and the stories from git, or remove the file";
             self.probed.findings.push(Finding { severity, ..finding.fix(fix) });
             if state.is_ended() {
                 self.add_ended(path, base, &state);
@@ -242,7 +240,7 @@ impl<'a> Prober<'a> {
             let how = if is_completed { "completed" } else { "was aborted" };
             let finding = Finding::new(FindingCode::RunEnded, format!("epic {id} {how}")).at(path);
             let finding =
-                if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
+                if is_completed { finding } else { finding.fix("to continue it, set `status: active` in it") };
             self.probed.findings.push(finding);
             self.add_ended(path, base, &state);
             self.add_saved(path, base, kind, &state, Vec::new());
@@ -327,7 +325,7 @@ impl<'a> Prober<'a> {
                     continue;
                 }
                 let how = if first.stamp > found.stamp { "an older" } else { "another" };
-                let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
+                let message = format!("{how} state of the run {}; {} is used instead", found.run, first.path);
                 let superseded = |code| {
                     let finding = Finding::new(code, message).at(found.path);
                     finding.fix("compare the two, and remove the one that is out of date")

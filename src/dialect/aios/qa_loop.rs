@@ -72,7 +72,7 @@ fn check_story(tree: &Tree<'_>) {
     let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
     match (tree.root().either(["storyId", "story_id"]).id(), folder) {
         (Some(story), Some(folder)) if folder != story => {
-            let message = format!("the loop is of story {story} and lies in the folder {folder}");
+            let message = format!("the loop is about story {story} but is in the folder {folder}");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         (None, None) => {
@@ -147,12 +147,12 @@ impl<'a> Loop<'a> {
         let mut history = BTreeMap::new();
         for entry in self.tree.get("history").items() {
             let Some(number) = entry.get("iteration").number().filter(|number| *number > 0) else {
-                let message = "an entry of the history says no iteration; it was ignored";
+                let message = "an entry of the history has no iteration; it was ignored";
                 self.tree.report(Finding::new(FindingCode::FieldIgnored, message));
                 continue;
             };
             if history.insert(number, self.iteration(number, entry)).is_some() {
-                let message = format!("the history has iteration {number} twice; the later entry counts");
+                let message = format!("the history has iteration {number} twice; the later entry wins");
                 self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
             }
         }
@@ -177,7 +177,7 @@ impl<'a> Loop<'a> {
         // Entries of nexos have a `date` and no fix time.
         let is_reviewed = entry.either(["reviewedAt", "date"]).is_there();
         if outcome.is_some() && !is_reviewed {
-            let message = format!("{review} has a verdict, and nothing says when it was reached; it is reviewed again");
+            let message = format!("{review} has a verdict without a time; it is reviewed again");
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message).on(&review));
         }
         Iteration { entry, outcome: outcome.filter(|_| is_reviewed), is_fixed: entry.get("fixedAt").is_there() }
@@ -190,8 +190,7 @@ impl<'a> Loop<'a> {
         let counted = counted.or_else(|| root.get("iteration").number()).unwrap_or(0);
         let last = history.last_key_value().map_or(0, |(number, _)| *number);
         if counted < last {
-            let message =
-                format!("the loop counts {counted} iterations and its history has {last}; the history counts");
+            let message = format!("the loop counts {counted} iterations but its history has {last}; the history wins");
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
         }
         counted.max(last).max(1)
@@ -209,7 +208,7 @@ impl<'a> Loop<'a> {
             Some((_, Outcome::Blocked)) => {
                 let review = self.review(current, Status::Failed);
                 review.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None });
-                review.error = Some("the review is blocked: a person decides".to_owned());
+                review.error = Some("the review is blocked: the user decides".to_owned());
             }
             // The finding about the unknown verdict blocks the step.
             Some((_, Outcome::Unknown)) => _ = self.review(current, Status::Pending),
@@ -234,7 +233,7 @@ impl<'a> Loop<'a> {
             self.fix(number, Status::Completed);
             if !iteration.is_fixed && iteration.entry.get("reviewedAt").is_there() {
                 let id = fix_id(number);
-                let message = format!("nothing says that {id} ended, and the loop went on to the next review");
+                let message = format!("{id} has no end, but the loop went on to the next review");
                 self.tree.report(Finding::new(FindingCode::StatusMissing, message).on(&id));
             }
         }
@@ -282,7 +281,7 @@ impl<'a> Loop<'a> {
                 self.escalation(&reason);
             }
             Some(LoopStatus::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
-                let message = "the loop is completed, and its last review did not approve";
+                let message = "the loop is completed, but its last review did not approve";
                 self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
             }
             Some(
@@ -319,7 +318,7 @@ impl<'a> Loop<'a> {
 
     /// Adds the gate at which the user decides how to continue.
     fn escalation(&mut self, reason: &str) {
-        let title = format!("Decide how the story goes on: {}", clean_line(reason, 200));
+        let title = format!("Decide how to continue the story: {}", clean_line(reason, 200));
         let step = follow(&mut self.steps, StepId::new("escalation"), title, Status::Pending);
         step.kind = StepKind::Gate;
     }

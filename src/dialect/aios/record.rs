@@ -81,7 +81,7 @@ impl Phases<'_> {
             self.add(&mut steps, number, status, current);
         }
         if self.known.is_empty() && !is_over && steps.iter().all(|step| step.status != Status::InProgress) {
-            let message = "nothing says how many phases the workflow has";
+            let message = "the number of phases is unknown";
             self.tree.report(Finding::new(FindingCode::TotalMissing, message));
         }
         steps
@@ -97,7 +97,7 @@ impl Phases<'_> {
         };
         let number = word.parse().ok().or_else(by_name).filter(|number| (1..=PHASE_LIMIT).contains(number));
         if number.is_none() {
-            let message = format!("the phase `{word}` is none that is known; it was ignored");
+            let message = format!("the phase `{word}` is unknown; it was ignored");
             at.report(Finding::new(FindingCode::StateCorrupt, message));
         }
         number

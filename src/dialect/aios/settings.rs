@@ -78,7 +78,7 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
             // Other programs also have such a file at the top of a project.
             Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
-                    format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
+                    format!("the settings cannot be parsed, so stories are read from docs/stories: {problem}");
                 warn(FindingCode::FileUnclassified, message, "correct the file");
             }
             Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
@@ -86,7 +86,7 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
         for folder in story_folders(settings.look).iter().filter(|folder| settings.folder(folder).is_none()) {
             let folder = clean_line(folder, 100);
             let message =
-                format!("the settings keep stories in `{folder}`, which lies outside of the project: none is read");
+                format!("the settings keep stories in `{folder}`, which is outside the project; none are read");
             warn(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
         }
     }

@@ -142,8 +142,7 @@ fn is_simple(node: &Node) -> bool {
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let Some(pipeline) = Pipeline::of_folder(&files.state) else {
-        let finding =
-            Finding::new(FindingCode::StateUnreadable, "no spec pipeline leaves its artifacts in this folder");
+        let finding = Finding::new(FindingCode::StateUnreadable, "this is not the artifact folder of a spec pipeline");
         return Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() };
     };
     let mut artifacts = Artifacts { files, pipeline: &pipeline, findings: Vec::new() };
@@ -240,12 +239,12 @@ impl Artifacts<'_> {
                 Ok(node) => return Some(Artifact { path, node: Some(node), is_valid: true }),
                 Err(kind::ParseFailure::Broken(place, message)) => format!("line {}: {message}", place.line),
                 Err(kind::ParseFailure::Empty) => "the file is empty".to_owned(),
-                Err(kind::ParseFailure::Documents) => "it holds several documents".to_owned(),
+                Err(kind::ParseFailure::Documents) => "it has several documents".to_owned(),
             },
         };
         let message = format!("the artifact of {} cannot be used: {problem}", PHASES[at].2);
         let finding = Finding::new(FindingCode::PartUnreadable, message).at(&path);
-        self.findings.push(finding.fix("the phase is planned again; what it wrote stays until then"));
+        self.findings.push(finding.fix("the phase is repeated; its artifact is kept until then"));
         Some(Artifact { path, node: None, is_valid: false })
     }
 

@@ -41,7 +41,7 @@ impl Field<'_> {
             ("aborted", _) => RunStatus::Aborted,
             ("completed" | "complete", None) => RunStatus::Completed,
             ("completed" | "complete", Some(open)) => {
-                let message = format!("the run is completed, and {} is open", open.id);
+                let message = format!("the run is completed, but {} is open", open.id);
                 self.report(Finding::new(FindingCode::StateCorrupt, message).on(&open.id));
                 RunStatus::Active
             }

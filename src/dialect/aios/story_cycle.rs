@@ -107,7 +107,7 @@ fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
         finding
             .line(other.line, Some(other.column))
-            .fix("bring the story to one status; the first one counts until then")
+            .fix("keep one status in the story; the first one is used until then")
     };
     story.contradictions().map(finding).collect()
 }
@@ -133,16 +133,16 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
     let at_status =
         |code, message: String| Finding::new(code, message).at(&files.state).line(mention.line, Some(mention.column));
     if mention.is_provisional {
-        let message = format!("{} announces what comes after the work; it counts as done", quoted_status(mention));
+        let message = format!("{} announces a later step; it counts as done", quoted_status(mention));
         let finding = at_status(FindingCode::StatusAlias, message);
         findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
     }
     if mention.status == StoryStatus::Blocked {
-        let message = format!("the story says {}: a person decides how to go on", quoted_status(mention));
+        let message = format!("the story says {}: the user decides how to continue", quoted_status(mention));
         let finding = at_status(FindingCode::RunFailed, message);
         findings.push(Finding {
             severity: Severity::Blocking,
-            ..finding.fix("resolve it and bring the story to InProgress")
+            ..finding.fix("resolve it and set the story to InProgress")
         });
     }
     match gate {
@@ -154,7 +154,7 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
             findings.push(finding.fix("review the story again"));
         }
         None if mention.status == StoryStatus::InReview => {
-            let message = format!("the story says {} and no gate says how the review ended", quoted_status(mention));
+            let message = format!("the story says {} but no gate has the result of the review", quoted_status(mention));
             let finding = at_status(FindingCode::VerdictMissing, message);
             findings.push(Finding { severity: Severity::Warning, ..finding.fix("the review is planned") });
         }

@@ -134,7 +134,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     }
     if let StoryLocation::At(path) = at {
         if is_foreign {
-            let message = format!("the state names its story by a path of another machine; {path} is taken for it");
+            let message = format!("the state names its story by a path from another machine; {path} is used instead");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
         }
         // A session of Bob covers several stories.
@@ -170,13 +170,12 @@ fn disagreement(
 ) -> Vec<Finding> {
     match at {
         StoryLocation::Missing(path) => {
-            let finding =
-                Finding::new(FindingCode::StoryMissing, format!("the story file of {id} is not there: {path}"));
-            let fix = "bring the file back from git, or correct the path in the state";
+            let finding = Finding::new(FindingCode::StoryMissing, format!("the story file of {id} is missing: {path}"));
+            let fix = "restore the file from git, or correct the path in the state";
             vec![finding.at(&files.state).fix(fix)]
         }
         StoryLocation::NotFound => {
-            let message = format!("no story file of {id} was found, so nothing was compared with it");
+            let message = format!("no story file of {id} was found, so it was not compared");
             vec![Finding {
                 severity: Severity::Info,
                 ..Finding::new(FindingCode::StoryMissing, message).at(&files.state)
@@ -225,8 +224,8 @@ fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &StoryLocation) -> 
 }
 
 fn rival(kind: Kind, path: &RelPath, started: Timestamp) -> Finding {
-    let message = format!("{} was begun for the same story at {started}, after this one was saved", kind.what());
-    let fix = format!("piton plan ./{path}; then finish or put away one of the two");
+    let message = format!("{} was started for the same story at {started}, after this one was saved", kind.what());
+    let fix = format!("piton plan ./{path}; then finish or archive one of the two");
     Finding::new(FindingCode::RivalRun, message).at(path).fix(fix)
 }
 

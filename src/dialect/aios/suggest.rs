@@ -32,7 +32,7 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
         Kind::Epic => of_epic(files, run),
         Kind::StoryCycle => of_story(files),
         Kind::QaLoop => of_loop(files, run),
-        Kind::Spec => Suggestions::none("the artifacts of a spec pipeline say nothing that the run knows better"),
+        Kind::Spec => Suggestions::none("there is nothing to suggest for the artifacts of a spec pipeline"),
         Kind::Guided
         | Kind::Engine
         | Kind::DevCycle
@@ -43,7 +43,7 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
         | Kind::Build
         | Kind::Record
         | Kind::Pipeline => {
-            let message = format!("{} does not say of a story that it is finished", kind.what());
+            let message = format!("{} does not say which stories are finished", kind.what());
             Suggestions::none(message)
         }
     }
@@ -68,7 +68,7 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
             edit.align(&mention);
             let drift = consistency::compare(&documents, &StoryLocation::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
-            let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
+            let doubts: Vec<String> = drift.map(|finding| format!("{}; the user decides", finding.message)).collect();
             edit.add_notes(doubts);
         }
         let is_work_done = mention.status == StoryStatus::InReview || mention.status == StoryStatus::Done;
@@ -77,7 +77,7 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         }
         edit.finish();
     }
-    suggestions.or("every story says what the epic says of it")
+    suggestions.or("every story matches the epic")
 }
 
 /// Returns the gate that depends on a story of an epic.
@@ -116,7 +116,7 @@ fn of_story(files: &FileSet) -> Suggestions {
         }
     }
     edit.finish();
-    suggestions.or("the story says what its tasks and its newest gate say")
+    suggestions.or("the story matches its tasks and its newest gate")
 }
 
 fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
@@ -157,13 +157,13 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
                 edit.set_status(&mention, StoryStatus::Done, &format!("{} approved it", step.id))
             }
             (None, Some(step)) if mention.status == StoryStatus::InReview => {
-                edit.set_status(&mention, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+                edit.set_status(&mention, StoryStatus::InProgress, &format!("{} comes next", step.id));
             }
             (Some(_) | None, _) => edit.align(&mention),
         }
     }
     edit.finish();
-    suggestions.or("the story says what the loop says of it")
+    suggestions.or("the story matches the loop")
 }
 
 /// A story with the edits collected so far.
@@ -191,7 +191,7 @@ impl<'a> StoryEdit<'a> {
             self.reasons.push(reason);
             self.align_others(mention, wanted, &word);
         } else {
-            self.notes.push(format!("{reason}; how to write `{word}` there is not clear"));
+            self.notes.push(format!("{reason}; it is unclear how to write `{word}` there"));
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> StoryEdit<'a> {
         for other in others.into_iter().filter(|other| other.status != wanted) {
             let other_status = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
             if other.counts && self.write_status(&other, wanted) {
-                self.reasons.push(format!("{other_status}; one status is left"));
+                self.reasons.push(format!("{other_status}; one status is kept"));
             } else {
                 self.notes.push(format!("{other_status}, beside `{}`", clean_line(word, 40)));
             }
@@ -256,7 +256,7 @@ impl<'a> StoryEdit<'a> {
         let boxes =
             format!("{} not ticked (line {lines}{})", tasks(open.len()), if open.len() > 8 { ", ..." } else { "" });
         if !is_confirmed {
-            self.notes.push(format!("{why}, no review says so, and {boxes}: tick those that were done"));
+            self.notes.push(format!("{why}, but no review confirms it and {boxes}: tick those that are done"));
             return;
         }
         for number in open {
@@ -292,7 +292,7 @@ impl<'a> StoryEdit<'a> {
             return;
         }
         if std::str::from_utf8(self.bytes).is_err() {
-            self.into.notes.push(format!("{path} is no UTF-8; nothing is suggested for it"));
+            self.into.notes.push(format!("{path} is not UTF-8; nothing is suggested for it"));
             return;
         }
         let mut after = Vec::with_capacity(self.bytes.len());

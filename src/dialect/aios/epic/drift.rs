@@ -32,7 +32,7 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     for planned in &plan.waves {
         if waves.iter().all(|wave| wave.number != planned.number) {
             let number = planned.number.escape_debug();
-            findings.push(format!("the plan has wave {number}, and the state does not; it counts as pending"));
+            findings.push(format!("wave {number} is in the plan but not in the state; it counts as pending"));
             waves.push(Wave {
                 number: planned.number.clone(),
                 name: planned.name.clone(),
@@ -45,7 +45,7 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     for wave in &epic.state.waves {
         let number = wave.number.escape_debug();
         let Some(planned) = plan.waves.iter().find(|planned| planned.number == wave.number) else {
-            findings.push(format!("the state has wave {number}, and the plan does not; it stays"));
+            findings.push(format!("wave {number} is in the state but not in the plan; it is kept"));
             continue;
         };
         for story in &wave.stories {
@@ -56,10 +56,10 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
             }
             findings.push(match waves.first() {
                 Some(other) => format!(
-                    "story {id} is in wave {number} of the state and in wave {} of the plan; the state counts",
+                    "story {id} is in wave {number} of the state but in wave {} of the plan; the state wins",
                     other.escape_debug()
                 ),
-                None => format!("the state has story {id} in wave {number}, and no wave of the plan has it; it stays"),
+                None => format!("story {id} is in wave {number} of the state but in no wave of the plan; it is kept"),
             });
         }
     }
@@ -71,12 +71,12 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
 
 fn plan_drift(epic: &EpicFiles<'_>, message: String) -> Finding {
     let finding = Finding::new(FindingCode::PlanDrift, message).at(&epic.files.state);
-    finding.fix("bring the state and the execution plan to the same waves and stories")
+    finding.fix("make the waves and stories of the state and the execution plan match")
 }
 
 /// Reports a story that only the plan has.
 pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
-    let message = format!("the plan has story {id}, and the state does not; it counts as pending");
+    let message = format!("story {id} is in the plan but not in the state; it counts as pending");
     let finding = plan_drift(epic, message).on(id);
     epic.findings.push(finding);
 }

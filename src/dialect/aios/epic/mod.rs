@@ -53,7 +53,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if let Some(run) = &mut loaded.run {
         run.degraded = true;
     }
-    let message = format!("shown as in {backup}, which the state was copied to before it was written");
+    let message = format!("read from {backup}, the backup made before the last write");
     let fix = format!("piton restore {}", quoted(&format!("./{}", files.state)));
     findings.push(Finding::new(FindingCode::RestoredFromHistory, message).at(&backup).fix(fix));
     findings.append(&mut loaded.findings);
@@ -71,7 +71,7 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
     State::read(&node, path)
-        .ok_or_else(|| Box::new(finding("there is neither `epic_state` nor the pipeline of an epic in it".to_owned())))
+        .ok_or_else(|| Box::new(finding("it has neither `epic_state` nor the pipeline of an epic".to_owned())))
 }
 
 /// Everything known about an epic while its run is built.
@@ -100,7 +100,7 @@ impl<'a> EpicFiles<'a> {
 
     fn load(mut self) -> Loaded {
         if self.state.waves.is_empty() {
-            let message = "the state has no `waves`, so nobody can tell what is left";
+            let message = "the state has no `waves`, so the remaining work is unknown";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
         self.check_mode();
@@ -152,7 +152,7 @@ impl<'a> EpicFiles<'a> {
 
     fn check_mode(&mut self) {
         if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
-            let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
+            let message = format!("the mode `{}` is unknown and was ignored", clean_line(word, 20));
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
@@ -162,22 +162,22 @@ impl<'a> EpicFiles<'a> {
             (_, Some(_)) => return,
             (None, None) => {
                 let message = match &self.state.plan {
-                    None => {
-                        "the state names no execution plan: the stories of a wave come one after the other".to_owned()
+                    None => "the state names no execution plan, so the stories of a wave are sequential".to_owned(),
+                    Some(plan) => {
+                        format!("the execution plan `{}` is not a path in the project", clean_line(plan, 100))
                     }
-                    Some(plan) => format!("the execution plan `{}` is no path in the project", clean_line(plan, 100)),
                 };
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
                 finding.fix("write the path of the plan into `execution_plan`")
             }
             (Some(path), None) if self.documents.holds(path) => {
-                let message = format!("{path} is no execution plan that can be read");
+                let message = format!("{path} is not a readable execution plan");
                 Finding::new(FindingCode::PartUnreadable, message).at(path).fix("correct the plan")
             }
             (Some(path), None) => {
-                let message = format!("the execution plan {path} is not there");
+                let message = format!("the execution plan {path} is missing");
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
-                let finding = finding.fix("bring the plan back from git, or correct `execution_plan` in the state");
+                let finding = finding.fix("restore the plan from git, or correct `execution_plan` in the state");
                 Finding { severity: Severity::Blocking, ..finding }
             }
         };
@@ -190,7 +190,7 @@ impl<'a> EpicFiles<'a> {
             && *current != open.number
         {
             let message =
-                format!("`current_wave` is {} and the first open wave is {}", clean_line(current, 20), open.number);
+                format!("`current_wave` is {}, but the first open wave is {}", clean_line(current, 20), open.number);
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }

@@ -44,7 +44,8 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
         if wave.status.as_deref() == Some("completed") && !is_done {
-            let message = format!("wave {} is completed and has stories that are not; they count as open", wave.number);
+            let message =
+                format!("wave {} is completed, but some of its stories are not; they count as open", wave.number);
             epic.findings.push(Finding::new(FindingCode::StateCorrupt, message).at(&epic.files.state));
         }
         steps.extend(stories);
@@ -108,7 +109,7 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], befor
     let before: BTreeSet<&str> = before.iter().map(|step| step.id.as_str()).collect();
     for id in ids {
         if before.contains(id) {
-            let message = format!("story {id} is in more than one wave; the first one counts");
+            let message = format!("story {id} is in more than one wave; the first one wins");
             epic.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&epic.files.state));
             continue;
         }
@@ -159,7 +160,7 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryReco
             step.depends_on.push(StepId::new(before.as_str()));
         } else if says_done(epic, before) {
             let message =
-                format!("story {id} depends on {before}, which the state does not have; its story says it is done");
+                format!("story {id} depends on {before}, which is not in the state; its story says it is done");
             let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&epic.files.state).on(&step.id);
             epic.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
@@ -217,7 +218,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
             Some(raw) => (FindingCode::StatusUnknown, format!("the status `{}`", raw.escape_debug())),
             None => (FindingCode::StatusMissing, "no status".to_owned()),
         };
-        let finding = Finding::new(code, format!("story {} has {what}; it is not taken for done", recorded.id));
+        let finding = Finding::new(code, format!("story {} has {what}; it does not count as done", recorded.id));
         epic.findings.push(finding.at(&epic.files.state).line(recorded.line, None).on(&step.id));
         Status::Pending
     });
@@ -227,9 +228,9 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
     if matches!(step.status, Status::Failed | Status::Blocked) {
         step.failures = u32::from(step.status == Status::Failed);
         step.error.clone_from(&recorded.note);
-        let message = format!("story {} is {}: a person decides how the epic goes on", recorded.id, step.status);
+        let message = format!("story {} is {}: the user decides how to continue the epic", recorded.id, step.status);
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
-        let fix = "try the story again, mark it `skipped` in the state, or set the epic to `aborted`";
+        let fix = "retry the story, mark it `skipped` in the state, or set the epic to `aborted`";
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
 }
@@ -295,8 +296,7 @@ fn reopen(epic: &mut EpicFiles<'_>, wave: &Wave, gate: &mut Step) {
     gate.status = Status::Pending;
     gate.review = None;
     gate.finished_at = None;
-    let message =
-        format!("wave {} went through its gate and has stories that are open: the gate comes again", wave.number);
+    let message = format!("wave {} passed its gate but has open stories, so the gate is repeated", wave.number);
     epic.findings.push(Finding::new(FindingCode::StaleDependent, message).at(&epic.files.state).on(&gate.id));
 }
 

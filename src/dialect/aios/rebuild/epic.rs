@@ -48,22 +48,22 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         }
     };
     let (path, plan) = plan(files, base, salvage::text(broken, "execution_plan").as_deref(), &id).ok_or_else(|| {
-        EditError::Unsupported(format!("no execution plan of epic {id} can be read, and only a plan says its waves"))
+        EditError::Unsupported(format!("no execution plan of epic {id} can be read, and only a plan defines its waves"))
     })?;
     let named = path.as_str().strip_prefix(base).unwrap_or(path.as_str());
     rebuilt.say("execution_plan", named, vec![format!("{path} can be read and names the stories")]);
     let mode = salvage::text(broken, "mode").filter(|mode| MODES.contains(&mode.as_str()));
     match &mode {
         Some(mode) => rebuilt.say("mode", mode, torn()),
-        None => rebuilt.not_known("the mode it was started in: `interactive` is written, which asks"),
+        None => rebuilt.not_known("the mode: `interactive` is written, which asks before acting"),
     }
     let started = salvage::text(broken, "started_at").filter(|stamp| files.time(stamp).is_some());
     match &started {
         Some(started) => rebuilt.say("started_at", started, torn()),
-        None => rebuilt.not_known("when it began: `started_at` is null"),
+        None => rebuilt.not_known("the start time: `started_at` is null"),
     }
     let mut text = format!(
-        "# Rebuilt by `piton repair --from-evidence`; the file it takes the place of is kept in .piton/history.\n\
+        "# Rebuilt by `piton repair --from-evidence`; the replaced file is kept in .piton/history.\n\
          epic_state:\n  epicId: {}\n  execution_plan: {}\n  mode: {}\n  started_at: {}\n  updated_at: \"{at}\"\n  \
          status: active\n",
         scalar(&id),
@@ -73,8 +73,8 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     );
     waves(files, base, &plan, &mut text, &mut rebuilt);
     text.push_str("  gate_verdicts: {}\n  bug_verification: {}\n");
-    rebuilt.not_known("what the gates of the waves decided: `gate_verdicts` is empty, and each is asked again");
-    rebuilt.not_known("branches, executors and notes of the stories: they are left out, the plan names the executors");
+    rebuilt.not_known("the verdicts of the gates: `gate_verdicts` is empty, so each gate is repeated");
+    rebuilt.not_known("branches, executors and notes of the stories: they are omitted; the plan names the executors");
     rebuilt.files.push((files.state.clone(), text.into_bytes()));
     Ok(rebuilt)
 }
@@ -99,15 +99,14 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
     let mut waves: Vec<(String, Option<String>, Vec<String>)> =
         plan.waves.iter().map(|wave| (wave.number.clone(), wave.name.clone(), wave.stories.clone())).collect();
     if waves.is_empty() {
-        rebuilt.not_known("the waves: the plan has none, and all of its stories are put into one");
+        rebuilt.not_known("the waves: the plan has none, so all stories are in one wave");
         waves.push(("1".to_owned(), None, all()));
     }
     let mut known = BTreeSet::new();
     waves.iter_mut().for_each(|wave| wave.2.retain(|id| known.insert(id.clone())));
     let left_out: Vec<String> = all().into_iter().filter(|id| !waves.iter().any(|wave| wave.2.contains(id))).collect();
     if !left_out.is_empty() {
-        rebuilt
-            .not_known(format!("the wave of {}: no wave of the plan has it, and it is left out", left_out.join(", ")));
+        rebuilt.not_known(format!("the wave of {}: it is in no wave of the plan and is omitted", left_out.join(", ")));
     }
     let documents = DocumentIndex::of_files(files);
     let mut body = String::new();
@@ -160,7 +159,7 @@ fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
     let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
         StoryLocation::At(path) => path,
-        StoryLocation::Missing(path) => return pending(format!("{path} is not there")),
+        StoryLocation::Missing(path) => return pending(format!("{path} is missing")),
         StoryLocation::NotFound => return pending(format!("no story file of {id} was found")),
     };
     let Some(bytes) = files.bytes(path) else { return pending(format!("{path} cannot be read")) };
@@ -173,10 +172,10 @@ fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
         }
         None => match of_change_log(&story) {
             Some((line, status)) => {
-                evidence.push(format!("{path} has no status, and its change log says `{line}`"));
+                evidence.push(format!("{path} has no status, but its change log says `{line}`"));
                 word_of(status)
             }
-            None => return pending(format!("{path} says nothing about where it stands")),
+            None => return pending(format!("{path} has no status")),
         },
     };
     let contradictions: Vec<&str> =

@@ -29,12 +29,12 @@ use crate::model::Timestamp;
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let unsupported = |message: String| Err(EditError::Unsupported(message));
     if files.bytes(&files.state).is_some_and(|bytes| kind::parse(bytes).is_ok()) {
-        return unsupported(format!("{} parses; what is wrong with it is for a person to correct", files.state));
+        return unsupported(format!("{} parses; correct it by hand", files.state));
     }
     match Kind::of(files) {
         Ok(Kind::Epic) => epic::reconstruct(files, at),
         Ok(Kind::QaLoop) => qa_loop::reconstruct(files, at),
-        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("its documents are all that there is of it".to_owned()),
+        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("it has no state besides its documents".to_owned()),
         Ok(
             kind @ (Kind::Guided
             | Kind::Engine
@@ -46,7 +46,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
             | Kind::Build
             | Kind::Record
             | Kind::Pipeline),
-        ) => unsupported(format!("nothing but the file itself says what {} knew", kind.what())),
+        ) => unsupported(format!("there is no other source for {}", kind.what())),
         Err(finding) => unsupported(finding.message),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     let gates: Vec<Gate> =
         gate::all(files, &id).into_iter().filter(|gate| gate.decision != Decision::Unknown).collect();
     if gates.is_empty() {
-        return Err(EditError::Unsupported(format!("no gate file says how a review of {id} ended")));
+        return Err(EditError::Unsupported(format!("no gate file has a verdict for {id}")));
     }
     let mut rebuilt = Reconstruction::default();
     rebuilt.say("storyId", &id, vec![format!("{} or its folder, and the gate files", files.state)]);
@@ -61,12 +61,10 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         Some(max) => {
             rebuilt.say("maxIterations", max.to_string(), vec![format!("a line of the broken {}", files.state)])
         }
-        None => {
-            rebuilt.not_known(format!("how many reviews are allowed: {MAX_ITERATIONS}, which AIOS takes, is written"))
-        }
+        None => rebuilt.not_known(format!("the maximum number of reviews: the default {MAX_ITERATIONS} is written")),
     }
-    rebuilt.not_known("whether what the last review found was mended: it counts as open");
-    rebuilt.not_known("when the loop began: `startedAt` is null");
+    rebuilt.not_known("whether the last review's findings were fixed: they count as open");
+    rebuilt.not_known("the start time: `startedAt` is null");
     let entries = history.iter().map(|(number, verdict, reviewed)| {
         let reviewed = reviewed.unwrap_or(at);
         json!({

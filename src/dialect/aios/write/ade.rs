@@ -32,7 +32,7 @@ const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/timestamps/updatedAt")?;
     let Some(run) = ade::load(files).run else {
-        return unsupported(format!("{} says nothing about a master orchestration", files.state));
+        return unsupported(format!("{} is not the state of a master orchestration", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -48,16 +48,16 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Pause { .. } => writer.status("stopped")?,
         ChangeKind::Resume { .. } => writer.status("in_progress")?,
         ChangeKind::Complete { .. } => writer.complete()?,
-        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is no gate")),
+        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is not a gate")),
         ChangeKind::Abort { .. } => {
             return unsupported(format!(
-                "a master orchestration is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
+                "a master orchestration cannot be aborted, only stopped: `piton pause {}`",
                 quoted(writer.run.id.as_str())
             ));
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a master orchestration is begun by its own command".to_owned());
+            return unsupported("a master orchestration is started by its own command".to_owned());
         }
     }
     for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
@@ -69,7 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<&str, EditError> {
     match step.as_str().strip_prefix("epic-") {
         Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is no epic of this orchestration")),
+        None => unsupported(format!("`{step}` is not an epic of this orchestration")),
     }
 }
 

@@ -41,7 +41,7 @@ const PROGRESS: &str = "/session_state/progress";
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, UPDATED)?;
     let Some(run) = bob::load(files).run else {
-        return unsupported(format!("{} says nothing about a session of Bob", files.state));
+        return unsupported(format!("{} is not a session of Bob", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -49,17 +49,17 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => match writer.target(step)? {
             Target::Phase(story, CHECKPOINT) => writer.complete_story(&story, "GO")?,
-            Target::Phase(..) | Target::Story(_) => return unsupported(format!("{step} is no checkpoint")),
+            Target::Phase(..) | Target::Story(_) => return unsupported(format!("{step} is not a checkpoint")),
         },
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => writer.action("PAUSE", None, None)?,
         ChangeKind::Abort { .. } => writer.action("ABORT", None, None)?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => {
-            return unsupported("a session of Bob is over when its stories are: finish those that remain".to_owned());
+            return unsupported("a session of Bob ends with its stories: finish the remaining ones".to_owned());
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
-        ChangeKind::Repair(_) | ChangeKind::Start(_) => return unsupported("a session is begun by Bob".to_owned()),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => return unsupported("a session is started by Bob".to_owned()),
     }
     writer.editor.touch(UPDATED)?;
     Ok(writer.editor.into_edits())
@@ -120,7 +120,7 @@ impl Writer<'_> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let Target::Phase(story, at) = self.target(&outcome.step)? else {
             let step = &outcome.step;
-            return unsupported(format!("a story goes through its phases: begin {step}, then finish them one by one"));
+            return unsupported(format!("a story has phases: begin {step}, then finish them one by one"));
         };
         self.make_current(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
@@ -148,8 +148,7 @@ impl Writer<'_> {
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }
             Target::Story(story) => unsupported(format!(
-                "a session of Bob has no word for a story that is left out: take {story} out of `stories_pending` by hand, then run \
-                 `piton plan`"
+                "a session of Bob cannot skip a story: remove {story} from `stories_pending` by hand, then run `piton plan`"
             )),
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => writer.finish(outcome, change.at.unix_seconds())?,
         ChangeKind::Skip { step, .. } | ChangeKind::Approve { step, .. } => {
             return unsupported(format!(
-                "a build has no word for this: finish {step}, or take it out of the plan of the build"
+                "a build cannot record this: finish {step}, or remove it from the plan of the build"
             ));
         }
         ChangeKind::Pause { .. } => writer.status("paused")?,
@@ -43,11 +43,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a build is begun by its own runner".to_owned());
+            return unsupported("a build is started by its own runner".to_owned());
         }
     }
     if build::load(files).run.is_none() {
-        return unsupported(format!("{} says nothing about a build", files.state));
+        return unsupported(format!("{} is not the state of a build", files.state));
     }
     Ok(writer.editor.into_edits())
 }

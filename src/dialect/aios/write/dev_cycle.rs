@@ -36,7 +36,7 @@ use crate::model::quoted;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/lastUpdated")?;
     let Some(run) = dev_cycle::load(files).run else {
-        return unsupported(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} is not the state of a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -54,7 +54,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.complete()?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is started by its own runner".to_owned());
         }
     }
     writer.editor.touch("/lastUpdated")?;
@@ -64,7 +64,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn phase(step: &StepId) -> Result<usize, EditError> {
     match PHASES.iter().position(|(id, ..)| *id == step.as_str()) {
         Some(at) => Ok(at),
-        None => unsupported(format!("`{step}` is no phase of a development cycle")),
+        None => unsupported(format!("`{step}` is not a phase of a development cycle")),
     }
 }
 
@@ -110,7 +110,7 @@ impl Writer<'_> {
     /// Records the user's approval of the checkpoint.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         if phase(step)? != CHECKPOINT {
-            return unsupported(format!("{step} is no checkpoint"));
+            return unsupported(format!("{step} is not a checkpoint"));
         }
         if self.editor.has(&result(CHECKPOINT)) {
             self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
@@ -151,7 +151,7 @@ impl Writer<'_> {
         if is_pushing {
             let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));
             return unsupported(format!(
-                "{step} is running, and a cycle that rests does not say so any more: record how it ended first, with `piton finish {step} \
+                "{step} is running, which a paused cycle cannot record: record its result first, with `piton finish {step} \
                  --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
             ));
         }
@@ -173,7 +173,7 @@ impl Writer<'_> {
         if !self.editor.has(&result(CHECKPOINT)) {
             let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));
             return unsupported(format!(
-                "a development cycle is over when its checkpoint says GO, and {step} has no result: `piton finish {step} --run {run}`"
+                "a development cycle ends when its checkpoint says GO, but {step} has no result: `piton finish {step} --run {run}`"
             ));
         }
         self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;

@@ -27,13 +27,12 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => return engine_writes(files, outcome.step.as_str()),
         ChangeKind::Pause { .. } => {
             return unsupported(
-                "a workflow engine has no word for a pause: it stays active, and goes on with `piton resume`"
-                    .to_owned(),
+                "a workflow engine cannot be paused: it stays active; continue with `piton resume`".to_owned(),
             );
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a workflow engine is begun by its own command".to_owned());
+            return unsupported("a workflow engine is started by its own command".to_owned());
         }
     };
     editor.set_text("/engine_state/status", word)?;
@@ -43,8 +42,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 fn engine_writes<T>(files: &FileSet, step: &str) -> Result<T, EditError> {
     unsupported(format!(
-        "{} does not name the steps of its workflow file that are to come, so only the engine records {step}: let it run on with its own \
-         resume, then run `piton plan`",
+        "{} does not name future steps, so only the engine can record {step}: resume it with its own command, then run \
+         `piton plan`",
         files.state
     ))
 }

@@ -43,8 +43,8 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Pause { .. } => {
             let run = quoted(writer.run.id.as_str());
             return unsupported(format!(
-                "the state of an epic has no word for a pause: it stays active, and goes on with `piton resume {run}`; to give it \
-                 up: `piton abort {run}`"
+                "the state of an epic cannot be paused: it stays active; continue with `piton resume {run}`, or abort with \
+                 `piton abort {run}`"
             ));
         }
         ChangeKind::Abort { .. } => writer.status("aborted")?,
@@ -52,7 +52,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("an epic is begun by its own workflow".to_owned());
+            return unsupported("an epic is started by its own workflow".to_owned());
         }
     }
     let updated = writer.at("updated_at");
@@ -83,10 +83,10 @@ impl<'a> Writer<'a> {
         let root = if kind == Kind::Pipeline { "" } else { "/epic_state" };
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
-        let run = epic::load(files).run.ok_or_else(|| unreadable("nothing can be said about the epic".to_owned()))?;
+        let run = epic::load(files).run.ok_or_else(|| unreadable("the epic cannot be read".to_owned()))?;
         if state.waves.iter().any(|wave| wave.is_counted) {
             return unsupported(format!(
-                "{} only counts waves, and has no place for a story or a gate: let the agent that runs it move \
+                "{} only counts waves and cannot record stories or gates: let the agent that runs it update \
                  `last_completed_wave`, then run `piton plan`",
                 files.state
             ));
@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
             Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
             None if id == FINAL => Ok(Target::Final),
             None => {
-                unsupported(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first"))
+                unsupported(format!("no wave of the epic has `{id}`: add it to a wave of the execution plan first"))
             }
         }
     }
@@ -182,8 +182,8 @@ impl<'a> Writer<'a> {
             Target::Merge(wave) => self.wave_status(&wave, "failed"),
             Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
             Target::Final => unsupported(format!(
-                "the state of an epic has no place for a final gate that was rejected: it stays active. Begin what has to be done \
-                 again: `piton begin STORY --force --run {}`",
+                "the state of an epic cannot record a rejected final gate: it stays active. Start the work that has to be \
+                 redone: `piton begin STORY --force --run {}`",
                 quoted(self.run.id.as_str())
             )),
         }
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
                 self.record_verdict(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
             }
             Target::Final => self.status("completed"),
-            Target::Story(..) | Target::Merge(_) => unsupported(format!("{step} is no gate")),
+            Target::Story(..) | Target::Merge(_) => unsupported(format!("{step} is not a gate")),
         }
     }
 
@@ -210,7 +210,7 @@ impl<'a> Writer<'a> {
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
             Target::Merge(wave) => self.complete_wave(&wave),
-            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate: it is passed, never skipped")),
+            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate, which cannot be skipped")),
         }
     }
 
@@ -333,7 +333,7 @@ fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {
         Some(ReviewVerdict::Approved) => Ok("approved"),
         Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
         Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
-            "a gate of an epic is approved or rejected, and nothing else is recorded: `piton finish {} --verdict APPROVED` or \
+            "a gate of an epic is either approved or rejected: `piton finish {} --verdict APPROVED` or \
              `--verdict REJECTED`",
             quoted(outcome.step.as_str())
         )),

@@ -33,13 +33,13 @@ use crate::model::quoted;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = guided::load(files).run else {
-        return unsupported(format!("{} says nothing about a guided workflow", files.state));
+        return unsupported(format!("{} is not the state of a guided workflow", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is no gate")),
+        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is not a gate")),
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => writer.status("paused")?,
         ChangeKind::Abort { .. } => writer.status("aborted")?,
@@ -47,7 +47,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a guided workflow is begun by its own command".to_owned());
+            return unsupported("a guided workflow is started by its own command".to_owned());
         }
     }
     writer.editor.touch("/updated_at")?;
@@ -63,7 +63,7 @@ impl Writer<'_> {
     fn at(&self, step: &StepId) -> Result<usize, EditError> {
         match self.run.steps.iter().position(|known| known.id == *step) {
             Some(at) => Ok(at),
-            None => unsupported(format!("`{step}` is no step of this workflow")),
+            None => unsupported(format!("`{step}` is not a step of this workflow")),
         }
     }
 
@@ -84,8 +84,8 @@ impl Writer<'_> {
         let step = quoted(outcome.step.as_str());
         if !completes(outcome, "a guided workflow")? {
             return unsupported(format!(
-                "a guided workflow has no word for a step that failed: {step} stays as it is. Try it again with `piton begin {step}`, \
-                 or leave it out with `piton skip {step} --reason ...`"
+                "a guided workflow cannot record a failed step: {step} is unchanged. Retry it with `piton begin {step}`, or \
+                 skip it with `piton skip {step} --reason ...`"
             ));
         }
         if let Some(note) = outcome_text(outcome) {

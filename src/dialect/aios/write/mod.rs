@@ -59,14 +59,14 @@ fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, Ed
     let instead = if kind == Kind::StoryCycle {
         let run = story_cycle::load(files).run.map(|run| run.id.as_str().to_owned()).unwrap_or_default();
         format!(
-            "stories are never written. See the edit that brings the story up to date: `piton plan --patch {}`; make it, then run \
-             `piton plan`",
+            "stories are never written. Show the edit that updates the story with `piton plan --patch {}`; apply it, then \
+             run `piton plan`",
             quoted(&run)
         )
     } else {
-        "its artifacts are the record. Leave the artifact of the step, then run `piton plan`".to_owned()
+        "its artifacts are the record. Write the artifact of the step, then run `piton plan`".to_owned()
     };
-    Err(EditError::Unsupported(format!("{path} is {}, and no state of this run is saved: {instead}", kind.what())))
+    Err(EditError::Unsupported(format!("{path} is {}, so this run has no saved state: {instead}", kind.what())))
 }
 
 fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
@@ -83,7 +83,7 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
         | ChangeKind::Start(_) => None,
     };
     match part {
-        Some(part) => unsupported(format!("the states of AIOS have no parts of steps; `{part}` is none")),
+        Some(part) => unsupported(format!("AIOS steps have no parts; `{part}` is unknown")),
         None => Ok(()),
     }
 }
@@ -97,7 +97,7 @@ fn unsupported<T>(message: String) -> Result<T, EditError> {
 fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
     let run = quoted(&format!("./{}", files.state));
     unsupported(format!(
-        "{} has no word for steps that are open again. An earlier checkpoint brings them back: `piton history {run}`, then \
+        "{} cannot reopen steps. Restore an earlier checkpoint instead: `piton history {run}`, then \
          `piton rollback {run} --to CHECKPOINT`",
         files.state
     ))
@@ -128,7 +128,7 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
 pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
     match Kind::of(files) {
         Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
-            "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",
+            "{} is {}, so there is no saved state to archive; close it in the story itself",
             files.state,
             kind.what()
         ))),

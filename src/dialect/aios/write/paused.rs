@@ -32,7 +32,7 @@ const PROGRESS: &str = "/epic_progress";
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/paused_at")?;
     let Some(run) = paused::load(files).run else {
-        return unsupported(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} is not the state of a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -41,7 +41,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Resume { .. } if !writer.editor.has("/aborted_at") => return Ok(Vec::new()),
         ChangeKind::Resume { .. } => {
             return unsupported(format!(
-                "{} says that the cycle was given up, and has no word for taking that back: start the cycle of the story anew",
+                "{} records that the cycle was aborted, which cannot be undone: start a new cycle for the story",
                 files.state
             ));
         }
@@ -52,14 +52,14 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         | ChangeKind::Pause { .. }
         | ChangeKind::Complete { .. } => {
             return unsupported(format!(
-                "{} says which stories are done, and has no word for this: finish the stories that remain one by one with `piton \
+                "{} only records completed stories: finish the remaining stories one by one with `piton \
                  finish STORY`, or edit `epic_progress`",
                 files.state
             ));
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is started by its own runner".to_owned());
         }
     }
     Ok(writer.editor.into_edits())
@@ -79,9 +79,9 @@ impl Writer<'_> {
     /// Moves a story from the remaining to the completed ones.
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let id = outcome.step.as_str();
-        if !completes(outcome, "a cycle that rests")? {
+        if !completes(outcome, "a paused cycle")? {
             return unsupported(format!(
-                "the file of a cycle that rests has no word for a story that failed: {id} still remains, and comes next"
+                "the state of a paused cycle cannot record a failed story: {id} is still open and comes next"
             ));
         }
         let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);

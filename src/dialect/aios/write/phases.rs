@@ -27,7 +27,7 @@ use crate::model::mask_secrets;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = phases::load(files).run else {
-        return unsupported(format!("{} says nothing about phases", files.state));
+        return unsupported(format!("{} is not a state of phases", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -44,13 +44,13 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
             return unsupported(format!(
-                "{} says which phases are over, and has no word for this: nothing was changed, and `piton plan` says what comes next",
+                "{} only records completed phases: nothing was changed; `piton plan` shows what comes next",
                 files.state
             ));
         }
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("these phases are begun by their own command".to_owned());
+            return unsupported("these phases are started by their own command".to_owned());
         }
     }
     writer.editor.touch("/updatedAt")?;
@@ -60,7 +60,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<u64, EditError> {
     match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is no phase of this workflow")),
+        None => unsupported(format!("`{step}` is not a phase of this workflow")),
     }
 }
 

@@ -32,7 +32,7 @@ use crate::model::quoted;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = qa_loop::load(files).run else {
-        return unsupported(format!("{} says nothing about a QA loop", files.state));
+        return unsupported(format!("{} is not the state of a QA loop", files.state));
     };
     // A loop written by nexos has neither a status nor timestamps.
     let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
@@ -43,22 +43,19 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Approve { step, .. } => writer.approve(step)?,
         ChangeKind::Skip { step, .. } => {
             return unsupported(format!(
-                "a QA loop has no word for a step that is left out: finish {step}, or let the loop rest with `piton pause {}`",
+                "a QA loop cannot skip a step: finish {step}, or pause the loop with `piton pause {}`",
                 writer.id()
             ));
         }
         ChangeKind::Pause { .. } => writer.pause()?,
         ChangeKind::Abort { .. } => {
-            return unsupported(format!(
-                "a QA loop is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
-                writer.id()
-            ));
+            return unsupported(format!("a QA loop cannot be aborted, only stopped: `piton pause {}`", writer.id()));
         }
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a QA loop is begun by its own workflow".to_owned());
+            return unsupported("a QA loop is started by its own workflow".to_owned());
         }
     }
     writer.editor.touch("/updatedAt")?;
@@ -121,7 +118,7 @@ impl Writer<'_> {
             Target::Fix(number) if is_done => self.fixed(number),
             Target::Fix(number) => self.record_interruption(number, outcome),
             Target::Escalation => {
-                unsupported(format!("a person decides: `piton approve escalation --run {}`", self.id()))
+                unsupported(format!("the user decides: `piton approve escalation --run {}`", self.id()))
             }
         }
     }
@@ -133,7 +130,8 @@ impl Writer<'_> {
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
             Some(ReviewVerdict::ApprovedWithConditions) => {
                 return unsupported(format!(
-                    "a QA loop knows no conditions: `piton finish review-{number} --verdict APPROVED` or `--verdict REJECTED`"
+                    "a QA loop has no conditional approval: `piton finish review-{number} --verdict APPROVED` or `--verdict \
+                     REJECTED`"
                 ));
             }
             // A review that failed to run is not a rejection.
@@ -175,9 +173,7 @@ impl Writer<'_> {
 
     fn fixed(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
-            return unsupported(format!(
-                "the history of the loop has no review {number} whose findings could be fixed"
-            ));
+            return unsupported(format!("the history of the loop has no review {number} to fix"));
         };
         self.editor.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
         let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.editor.text(pointer));
@@ -195,7 +191,7 @@ impl Writer<'_> {
         let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {
             return unsupported(format!(
-                "the loop status of nexos has no place for a step that failed: nothing was changed, and {} is still what comes next",
+                "the loop status of nexos cannot record a failed step: nothing was changed, and {} still comes next",
                 outcome.step
             ));
         }
@@ -228,7 +224,7 @@ impl Writer<'_> {
                 self.status("in_progress")
             }
             Target::Review(number) => self.accept_review(number),
-            Target::Fix(_) => unsupported(format!("{step} is no review")),
+            Target::Fix(_) => unsupported(format!("{step} is not a review")),
         }
     }
 
@@ -245,7 +241,7 @@ impl Writer<'_> {
     fn pause(&mut self) -> Result<(), EditError> {
         if self.is_prose && !self.editor.has("/status") {
             return unsupported(format!(
-                "the loop status of nexos has no word for a pause: it goes on with `piton resume {}`",
+                "the loop status of nexos cannot be paused: continue with `piton resume {}`",
                 self.id()
             ));
         }

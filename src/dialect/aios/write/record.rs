@@ -23,7 +23,7 @@ use crate::model::StepId;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = record::load(files).run else {
-        return unsupported(format!("{} says nothing about an orchestration", files.state));
+        return unsupported(format!("{} is not the record of an orchestration", files.state));
     };
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => {
@@ -40,7 +40,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             let (step, number) = (&outcome.step, number(&outcome.step)?);
             if !completes(outcome, "an orchestration")? {
                 return unsupported(format!(
-                    "the record of an orchestration has no word for a phase that failed: {step} stays the current one; begin it again"
+                    "the record of an orchestration cannot record a failed phase: {step} stays the current one; begin it again"
                 ));
             }
             let has_records = editor.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
@@ -54,13 +54,13 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => editor.set_text("/status", "completed")?,
         ChangeKind::Skip { .. } | ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
             return unsupported(format!(
-                "{} says which phases are over, and has no word for this: finish the phase, or edit the file, then run `piton plan`",
+                "{} only records completed phases: finish the phase, or edit the file, then run `piton plan`",
                 files.state
             ));
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("an orchestration is begun by its own command".to_owned());
+            return unsupported("an orchestration is started by its own command".to_owned());
         }
     }
     editor.touch("/updated_at")?;
@@ -70,6 +70,6 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<u64, EditError> {
     match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is no phase of this orchestration")),
+        None => unsupported(format!("`{step}` is not a phase of this orchestration")),
     }
 }
