@@ -19,7 +19,7 @@ pub(crate) enum Setting {
 pub(crate) enum SettingsError {
     #[error("it is not plain JSON: {message} (line {line}, column {column})")]
     NotJson { line: u32, column: u32, message: String },
-    #[error("`{pointer}` is not what it should be")]
+    #[error("`{pointer}` has the wrong type")]
     WrongType { pointer: &'static str },
     #[error("another status line is set: {command}")]
     ResumeOutcome { command: String },

@@ -131,7 +131,7 @@ pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -
     if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {
         return Some(id);
     }
-    let message = format!("`{}` is no id", clean_line(&id.text, 60));
+    let message = format!("`{}` is not an id", clean_line(&id.text, 60));
     let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
     problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
     None

@@ -43,12 +43,12 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     let (file, count) = (&workflow_files.layout.execution, workflow_files.execution.tasks.len());
     let finding = if is_rebuilt(workflow_files) {
-        let message = format!("{file} is missing; {count} tasks were put together from what they left, as a proposal");
+        let message = format!("{file} is missing; {count} tasks were rebuilt from their outputs, as a proposal");
         let run = workflow_files.state.name();
         Finding::new(FindingCode::PartMissing, message)
-            .fix(format!("look at the tasks; `piton resume {run} --yes` writes them down"))
+            .fix(format!("check the tasks; `piton resume {run} --yes` saves them"))
     } else {
-        let message = format!("{file} is missing, and no task left anything to rebuild it from");
+        let message = format!("{file} is missing, and there are no task outputs to rebuild it from");
         let finding = Finding::new(FindingCode::PartMissing, message);
         // The executor may have been interrupted before it wrote its first task.
         let severity =
@@ -71,7 +71,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     for (pointer, at) in named.iter().chain(&inner) {
         let ahead = at.seconds_since(now);
         if ahead > SKEW_SECONDS {
-            let message = format!("{} lies {} in the future", describe_pointer(pointer), human_age(ahead));
+            let message = format!("{} is {} in the future", describe_pointer(pointer), human_age(ahead));
             let fix = "check the clock of this machine and of the one that wrote the state";
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
         }
@@ -83,7 +83,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     for (pointer, at) in &inner {
         if *at < started || (*at > updated && started <= updated) {
-            let message = format!("{} lies outside of `started_at` and `last_updated`", describe_pointer(pointer));
+            let message = format!("{} is not between `started_at` and `last_updated`", describe_pointer(pointer));
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message));
         }
     }
@@ -100,7 +100,7 @@ fn describe_pointer(pointer: &str) -> String {
     match pointer.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         [list, at, field] => {
             let number = at.parse::<usize>().map_or(0, |at| at + 1);
-            format!("`{field}` of number {number} in `{list}`")
+            format!("`{field}` of entry {number} in `{list}`")
         }
         _ => format!("`{}`", pointer.trim_start_matches('/')),
     }
@@ -115,7 +115,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
         if expected != Some(done.phase) {
             let message = match expected {
                 Some(expected) => {
-                    format!("`completed_phases` has {} where {} comes", done.phase.as_str(), expected.as_str())
+                    format!("`completed_phases` has {} where {} is expected", done.phase.as_str(), expected.as_str())
                 }
                 None => "`completed_phases` has more entries than there are phases".to_owned(),
             };
@@ -129,7 +129,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     if next != Some(state.phase) && !is_at_last {
         let expected = next.map_or("complete", Phase::as_str);
         let message = format!(
-            "`current_phase` is {} ({}) where {expected} comes next by `completed_phases`",
+            "`current_phase` is {} ({}) but by `completed_phases` {expected} comes next",
             state.phase.as_str(),
             state.status.as_str()
         );
@@ -141,11 +141,11 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
 fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
     if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
-            (FindingCode::InterruptedWrite, "the file is whole, and the next write clears it")
+            (FindingCode::InterruptedWrite, "the file is intact, and the next write clears it")
         } else {
-            (FindingCode::StateCorrupt, "and the file is not sound")
+            (FindingCode::StateCorrupt, "the file is damaged")
         };
-        let message = format!("`interruption_safe` is false: a write was cut off; {tail}");
+        let message = format!("`interruption_safe` is false: a write was interrupted; {tail}");
         findings.push(workflow_files.source.finding(code, "/interruption_safe", message));
     }
     let beside = workflow_files
@@ -154,9 +154,9 @@ fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings
         .map(|(path, _)| path.clone())
         .collect::<Vec<_>>();
     for path in beside.iter().filter(|path| path.as_str().ends_with(".tmp")) {
-        let message = format!("{path} was left by a write that was cut off; the state beside it is whole");
+        let message = format!("{path} was left by an interrupted write; the state next to it is intact");
         let finding = Finding::new(FindingCode::TemporaryLeft, message).at(path);
-        let finding = finding.fix("look whether it holds anything newer, then delete it");
+        let finding = finding.fix("check whether it has anything newer, then delete it");
         findings.push(Finding { severity: Severity::Warning, ..finding });
     }
 }
@@ -167,7 +167,7 @@ fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
         && !workflow_files.state.has_completed(workflow_files.state.phase)
     {
         let message = format!(
-            "the state says that {} failed; it goes on when somebody agrees",
+            "the state says that {} failed; it continues after confirmation",
             workflow_files.state.phase.as_str()
         );
         findings.push(workflow_files.source.finding(FindingCode::RunFailed, "/phase_status", message));

@@ -65,7 +65,7 @@ impl Execution {
             match JsonFile::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
-                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; nothing overwrites it";
+                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; it is not overwritten";
                     let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };
                     findings.push(Finding { severity: finding.code.severity(), ..finding });
                     Presence::Unreadable
@@ -169,7 +169,7 @@ impl Reader<'_> {
         let foreign = source.value.get("workflow_id").and_then(Value::as_str).filter(|id| Some(*id) != self.id());
         let foreign = foreign.map(|id| clean_line(id, 60));
         if let Some(id) = &foreign {
-            let message = format!("the tasks belong to the run `{id}`; none of them counts as done here");
+            let message = format!("the tasks belong to the run `{id}`; they do not count as done here");
             self.findings.push(source.finding(FindingCode::StateLeftover, "/workflow_id", message));
         }
         let found: Vec<(String, Option<&str>, &Value)> = match source.value.get("tasks") {
@@ -198,12 +198,12 @@ impl Reader<'_> {
                 _ => key.map(str::to_owned),
             };
             let Some(id) = id.filter(|_| value.is_object()) else {
-                let message = "a task without an id; it is left alone";
+                let message = "a task without an id; it is ignored";
                 self.findings.push(source.finding(FindingCode::StateCorrupt, &pointer, message));
                 continue;
             };
             if tasks.iter().any(|task| rules::is_same_task(&task.id, &id)) {
-                let message = format!("two tasks are called {}; the first counts", clean_line(&id, 60));
+                let message = format!("two tasks have the id {}; the first one is used", clean_line(&id, 60));
                 self.findings.push(source.finding(FindingCode::DuplicateId, &pointer, message));
                 continue;
             }
@@ -230,7 +230,7 @@ impl Reader<'_> {
             None => self.layout.of_task(self.files, &id, "output.json"),
         };
         if let (Some(named), None) = (named, &output) {
-            let message = format!("the output `{}` is no path below the project", clean_line(named, 80));
+            let message = format!("the output `{}` is not a path in the project", clean_line(named, 80));
             self.findings.push(self.source.finding(FindingCode::IdUnsafe, &pointer, message));
         }
         let (started_at, completed_at) =
@@ -241,7 +241,7 @@ impl Reader<'_> {
             .is_some_and(|start| [started_at, completed_at].into_iter().flatten().any(|stamp| stamp < start));
         if is_leftover {
             let message = format!(
-                "task {} has a stamp from before this run began; an earlier workflow left it, and it is not believed",
+                "task {} has a timestamp from before this run; an earlier workflow left it, so it is ignored",
                 clean_line(&id, 60)
             );
             self.findings.push(self.source.finding(FindingCode::StateLeftover, &pointer, message));

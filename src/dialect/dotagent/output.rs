@@ -73,7 +73,7 @@ impl OutputOwner<'_> {
             Value::Bool(_) | Value::Number(_) => false,
         };
         if is_empty {
-            return Some("has nothing in it".to_owned());
+            return Some("has no content".to_owned());
         }
         let named = |field: &str| value.get(field).and_then(Value::as_str);
         if let (Some(other), Some(own)) = (named("workflow_id"), self.workflow)

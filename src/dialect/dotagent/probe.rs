@@ -45,7 +45,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());
         match value {
             Some(value) if !has_shape(&value) => {
-                let message = "a phase.json without `workflow_id` and a phase: another tool's state";
+                let message = "a phase.json without `workflow_id` and phase: the state of another tool";
                 probed.findings.push(Finding::new(FindingCode::LookAlike, message).at(&entry.path));
             }
             value => probed.candidates.push(candidate(listing, layout, value.as_ref())),

@@ -37,7 +37,7 @@ impl<'a> WorkflowFiles<'a> {
     /// Reads both state files; the finding says why that is impossible.
     pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
-            Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
+            Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
         })?;
         let source = JsonFile::open(files, &layout.phase)?;
         let state = State::read(&source, files, findings);
@@ -68,8 +68,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(finding) => {
             let path = files.state.as_str();
             let fix = format!(
-                "State appears corrupted. `piton restore ./{path}` brings an earlier checkpoint back; \
-                 `piton archive ./{path} --yes` puts it away to start fresh"
+                "State appears corrupted. `piton restore ./{path}` restores an earlier checkpoint; \
+                 `piton archive ./{path} --yes` archives it to start fresh"
             );
             return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }

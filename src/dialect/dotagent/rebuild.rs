@@ -28,7 +28,7 @@ use crate::model::clean_line;
 /// If both can be read, if the broken one belongs to a custom workflow, or if nothing names the run.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let Some(layout) = Layout::of(&files.state) else {
-        return Err(EditError::Unsupported("the state is no `memory/state/phase.json`".to_owned()));
+        return Err(EditError::Unsupported("the state is not a `memory/state/phase.json`".to_owned()));
     };
     let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_value(bytes).is_err());
     let mut rebuilder = Rebuilder { files, layout: &layout, at, rebuilt: Reconstruction::default() };
@@ -55,7 +55,7 @@ struct Rebuilder<'a> {
 impl Rebuilder<'_> {
     fn phase(&mut self, broken: &[u8]) -> Result<(), EditError> {
         if broken.windows(12).any(|window| window == b"\"definition\"") {
-            let message = "it belonged to a workflow of one's own, whose definition and results were in it alone";
+            let message = "it belonged to a custom workflow, whose definition and results were only in this file";
             return Err(EditError::Unsupported(message.to_owned()));
         }
         let id = self.workflow_id(broken)?;
@@ -69,7 +69,7 @@ impl Rebuilder<'_> {
         for (phase, path) in Phase::ALL.into_iter().zip(&outputs).take(current) {
             let Some(path) = path else { continue };
             let later = Phase::ALL[current];
-            let evidence = vec![path.to_string(), format!("{} left something after it", later.as_str())];
+            let evidence = vec![path.to_string(), format!("there is output of the later {}", later.as_str())];
             self.rebuilt.say(phase.as_str(), "completed", evidence);
             let modified = self.files.files.get(path).and_then(|entry| entry.modified).unwrap_or(self.at);
             let modified = modified.clamp(started, self.at);
@@ -79,11 +79,11 @@ impl Rebuilder<'_> {
         }
         let phase = Phase::ALL[current];
         let evidence = match &outputs[current] {
-            Some(path) => vec![path.to_string(), "nothing of a later phase is there".to_owned()],
-            None => vec!["it left nothing".to_owned()],
+            Some(path) => vec![path.to_string(), "there is no output of a later phase".to_owned()],
+            None => vec!["it has no output".to_owned()],
         };
         self.rebuilt.say(phase.as_str(), PhaseStatus::InProgress.as_str(), evidence);
-        self.rebuilt.not_known("who approved what: `user_checkpoints` is empty, and an open approval is asked again");
+        self.rebuilt.not_known("the approvals: `user_checkpoints` is empty, so an open approval is requested again");
         let value = json!({
             "workflow_id": id,
             "started_at": started,
@@ -150,8 +150,8 @@ impl Rebuilder<'_> {
         let modified = |path: &RelPath| self.files.files.get(path).and_then(|entry| entry.modified);
         let oldest = outputs.iter().flatten().filter_map(|path| Some((modified(path)?, path))).min();
         let (started, evidence) = match oldest.filter(|(at, _)| *at <= self.at) {
-            Some((at, path)) => (at, format!("{path} is the oldest output, and that is when it was written")),
-            None => (self.at, "nothing says it: now".to_owned()),
+            Some((at, path)) => (at, format!("the modification time of the oldest output, {path}")),
+            None => (self.at, "unknown, so the current time".to_owned()),
         };
         self.rebuilt.say("started_at", started.to_string(), vec![evidence]);
         started
@@ -179,12 +179,12 @@ impl Rebuilder<'_> {
                 self.rebuilt.say(
                     format!("task {id}"),
                     "pending",
-                    vec![format!("{path} names it, and it left nothing")],
+                    vec![format!("{path} names it, and it has no output")],
                 );
                 tasks.push(json!({ "id": id, "status": "pending", "attempts": 0 }));
             }
         }
-        self.rebuilt.not_known("how often each task was tried, what it waits for and when it began");
+        self.rebuilt.not_known("attempts, dependencies and start time of each task");
         let mut value = json!({ "tasks": tasks });
         if let Some(id) = salvage::text(broken, "workflow_id") {
             value = json!({ "workflow_id": id, "tasks": tasks });

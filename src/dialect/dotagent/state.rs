@@ -34,7 +34,7 @@ impl JsonFile {
         })?;
         let value = document.value();
         if !value.is_object() {
-            return Err(Box::new(unreadable(format!("{file} holds no JSON object")).line(1, Some(1))));
+            return Err(Box::new(unreadable(format!("{file} is not a JSON object")).line(1, Some(1))));
         }
         Ok(Self { file: file.clone(), document, value })
     }
@@ -86,7 +86,7 @@ impl State {
         let value = &source.value;
         let id = value.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
         if id.as_ref().is_none_or(|id| id.trim().is_empty()) {
-            let message = "`workflow_id` is missing or no text; nothing can be bound to this run";
+            let message = "`workflow_id` is missing or not text, so outputs cannot be matched to this run";
             findings.push(source.finding(FindingCode::StateMissingField, "/workflow_id", message));
         }
         let mut reader = Reader { source, files, findings };
@@ -99,7 +99,7 @@ impl State {
                 reader.report(
                     FindingCode::FieldIgnored,
                     "/interruption_safe",
-                    "`interruption_safe` is no true or false",
+                    "`interruption_safe` is neither true nor false",
                 );
                 None
             }
@@ -150,7 +150,7 @@ impl Reader<'_> {
         let found = self.source.value.pointer(pointer);
         let stamp = found.and_then(Value::as_str).and_then(|text| self.files.time(text));
         if stamp.is_none() {
-            let what = if found.is_none() { "is missing" } else { "is no date and time" };
+            let what = if found.is_none() { "is missing" } else { "is not a timestamp" };
             self.report(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
         }
         stamp
@@ -207,7 +207,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => &[],
             Some(Value::Array(items)) => items,
             Some(_) => {
-                self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is no list"));
+                self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is not a list"));
                 &[]
             }
         };

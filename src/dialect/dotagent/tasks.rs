@@ -153,7 +153,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, fi
     }
     if is_ahead && result.status != Some(TaskStatus::PreComplete) {
         let says = result.status.map_or("nothing", TaskStatus::as_str);
-        let message = format!("{} was running and its output says {says}: it ended before the interruption", step.id);
+        let message = format!("{} was running, but its output says {says}: it ended before the interruption", step.id);
         findings.push(workflow_files.about(task, FindingCode::CompletedByEvidence, "", message));
     }
     if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
@@ -234,7 +234,7 @@ fn verification(
             step.error = output::failure_text(&value);
         }
         Err(word) => {
-            let message = format!("the verifier of {} says `{word}`, which is no verdict", work.id);
+            let message = format!("the verifier of {} says `{word}`, which is not a verdict", work.id);
             findings.push(Finding::new(FindingCode::VerdictUnknown, message).at(&path).on(&step.id));
         }
     }
@@ -243,7 +243,7 @@ fn verification(
 
 /// Returns the step in which the contract resolver resolves a blocker; its answer is next to the contracts.
 fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, work: &Step) -> Step {
-    let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
+    let mut step = Step::new(resolve_id(&task.id), format!("Resolution of the blocker of {}", work.id));
     step.group.clone_from(&work.group);
     step.agent = Some("contract-resolver".to_owned());
     step.file.clone_from(&work.file);

@@ -60,9 +60,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
         ChangeKind::Skip { step, .. } => {
-            return Err(EditError::Unsupported(format!(
-                "dotagent has no word for a step that is left out; {step} stays"
-            )));
+            return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
         }
         ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
         // Failed is the closest to aborted, because it continues only after confirmation (dotagent-and-aios.md C-3).
@@ -77,7 +75,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
     match part {
-        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is none"))),
+        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is unknown"))),
         None => Ok(()),
     }
 }
@@ -205,7 +203,7 @@ impl<'a> Writer<'a> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         if !matches!(outcome.status, Status::Completed | Status::Failed) {
             return Err(EditError::Unsupported(format!(
-                "a step ends as completed or failed; what waits for the user follows from its output ({})",
+                "a step ends as completed or failed; whether the user is asked follows from its output ({})",
                 outcome.step
             )));
         }
@@ -270,7 +268,7 @@ impl<'a> Writer<'a> {
         let Some(path) = self.workflow_files.usual_output(phase) else { return Ok(None) };
         let problem = match self.workflow_files.owner().check(self.workflow_files.files, &path) {
             OutputCheck::Valid(_) => return Ok(Some(path)),
-            OutputCheck::Missing => "is not there".to_owned(),
+            OutputCheck::Missing => "is missing".to_owned(),
             OutputCheck::Older => "is older than this run".to_owned(),
             OutputCheck::Rejected(why) => why,
         };
@@ -293,7 +291,7 @@ impl<'a> Writer<'a> {
             self.apply_reported_status(at)?;
         } else {
             let path = task.output.as_ref().map_or("its output", RelPath::as_str);
-            let message = format!("{path} of {} is no result of this attempt; nothing was recorded", task.id);
+            let message = format!("{path} of {} is not a result of this attempt; nothing was recorded", task.id);
             return Err(EditError::Unsupported(message));
         }
         let ended = json!(self.at);
@@ -360,7 +358,7 @@ impl<'a> Writer<'a> {
             // The user overrides the verifier.
             Target::Verification(at) => self.mark_verified(at),
             Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
-                Err(EditError::Unsupported(format!("{step} is no gate and no verification")))
+                Err(EditError::Unsupported(format!("{step} is neither a gate nor a verification")))
             }
         }
     }

@@ -61,7 +61,8 @@ impl<'a> Builder<'a> {
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::StreamEnd => break,
                 Event::DocumentStart(..) if root.is_some() => {
-                    let message = "a second document begins here, and a state or definition is one".to_owned();
+                    let message =
+                        "a second document begins here, but a state or definition is a single document".to_owned();
                     return Err(YamlError { place: place(&span.start), message, fault: Fault::SecondDocument });
                 }
                 Event::DocumentStart(..) => {
@@ -115,7 +116,7 @@ impl<'a> Builder<'a> {
         if self.nodes <= self.limits.nodes {
             return Ok(());
         }
-        let message = format!("there are more than {} values, those behind aliases counted", self.limits.nodes);
+        let message = format!("there are more than {} values, counting aliased ones", self.limits.nodes);
         Err(YamlError { place: place(at), message, fault: Fault::TooMuch })
     }
 
@@ -170,7 +171,7 @@ impl<'a> Builder<'a> {
                 Event::Scalar(..) if at.is_empty() => (String::new(), ScalarStyle::Plain),
                 Event::Scalar(key, style, ..) => (key.into_owned(), style),
                 _ => {
-                    let message = "a key is one text, not a list, a mapping or an alias".to_owned();
+                    let message = "a key must be text, not a list, a mapping or an alias".to_owned();
                     return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
                 }
             };
@@ -220,7 +221,7 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, at: &granit_parser::Span) -> Result<Node, YamlError> {
         let Some((node, size)) = self.anchors.get(&anchor) else {
-            let message = "an alias stands inside of what it stands for".to_owned();
+            let message = "an alias refers to a value that contains it".to_owned();
             return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
         };
         let (mut node, size) = (node.clone(), *size);

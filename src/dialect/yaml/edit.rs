@@ -107,7 +107,7 @@ impl Document {
             if target.node.kind == Kind::Null {
                 return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
             }
-            return Err(target.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is there"));
         };
         if items.is_empty() {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
@@ -147,7 +147,7 @@ impl Document {
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         };
         let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
-            return Err(target.refused("it stands there by way of a merge"));
+            return Err(target.refused("it comes from a merge"));
         };
         let splices = if parent.node.style == Style::Flow {
             vec![(without_comma(&elements, at), String::new())]
@@ -156,11 +156,11 @@ impl Document {
             if elements.len() == 1 {
                 let empty = if matches!(parent.node.kind, Kind::List(_)) { " []" } else { " {}" };
                 let colon = parent.member.and_then(|member| self.after_colon(member));
-                let colon = colon.ok_or_else(|| target.refused("nothing else is in what holds it"))?;
+                let colon = colon.ok_or_else(|| target.refused("it is the only element"))?;
                 splices.push((colon..colon, empty.to_owned()));
             }
             let lines =
-                self.lines_of(&element).ok_or_else(|| target.refused("it does not stand on a line of its own"))?;
+                self.lines_of(&element).ok_or_else(|| target.refused("it shares a line with something else"))?;
             splices.push((lines, String::new()));
             splices
         };
@@ -179,7 +179,7 @@ impl Document {
             return self.write(vec![splice], &expected, place);
         }
         let Some((key, before)) = parts.split_last() else {
-            return Err(refused(&self.root, "there is nothing in the file"));
+            return Err(refused(&self.root, "the file is empty"));
         };
         let within = || Value::Object(Map::from_iter([(key.clone(), value.clone())]));
         let Some(parent) = self.find(before)? else { return self.set_at(before, &within(), None) };
@@ -187,7 +187,7 @@ impl Document {
             if parent.node.kind == Kind::Null && !before.is_empty() {
                 return self.set_at(before, &within(), None);
             }
-            return Err(parent.refused("a value of another type is in the way"));
+            return Err(parent.refused("a value of another type is there"));
         };
         if members.is_empty() && !before.is_empty() {
             return self.set_at(before, &within(), None);
@@ -286,16 +286,16 @@ impl Document {
             return Err(target.refused(ALIASED));
         }
         if node.style == Style::Block {
-            return Err(target.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is there"));
         }
         let Some(member) = target.member else {
             let before = self.text[..node.span.start].trim_end();
             let is_element = target.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
             let is_plain = is_element && node.style != Style::BlockScalar;
-            return if is_plain { Ok(node.span.range()) } else { Err(target.refused("it is no value of a key")) };
+            return if is_plain { Ok(node.span.range()) } else { Err(target.refused("it is not the value of a key")) };
         };
         let Some(colon) = self.after_colon(member) else {
-            return Err(target.refused("no colon stands behind its key"));
+            return Err(target.refused("there is no colon after its key"));
         };
         if is_nothing(node) {
             let lead = self.text.get(colon..node.span.start).unwrap_or_default();
@@ -322,7 +322,7 @@ impl Document {
     ) -> Result<Splice, EditRefused> {
         let named = neighbour.and_then(|name| own_members(map).find(|member| member.key == name));
         let Some(before) = named.or_else(|| own_members(map).last()) else {
-            return Err(refused(map, "it has no key of its own"));
+            return Err(refused(map, "it has no keys of its own"));
         };
         let indent = self.indent_of(before.span.start).ok_or_else(|| refused(map, "it is indented with tabs"))?;
         let formatting = self.formatting();
@@ -472,8 +472,8 @@ impl Document {
     }
 }
 
-const ALIASED: &str = "an alias stands there for what is written elsewhere";
-const ANCHORED: &str = "an anchor or a tag stands before it";
+const ALIASED: &str = "it is an alias of another value";
+const ANCHORED: &str = "it has an anchor or a tag";
 
 fn refused(node: &Node, message: &'static str) -> EditRefused {
     EditRefused { place: node.place, message }

@@ -75,7 +75,7 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
         let _ = writeln!(text, "\nInstructions of the workflow file:\n{}", instructions.trim_end());
     }
     if !step.proof.outputs.is_empty() {
-        let _ = writeln!(text, "\nLeave these files; the step counts as done only with them:");
+        let _ = writeln!(text, "\nWrite these files; the step only counts as done with them:");
         for output in &step.proof.outputs {
             let _ = writeln!(text, "- {output}");
         }
@@ -84,7 +84,7 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
         StepKind::Review => {
             text.push_str("\nEnd with a verdict: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED.\n")
         }
-        StepKind::Gate => text.push_str("\nAsk the person and record what they say; do not go on without them.\n"),
+        StepKind::Gate => text.push_str("\nAsk the person and record the answer; do not continue without it.\n"),
         StepKind::Work | StepKind::Container => {}
     }
     text

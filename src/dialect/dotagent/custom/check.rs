@@ -14,8 +14,8 @@ pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
     for (at, step) in definition.steps.iter().enumerate() {
         if let Some(first) = index.get(step.id()) {
             let line = definition.steps[*first].id.place.line;
-            let message = format!("the id `{}` is taken by the step on line {line}", step.id());
-            problems.add(step.id.place, message, "give each step an id of its own");
+            let message = format!("the id `{}` is already used by the step on line {line}", step.id());
+            problems.add(step.id.place, message, "give each step a unique id");
         } else {
             index.insert(step.id(), at);
         }
@@ -29,7 +29,7 @@ pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
         .collect();
     for step in &definition.steps {
         for need in step.needs().iter().filter(|need| !index.contains_key(need.text.as_str())) {
-            let message = format!("`{}` depends on `{}`, which is no step", step.id(), need.text);
+            let message = format!("`{}` depends on `{}`, which is not a step", step.id(), need.text);
             problems.add(need.place, message, known(&index));
         }
     }
@@ -69,8 +69,8 @@ fn cycles(definition: &Definition, needs: &[Vec<(usize, TextPosition)>], problem
             if let Some(depth) = depth_of[on] {
                 let circle = path[depth..].iter().map(|(at, _)| *at).chain([on]);
                 let ids: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
-                let message = format!("steps depend on each other in a circle: {}", ids.join(" -> "));
-                problems.add(place, message, "take one of these dependencies out");
+                let message = format!("steps depend on each other in a cycle: {}", ids.join(" -> "));
+                problems.add(place, message, "remove one of these dependencies");
             } else if !seen[on] {
                 seen[on] = true;
                 depth_of[on] = Some(path.len());
@@ -90,7 +90,7 @@ fn returns(
     for (at, step) in definition.steps.iter().enumerate() {
         let Some(target) = &step.returns_to else { continue };
         let Some(&to) = index.get(target.text.as_str()) else {
-            let message = format!("`{}` returns to `{}`, which is no step", step.id(), target.text);
+            let message = format!("`{}` returns to `{}`, which is not a step", step.id(), target.text);
             problems.add(target.place, message, known(index));
             continue;
         };
@@ -99,9 +99,8 @@ fn returns(
             let fix = format!("return to a step that comes before `{}`", step.id());
             problems.add(target.place, message, fix);
         } else if definition.steps[to].gate.is_some() {
-            let message =
-                format!("`{}` returns to the gate `{}`, where nothing can be done again", step.id(), target.text);
-            problems.add(target.place, message, "return to the step whose work was judged");
+            let message = format!("`{}` returns to the gate `{}`, which has no work to redo", step.id(), target.text);
+            problems.add(target.place, message, "return to the step whose work was reviewed");
         }
     }
 }
@@ -130,20 +129,20 @@ fn gates(definition: &Definition, problems: &mut Problems<'_>) {
         let Some(gate) = &step.gate else { continue };
         let id = step.id();
         if let Some(Text { text, place }) = &step.agent {
-            let message = format!("nobody can approve the gate `{id}`: a person does, and `{text}` is an agent");
-            problems.add(*place, message, "take `agent` out, or `gate` where an agent is to judge (`returns_to`)");
+            let message = format!("the gate `{id}` must be approved by a person, and `{text}` is an agent");
+            problems.add(*place, message, "remove `agent`, or remove `gate` if an agent reviews (`returns_to`)");
         }
         if let Some((agent, of)) = gate.text.as_deref().and_then(|text| agents.get_key_value(text)) {
-            let message = format!("nobody can approve the gate `{id}`: `{agent}` is the agent of `{of}`, not a person");
+            let message = format!("the gate `{id}` must be approved by a person, and `{agent}` is the agent of `{of}`");
             problems.add(gate.place, message, "name a person, or write `gate: true`");
         }
         if let Some(output) = step.outputs.first() {
-            let message = format!("the gate `{id}` has an output, and nothing is done in a gate");
-            problems.add(output.place, message, "let the step before it leave the file");
+            let message = format!("the gate `{id}` has an output, but a gate contains no work");
+            problems.add(output.place, message, "let the step before it write the file");
         }
         if !step.parts.is_empty() {
-            let message = format!("the gate `{id}` has parts, and nothing is done in a gate");
-            problems.add(step.id.place, message, "take `parts` out");
+            let message = format!("the gate `{id}` has parts, but a gate contains no work");
+            problems.add(step.id.place, message, "remove `parts`");
         }
     }
 }
@@ -154,11 +153,8 @@ fn outputs(definition: &Definition, problems: &mut Problems<'_>) {
     for step in &definition.steps {
         for output in &step.outputs {
             if let Some(owner) = owners.insert(output.path.as_str(), step.id()) {
-                let message = format!(
-                    "`{}` is the output of `{owner}` already; nobody could tell which step left it",
-                    output.path
-                );
-                problems.add(output.place, message, "give each step outputs of its own");
+                let message = format!("`{}` is already the output of `{owner}`", output.path);
+                problems.add(output.place, message, "give each step separate outputs");
             }
         }
     }

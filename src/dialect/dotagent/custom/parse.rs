@@ -93,7 +93,7 @@ fn steps_or_phases(map: &mut Fields<'_>, place: TextPosition, problems: &mut Pro
             all
         }
         (None, None) => {
-            problems.add(place, "a workflow has steps, and here are none", "add `steps:` with a list of steps");
+            problems.add(place, "a workflow needs steps", "add `steps:` with a list of steps");
             Vec::new()
         }
     }
@@ -104,7 +104,7 @@ fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'
     let id = map.take("id").and_then(|node| identifier(node, "the `id` of a phase", problems));
     let title = map.text("title", problems).map(|title| title.text);
     let Some(list) = map.take("steps") else {
-        problems.add(node.place, "a phase has steps, and here are none", "add `steps:` with a list of steps");
+        problems.add(node.place, "a phase needs steps", "add `steps:` with a list of steps");
         return Vec::new();
     };
     let Some(id) = id else {
@@ -113,7 +113,7 @@ fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'
     };
     let is_taken = |step: &StepDefinition| step.phase.as_ref().is_some_and(|phase| phase.id == id.text);
     if before.iter().any(is_taken) {
-        problems.add(id.place, format!("the phase `{}` is there already", id.text), "give each phase an id of its own");
+        problems.add(id.place, format!("the phase `{}` already exists", id.text), "give each phase a unique id");
     }
     steps(list, Some(&PhaseDefinition { id: id.text, title }), problems)
 }
@@ -174,14 +174,14 @@ fn gate(node: &Node, problems: &mut Problems<'_>) -> Option<Gate> {
         Kind::Text(_) => {
             problems.add(
                 node.place,
-                "nobody can approve this gate: it names nobody",
-                "write `gate: true`, or who approves",
+                "this gate does not say who approves it",
+                "write `gate: true`, or name the approver",
             );
             None
         }
         Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
-            let message = format!("`gate` is true or a text that says who approves, not {}", node.what());
-            problems.add(node.place, message, "write `gate: true`, or who approves");
+            let message = format!("`gate` is true or the name of the approver, not {}", node.what());
+            problems.add(node.place, message, "write `gate: true`, or name the approver");
             None
         }
     }
@@ -212,7 +212,7 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
         && !checked.as_str().ends_with(".json")
     {
         let message = format!("a schema is checked against JSON, and `{checked}` does not end in .json");
-        problems.add(*place, message, "take the schema out, or let the step leave JSON");
+        problems.add(*place, message, "remove the schema, or let the step write JSON");
     }
     Some(Output { path: checked, place: path.place, schema })
 }
@@ -223,14 +223,14 @@ fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
     let path = match RelPath::parse(&text.text) {
         Ok(path) => path,
         Err(error) => {
-            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file below the project");
+            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file in the project");
             return None;
         }
     };
     let mut parts = path.as_str().split('/');
     if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
-        let message = format!("the output `{path}` lies where state is kept");
-        problems.add(text.place, message, "name a file outside of memory/state, .piton and .git");
+        let message = format!("the output `{path}` is in a state folder");
+        problems.add(text.place, message, "name a file outside memory/state, .piton and .git");
         return None;
     }
     Some(path)
@@ -242,7 +242,7 @@ fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, Tex
         Kind::Text(text) => match RelPath::parse(text) {
             Ok(path) => Some((OutputSchema::File(path), node.place)),
             Err(error) => {
-                let fix = "name a schema file below the project";
+                let fix = "name a schema file in the project";
                 problems.add(node.place, format!("the schema cannot be used: {error}"), fix);
                 None
             }
@@ -260,8 +260,8 @@ fn parts(node: &Node, problems: &mut Problems<'_>) -> Vec<PartDefinition> {
     for item in items(node, "`parts`", problems) {
         let Some(part) = part(item, problems) else { continue };
         if parts.iter().any(|other| other.name == part.name) {
-            let message = format!("the part `{}` is there already", part.name);
-            problems.add(item.place, message, "give each part of a step a name of its own");
+            let message = format!("the part `{}` already exists", part.name);
+            problems.add(item.place, message, "give each part of a step a unique name");
             continue;
         }
         parts.push(part);
@@ -283,7 +283,7 @@ fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
             "work" => PartKind::Work,
             "analysis" => PartKind::Analysis,
             _ => {
-                let message = format!("`{}` is no kind of part", clean_line(&kind.text, 60));
+                let message = format!("`{}` is not a kind of part", clean_line(&kind.text, 60));
                 problems.add(kind.place, message, "use work or analysis");
                 PartKind::Work
             }

@@ -136,7 +136,7 @@ impl Reader<'_> {
                 action: Action::Archive,
                 title: "Archive the run".to_owned(),
                 agent: None,
-                reason: "every step is done: put the state away".to_owned(),
+                reason: "every step is done: archive the state".to_owned(),
             }),
             interruption: self.paused(status),
             mode: None,

@@ -24,7 +24,7 @@ use crate::model::Timestamp;
 pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
     let unsupported = |problem: String| EditError::Unsupported(problem);
     let Some(given) = &spec.definition else {
-        return Err(unsupported("a workflow of one's own begins with its definition".to_owned()));
+        return Err(unsupported("a custom workflow needs its definition".to_owned()));
     };
     let path = |name: &str| given.folder.join(name).map_err(|error| unsupported(error.to_string()));
     let (phase_path, execution_path) = (path("phase.json")?, path(EXECUTION)?);

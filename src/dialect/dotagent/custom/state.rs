@@ -45,7 +45,7 @@ pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Fin
     })?;
     let value = document.value();
     if !value.is_object() {
-        return Err(unreadable("it holds no JSON object".to_owned()));
+        return Err(unreadable("it is not a JSON object".to_owned()));
     }
     Ok(StateFile { path: path.clone(), bytes, document, value })
 }
@@ -54,7 +54,7 @@ pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Fin
 pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>> {
     match beside(&files.state, EXECUTION) {
         Some(path) => open(files, &path),
-        None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no place for execution.json"))),
+        None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no path for execution.json"))),
     }
 }
 
@@ -90,11 +90,11 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => bytes,
         Some(Content::Problem(problem)) => {
-            let message = format!("the workflow file {source} cannot be read ({problem}); the stored copy counts");
+            let message = format!("the workflow file {source} cannot be read ({problem}); the stored copy is used");
             return keep(vec![unreadable(message)]);
         }
         Some(Content::NameOnly) | None => {
-            let message = format!("the workflow file {source} is gone; the stored copy counts");
+            let message = format!("the workflow file {source} is missing; the stored copy is used");
             let severity = crate::model::Severity::Info;
             return keep(vec![Finding { severity, ..unreadable(message) }]);
         }
@@ -109,7 +109,7 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
     if let Some(first) = now.findings.first() {
         let line = first.line.unwrap_or(1);
         let message = format!(
-            "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy counts",
+            "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy is used",
             now.findings.len(),
             first.message
         );
@@ -129,7 +129,7 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
 fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding> {
     let gone = before.steps.iter().filter(|step| now.step(step.id()).is_none());
     let come = now.steps.iter().filter(|step| before.step(step.id()).is_none());
-    let gone = gone.map(|step| format!("`{}` was taken out of {source}; what it left stays", step.id()));
+    let gone = gone.map(|step| format!("`{}` was removed from {source}; its outputs are kept", step.id()));
     let come = come.map(|step| format!("`{}` was added to {source}", step.id()));
     gone.chain(come).map(|message| Finding::new(FindingCode::DefinitionDrift, message).at(source)).collect()
 }

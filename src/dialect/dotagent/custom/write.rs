@@ -131,7 +131,7 @@ impl EditedFile {
 }
 
 fn in_the_way(file: &str, pointer: &str) -> EditError {
-    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is in the way"))
+    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is there"))
 }
 
 impl Writer {
@@ -173,7 +173,7 @@ impl Writer {
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
             ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned())),
-            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has begun already".to_owned())),
+            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has already started".to_owned())),
         }
     }
 
