@@ -131,8 +131,8 @@ fn nothing_to_suggest_is_no_and_says_why() {
     );
     assert_eq!(sandbox.piton(["plan", "--patch", "-q", "--format", "text"]).run().stdout, "");
     for (example, why) in [
-        ("nine-step", "every file that says where such a run stands is state"),
-        ("dotagent", "every file that says where such a run stands is state"),
+        ("nine-step", "the status of such a run is only in its state"),
+        ("dotagent", "the status of such a run is only in its state"),
         ("ccw", "the checklist says of every task what the task itself says"),
     ] {
         let sandbox = Sandbox::new();

@@ -28,7 +28,7 @@ use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
-use crate::dialect::NO_OTHER_VOICE;
+use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
@@ -82,7 +82,7 @@ impl Dialect for Dotagent {
 
     fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
         if custom::is_custom(files) {
-            Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+            Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
         } else {
             rebuild::reconstruct(files, at)
         }

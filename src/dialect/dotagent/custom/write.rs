@@ -13,7 +13,7 @@ use super::state;
 use super::state::StateFile;
 use super::state::word;
 use crate::dialect::EditError;
-use crate::dialect::NO_OTHER_VOICE;
+use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
 use crate::model::Change;
@@ -172,7 +172,7 @@ impl Writer {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned())),
+            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
             ChangeKind::Start(_) => Err(EditError::Unsupported("this run has already started".to_owned())),
         }
     }
