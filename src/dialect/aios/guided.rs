@@ -40,14 +40,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
         let at = steps.iter().position(|step| step.id == open.id);
-        passed_over(&tree, at.unwrap_or_default(), &open.id);
+        report_skipped_step(&tree, at.unwrap_or_default(), &open.id);
     }
     run.steps = steps;
     tree.loaded(run)
 }
 
 /// Reports that the state has moved past a step that is still open.
-fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
+fn report_skipped_step(tree: &Tree<'_>, open: usize, id: &StepId) {
     let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
     if let Some(current) = current.filter(|current| *current > open) {
         let message = format!("the state is at step {current}, but the earlier {id} is open and comes first");

@@ -100,7 +100,7 @@ pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     let is_data = is_data(name);
     let Some(parts) = split(path) else { return is_setting(path) };
-    if leftovers::is_put_aside(name) {
+    if leftovers::is_renamed(name) {
         return true;
     }
     match parts.area {

@@ -51,7 +51,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
 }
 
 /// Returns whether a name is that of a renamed state or of a copy.
-pub(super) fn is_put_aside(name: &str) -> bool {
+pub(super) fn is_renamed(name: &str) -> bool {
     stem(name).is_some()
 }
 
@@ -75,7 +75,7 @@ fn stem(name: &str) -> Option<&str> {
 }
 
 /// Reports such a file; `None` for a copy whose original exists.
-pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
+pub(super) fn report_renamed(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
     let path = &entry.path;
     let is_copy = path.name().ends_with(COPY);
     let is_there = listing.entries.binary_search_by(|other| other.path.cmp(original)).is_ok();

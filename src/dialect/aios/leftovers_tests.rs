@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::is_temporary;
 use super::original_of;
-use super::put_aside;
+use super::report_renamed;
 use crate::dialect::aios::testing::path;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -67,7 +67,7 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
         entries.push(entry(at, Some(text)));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let listing = Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() };
-        let found = put_aside(&listing, &entry(at, Some(text)), &original_of(&path(at)).unwrap());
+        let found = report_renamed(&listing, &entry(at, Some(text)), &original_of(&path(at)).unwrap());
         match (found, says) {
             (Some(found), Some(says)) => assert!(found.message.contains(says), "{at}: {}", found.message),
             (found, says) => assert_eq!(found.map(|found| found.message).as_deref(), says, "{at}"),

@@ -123,7 +123,7 @@ impl<'a> Prober<'a> {
             let message = "a temporary file of an interrupted write; it is not read";
             self.report(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
-            self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
+            self.probed.findings.extend(leftovers::report_renamed(self.listing, entry, &original));
         } else if layout::is_data(path.name()) && parts.area != Area::Specs {
             self.classify(entry, parts);
         } else if matches!(parts.area, Area::WorkflowState | Area::Orchestrator) {
@@ -188,11 +188,11 @@ impl<'a> Prober<'a> {
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
             if state.is_none() {
-                reads.extend(rebuild::witnesses_of_epic(self.listing, base, path));
+                reads.extend(rebuild::evidence_for_epic(self.listing, base, path));
             }
         }
         if kind == Kind::QaLoop {
-            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
+            reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
         }
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }
@@ -205,7 +205,7 @@ impl<'a> Prober<'a> {
         }
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::QaLoop {
-            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
+            reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
         }
         let (run, stamp) = (identity.run, identity.stamp);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: false });

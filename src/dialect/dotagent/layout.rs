@@ -76,16 +76,16 @@ impl Layout {
     /// be part of a path.
     pub(super) fn of_task(&self, files: &FileSet, id: &str, name: &str) -> Option<RelPath> {
         let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/tasks/{id}/{name}"))).flatten();
-        self.either(files, id, &path)
+        self.existing_spelling(files, id, &path)
     }
 
     /// Returns the path of the resolution of a blocked task.
     pub(super) fn resolution(&self, files: &FileSet, id: &str) -> Option<RelPath> {
         let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/contracts/resolution_{id}.json"))).flatten();
-        self.either(files, id, &path)
+        self.existing_spelling(files, id, &path)
     }
 
-    fn either(&self, files: &FileSet, id: &str, path: &dyn Fn(&str) -> Option<RelPath>) -> Option<RelPath> {
+    fn existing_spelling(&self, files: &FileSet, id: &str, path: &dyn Fn(&str) -> Option<RelPath>) -> Option<RelPath> {
         let usual = path(id)?;
         let other = path(&rules::other_spelling(id)).filter(|other| files.files.contains_key(other));
         Some(if files.files.contains_key(&usual) { usual } else { other.unwrap_or(usual) })

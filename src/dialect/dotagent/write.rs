@@ -176,11 +176,11 @@ impl<'a> Writer<'a> {
 
     fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
         match self.target(step)? {
-            Target::Phase(phase) => self.enter(phase, step.as_str() != steps::FINAL),
-            Target::Designs => self.enter(Phase::Architecture, true),
+            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL),
+            Target::Designs => self.enter_phase(Phase::Architecture, true),
             Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
             Target::Work(at) => {
-                self.enter(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false);
                 self.set_task_status(at, TaskStatus::Running)?;
                 let started = json!(self.at);
                 self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
@@ -188,11 +188,11 @@ impl<'a> Writer<'a> {
                 self.drop_task(at, "completed_at")?;
             }
             Target::Verification(at) => {
-                self.enter(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false);
                 self.set_task_status(at, TaskStatus::Verifying)?;
             }
             Target::Resolution(at) => {
-                self.enter(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false);
                 let started = json!(self.at);
                 self.set_task(at, "resolver_started_at", &started)?;
             }
@@ -236,7 +236,7 @@ impl<'a> Writer<'a> {
     /// again.
     fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
         if self.completed.contains(&phase) {
-            self.enter(phase, false);
+            self.enter_phase(phase, false);
         } else if phase != self.workflow_files.state.phase {
             let current = self.workflow_files.state.phase.as_str();
             return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
@@ -435,7 +435,7 @@ impl<'a> Writer<'a> {
 
     /// Starts a phase: earlier phases are completed, later ones reopened. If `restarts` is set and the phase was complete, its
     /// approval is removed too.
-    fn enter(&mut self, phase: Phase, restarts: bool) {
+    fn enter_phase(&mut self, phase: Phase, restarts: bool) {
         self.catch_up(phase);
         let was_complete = self.completed.contains(&phase);
         if self.completed.iter().any(|done| *done >= phase) {

@@ -112,12 +112,12 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
     let mut body = String::new();
     let mut current = None;
     for (number, name, ids) in &waves {
-        let stories: Vec<(&String, StoryStanding)> =
-            ids.iter().map(|id| (id, standing(files, &documents.locate(base, Some(plan), id), id))).collect();
-        let is_over = |standing: &StoryStanding| matches!(standing.word, "completed" | "skipped");
-        let status = if !stories.is_empty() && stories.iter().all(|(_, standing)| is_over(standing)) {
+        let stories: Vec<(&String, RebuiltStatus)> =
+            ids.iter().map(|id| (id, rebuilt_status(files, &documents.locate(base, Some(plan), id), id))).collect();
+        let is_over = |story: &RebuiltStatus| matches!(story.word, "completed" | "skipped");
+        let status = if !stories.is_empty() && stories.iter().all(|(_, story)| is_over(story)) {
             "gate_review"
-        } else if stories.iter().any(|(_, standing)| standing.word != "pending") {
+        } else if stories.iter().any(|(_, story)| story.word != "pending") {
             "in_progress"
         } else {
             "pending"
@@ -131,11 +131,11 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
             scalar(&name),
             if stories.is_empty() { " {}" } else { "" },
         ));
-        for (id, standing) in stories {
+        for (id, story) in stories {
             let completed =
-                standing.completed.map_or_else(String::new, |day| format!("\n          completed_at: \"{day}\""));
-            body.push_str(&format!("        {}:\n          status: {}{completed}\n", scalar(id), standing.word));
-            rebuilt.say(format!("story {id}"), standing.word, standing.evidence);
+                story.completed.map_or_else(String::new, |day| format!("\n          completed_at: \"{day}\""));
+            body.push_str(&format!("        {}:\n          status: {}{completed}\n", scalar(id), story.word));
+            rebuilt.say(format!("story {id}"), story.word, story.evidence);
         }
     }
     let current = current.map_or("1", String::as_str);
@@ -148,15 +148,15 @@ fn key(number: &str) -> String {
 }
 
 /// The status of a story, with its evidence.
-struct StoryStanding {
+struct RebuiltStatus {
     word: &'static str,
     evidence: Vec<String>,
     completed: Option<Timestamp>,
 }
 
 /// Determines the status of a story; the least advanced source wins.
-fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
-    let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
+fn rebuilt_status(files: &FileSet, at: &StoryLocation, id: &str) -> RebuiltStatus {
+    let pending = |why: String| RebuiltStatus { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
         StoryLocation::At(path) => path,
         StoryLocation::Missing(path) => return pending(format!("{path} is missing")),
@@ -199,7 +199,7 @@ fn standing(files: &FileSet, at: &StoryLocation, id: &str) -> StoryStanding {
             word = "in_progress";
         }
     }
-    StoryStanding { word, evidence, completed }
+    RebuiltStatus { word, evidence, completed }
 }
 
 const fn word_of(status: StoryStatus) -> &'static str {

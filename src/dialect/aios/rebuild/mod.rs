@@ -52,7 +52,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
 }
 
 /// Returns the evidence for an epic with an unreadable state: its plans, their stories and the gates.
-pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+pub(super) fn evidence_for_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let documents = DocumentIndex::of_listing(listing);
     let id = id_of(state);
     let entries = listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.as_str().starts_with(base));
@@ -75,7 +75,7 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
 }
 
 /// Returns the story of a loop and the story's gates.
-pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+pub(super) fn evidence_for_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
     let look = look.and_then(|at| listing.entries[at].look.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };

@@ -157,7 +157,7 @@ impl StoryParser {
             | SectionKind::Scope
             | SectionKind::DevNotes
             | SectionKind::Review
-            | SectionKind::Other => self.elsewhere(line),
+            | SectionKind::Other => self.other_section(line),
             SectionKind::Acceptance | SectionKind::ChangeLog => {}
         }
     }
@@ -214,7 +214,7 @@ impl StoryParser {
     }
 
     /// Outside of header and status sections, only records lines that are unmistakably a status of the whole story.
-    fn elsewhere(&mut self, line: &Line<'_>) {
+    fn other_section(&mut self, line: &Line<'_>) {
         if !line.text.starts_with(['*', '_', '>']) {
             return;
         }

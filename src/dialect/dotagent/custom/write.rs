@@ -93,7 +93,7 @@ impl EditedFile {
             return Ok(());
         }
         if !self.document.set(pointer, value) {
-            return Err(in_the_way(self.path.as_str(), pointer));
+            return Err(wrong_type(self.path.as_str(), pointer));
         }
         let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(old) = self.value.pointer_mut(pointer) {
@@ -108,7 +108,7 @@ impl EditedFile {
 
     fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         if !self.document.push(pointer, value) {
-            return Err(in_the_way(self.path.as_str(), pointer));
+            return Err(wrong_type(self.path.as_str(), pointer));
         }
         self.value = self.document.value();
         Ok(())
@@ -130,7 +130,7 @@ impl EditedFile {
     }
 }
 
-fn in_the_way(file: &str, pointer: &str) -> EditError {
+fn wrong_type(file: &str, pointer: &str) -> EditError {
     EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is there"))
 }
 
@@ -416,9 +416,9 @@ impl Writer {
         let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
         let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
         let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
-        let standing = self.phase.get("/current_phase").and_then(Value::as_str);
-        let standing = standing.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
-        let at = busy.or(standing).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
+        let current = self.phase.get("/current_phase").and_then(Value::as_str);
+        let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
+        let at = busy.or(current).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
         let (current, status) = match at {
             None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
             Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),
