@@ -1,8 +1,8 @@
 //! The state of a master orchestration (docs/formats/aios-states.md#master-orchestration): one story through specification, execution and review,
 //! which its engine calls epics 3, 4 and 6.
 //!
-//! Its own resume resets everything from one epic onward, including completed results (C-18). Piton sets nothing back: it
-//! continues with the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
+//! Its own resume resets everything from one epic onward, including completed results. Piton sets nothing back: it continues with
+//! the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -30,7 +30,7 @@ const EPICS: [(&str, &str, &str); 4] = [
 ];
 const ON_DEMAND: &str = "5";
 
-/// The framework's own resume rejects states older than this (dotagent-and-aios.md 2.5).
+/// The framework's own resume rejects states older than this (docs/formats/aios.md#liveness).
 const RESUMABLE_SECONDS: i64 = 24 * 3_600;
 
 /// Reads the run.

@@ -1,7 +1,7 @@
 //! The session of Bob (docs/formats/aios-states.md#bob-session): the stories of an epic, one of them in the middle of its development cycle.
 //!
 //! `current_phase` is the phase that was started last. As in the development cycle, a result of a later phase belongs to an
-//! earlier pass (C-17). In that case neither is trusted and the user decides.
+//! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
 use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
@@ -23,7 +23,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// A session that was silent for longer and did not stop at a regular point has crashed (dotagent-and-aios.md 2.5).
+/// A session that was silent for longer and did not stop at a regular point has crashed (docs/formats/aios.md#liveness).
 const CRASHED_SECONDS: i64 = 1_800;
 
 /// Reads the run.

@@ -1,7 +1,7 @@
 //! The state of an autonomous build (docs/formats/aios-states.md#autonomous-build): subtasks of one story.
 //!
 //! The state lists the completed subtasks and the current one; later subtasks are only in the plan. The framework writes values
-//! that its own JSON Schema rejects, so null is treated as absent (C-20).
+//! that its own JSON Schema rejects, so null is treated as absent.
 
 use super::fields::Tree;
 use super::kind::Kind;
@@ -19,7 +19,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Wanted;
 
-/// A build that was silent for longer is considered abandoned (dotagent-and-aios.md 2.5).
+/// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Step id of the subtask that follows those the state names.
@@ -114,7 +114,7 @@ fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
 }
 
 /// Reads a path. A path outside the project is reported and ignored; it usually comes from another machine
-/// (dotagent-and-aios.md C-28).
+/// (docs/formats/aios.md#paths-of-another-machine).
 fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
     let text = tree.get(key).id()?;
     let root = tree.files().root.as_str();

@@ -1,5 +1,5 @@
 //! Detects what changed since the state was saved: story sections, the plan, the files under work, branches, agents
-//! (dotagent-and-aios.md 2.10, validations 2.1 and 2.3). The earlier content comes from git; without git nothing is compared.
+//! (docs/formats/aios.md#conflicts). The earlier content comes from git; without git nothing is compared.
 
 use std::collections::BTreeSet;
 

@@ -211,7 +211,7 @@ fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &
         | (Expected::Approved, StoryStatus::InReview | StoryStatus::Done)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
-        // The reviewer may set it to Done before the push (C-9).
+        // The reviewer may set it to Done before the push.
         | (Expected::AfterDevelopment, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Done) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a development cycle: six phases of one story (docs/formats/aios-states.md#development-cycle).
 //!
 //! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
-//! earlier pass (C-17). In that case neither is trusted and the user decides.
+//! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
 use super::fields::Field;
 use super::fields::Tree;

@@ -1,4 +1,4 @@
-//! The plan of an epic: order, dependencies and executors of its stories (dotagent-and-aios.md 2.3).
+//! The plan of an epic: order, dependencies and executors of its stories (docs/formats/aios.md#execution-plan).
 //!
 //! Three variants exist: waves with `wave:`, waves with `number:` and agents with an `@`, and phases of stories without waves.
 //! Ids are text: `13.10` is not `13.1`.

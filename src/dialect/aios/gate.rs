@@ -1,4 +1,5 @@
-//! Gate files: a reviewer's decision about a story, in three shapes (dotagent-and-aios.md 2.9). They are evidence only.
+//! Gate files: a reviewer's decision about a story, in three shapes (docs/formats/aios-stories.md#gate-files). They are evidence
+//! only.
 
 use super::kind;
 use super::story::same_id;

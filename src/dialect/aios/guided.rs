@@ -1,7 +1,8 @@
-//! The state of a guided workflow (W1, dotagent-and-aios.md 2.6): sequential steps that the user is guided through.
+//! The state of a guided workflow (docs/formats/aios-states.md#guided-workflow): sequential steps that the user is guided
+//! through.
 //!
-//! The framework's `advanceStep` only looks after the current step and may complete a workflow with earlier steps open (C-19).
-//! Piton continues with the first open step.
+//! The framework's `advanceStep` only looks after the current step and may complete a workflow with earlier steps open. Piton
+//! continues with the first open step.
 
 use super::fields::Field;
 use super::fields::Tree;

@@ -86,7 +86,7 @@ fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
     }
 }
 
-/// Returns when the state was last written: the newest of its timestamps (dotagent-and-aios.md C-18).
+/// Returns when the state was last written: the newest of its timestamps (docs/formats/aios-states.md#master-orchestration).
 fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
     let paths: &[&[&str]] = match kind {
         Kind::QaLoop => &[&["updatedAt"], &["startedAt"]],

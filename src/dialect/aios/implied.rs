@@ -1,4 +1,5 @@
-//! Finds runs without a saved state: stories in progress and artifacts of spec pipelines (P4 to P6).
+//! Finds runs without a saved state: stories in progress and artifacts of spec pipelines
+//! (docs/formats/aios.md#which-state-counts).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -22,11 +23,11 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders of archived stories (dotagent-and-aios.md 2.7).
+/// Folders of archived stories (docs/formats/aios-stories.md#stories).
 const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
 /// Returns the implied runs of a listing. `explicit` are the stories with a saved state, by project and lowercase id; the state
-/// takes precedence (C-11).
+/// takes precedence.
 pub(super) fn candidates(
     listing: &Listing,
     explicit: &BTreeSet<(String, String)>,

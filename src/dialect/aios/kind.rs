@@ -1,4 +1,4 @@
-//! Classifies files by content: names are unreliable and two kinds share a folder (dotagent-and-aios.md 2.6).
+//! Classifies files by content: names are unreliable and two kinds share a folder (docs/formats/aios.md#recognition-by-content).
 
 use super::layout;
 use super::layout::Area;
@@ -21,13 +21,13 @@ pub(super) enum Kind {
     Epic,
     /// Reviews and fixes of one story.
     QaLoop,
-    /// W1: a workflow that guides the user through its steps.
+    /// A workflow that guides the user through its steps.
     Guided,
-    /// W2: a workflow run by an engine.
+    /// A workflow run by an engine.
     Engine,
     /// The six phases of a story.
     DevCycle,
-    /// W4: a development cycle that was paused or aborted at its checkpoint.
+    /// A development cycle that was paused or aborted at its checkpoint.
     Paused,
     /// A master orchestration.
     Ade,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Build,
     /// The record of a nexos orchestration.
     Record,
-    /// The epic JSON described in the orchestration template (C-22).
+    /// The epic JSON described in the orchestration template.
     Pipeline,
     /// No saved state; the story says that it is in progress.
     StoryCycle,
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// Returns the path of the version field and the newest known major version (dotagent-and-aios.md 2.6).
+    /// Returns the path of the version field and the newest known major version (docs/formats/aios.md#recognition-by-content).
     pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
         match self {
             Self::Guided => Some((&["state_version"], 2)),
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// Returns the priority in the search order of `orchestrate-resume` (dotagent-and-aios.md 2.1).
+    /// Returns the priority in the search order of `orchestrate-resume` (docs/formats/aios.md#where-files-live).
     pub(super) const fn priority(self) -> u8 {
         match self {
             Self::Epic | Self::Pipeline => 1,
@@ -238,7 +238,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
     })
 }
 
-/// Returns the kind of evidence for names that are never states (dotagent-and-aios.md 0, 2.4, 2.6).
+/// Returns the kind of evidence for names that are never states (docs/formats/aios.md#files-that-are-not-state).
 pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     let parts = layout::split(path.as_str())?;
     match parts.area {
@@ -306,7 +306,7 @@ pub(super) fn shape(node: &Node) -> FileClass {
     }
 }
 
-/// Returns whether a tree is the epic JSON of the orchestration template (dotagent-and-aios.md C-22).
+/// Returns whether a tree is the epic JSON of the orchestration template (docs/formats/aios.md#epic-state).
 pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
     (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))

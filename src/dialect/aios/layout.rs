@@ -1,5 +1,5 @@
-//! Where AIOS, AIOX and nexos keep their files (dotagent-and-aios.md 2.1). A project may lie below the root: paths are relative
-//! to the folder that contains `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
+//! Where AIOS, AIOX and nexos keep their files (docs/formats/aios.md#where-files-live). A project may lie below the root: paths
+//! are relative to the folder that contains `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
 use super::leftovers;
 use crate::model::RelPath;
@@ -141,7 +141,7 @@ fn is_setting(path: &str) -> bool {
     (path == "config.yaml" || path.ends_with("/config.yaml")) && path.matches('/').count() <= 2
 }
 
-/// Returns the backup that `*execute-epic` makes before each write (dotagent-and-aios.md 2.2).
+/// Returns the backup that `*execute-epic` makes before each write (docs/formats/aios.md#epic-state).
 pub(super) fn backup_of(path: &RelPath) -> Option<RelPath> {
     let is_epic = path.name().starts_with("epic-") && path.name().ends_with("-state.yaml");
     if is_epic { RelPath::parse(&format!("{path}.bak")).ok() } else { None }

@@ -1,5 +1,5 @@
 //! Files left beside the states: temporary files of interrupted writes, copies, and states that were renamed
-//! (dotagent-and-aios.md 2.6 W7, C-26, C-30). They are reported, never read as runs and never renamed.
+//! (docs/formats/aios.md#leftovers). They are reported, never read as runs and never renamed.
 
 use super::kind;
 use super::kind::FileClass;
@@ -18,8 +18,7 @@ const COPY: &str = ".bak";
 const MIGRATED: &str = ".migrated";
 const DISCARDED: &str = ".discarded";
 
-/// Returns the files that no run needs (cleanup of the seed, 6.3). Migrated files are kept because their system reads them
-/// (C-30).
+/// Returns the files that no run needs. Migrated files are kept because their system reads them.
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
     let files = listing.entries.iter().filter(|entry| !entry.is_dir);
@@ -44,7 +43,7 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     found.collect()
 }
 
-/// Returns whether a name is that of a temporary file (C-26).
+/// Returns whether a name is that of a temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
     end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())

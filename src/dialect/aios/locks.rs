@@ -1,4 +1,4 @@
-//! The locks of AIOS (dotagent-and-aios.md 2.5): processes that claim to drive the runs of a project.
+//! The locks of AIOS (docs/formats/aios.md#locks): processes that claim to drive the runs of a project.
 //!
 //! A lock ends when its TTL expires or its process is gone. The format does not consider other machines or reused process ids, so
 //! the TTL takes precedence.

@@ -1,4 +1,4 @@
-//! The messages of `orchestrate-resume`, verbatim (dotagent-and-aios.md 2.10).
+//! The messages of `orchestrate-resume`, verbatim (docs/formats/aios.md#messages).
 
 use super::resume_point;
 use super::resume_point::ResumePoint;
@@ -55,7 +55,7 @@ impl Situation {
     }
 }
 
-/// Tells whether a finding of a class blocks the run.
+/// Returns whether a finding of a class blocks the run.
 fn blocks(findings: &[Finding], class: FindingClass) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Blocking && finding.code.is_of(class))
 }

@@ -1,4 +1,4 @@
-//! The plan in the format of the `orchestrate-resume` task (dotagent-and-aios.md 2.10).
+//! The plan in the format of the `orchestrate-resume` task (docs/formats/aios.md#messages).
 
 use serde_json::Value;
 use serde_json::json;

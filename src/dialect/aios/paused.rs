@@ -1,6 +1,7 @@
-//! The state of a development cycle that was paused or aborted at its checkpoint (W4, dotagent-and-aios.md 2.6).
+//! The state of a development cycle that was paused or aborted at its checkpoint
+//! (docs/formats/aios-states.md#paused-development-cycle).
 //!
-//! It replaces the state of the cycle and has no phases (C-29): only the remaining stories of the epic.
+//! It replaces the state of the cycle and has no phases: only the remaining stories of the epic.
 
 use super::dev_cycle;
 use super::fields::Field;

@@ -93,7 +93,7 @@ struct Prober<'a> {
     /// Built for the first epic, because most projects have none.
     documents: Option<DocumentIndex<'a>>,
     found: Vec<SavedState<'a>>,
-    /// Documents of active or completed epics. Their stories imply no run (C-11, C-12).
+    /// Documents of active or completed epics. Their stories imply no run (docs/formats/aios.md#which-state-counts).
     covered: BTreeSet<RelPath>,
     /// Stories that another state is about, by project and id. They imply no run either.
     stories: BTreeSet<(String, String)>,
@@ -305,8 +305,8 @@ impl<'a> Prober<'a> {
         path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
     }
 
-    /// Keeps the newest of several states of one run: `.aios` and `.aiox` may each have one, and a QA loop may be in two folders
-    /// (C-15). The JSON of an epic never wins over its YAML (C-22).
+    /// Keeps the newest of several states of one run: `.aios` and `.aiox` may each have one, and a QA loop may be in two folders.
+    /// The JSON of an epic never wins over its YAML.
     fn keep_newest(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {

@@ -1,7 +1,7 @@
 //! The state of a QA loop (docs/formats/aios.md#qa-loop): reviews of one story, each followed by a fix until one approves.
 //!
-//! The loop counts an iteration before its review runs, and its own resume counts another one (C-16). Piton reads the history
-//! instead, and resuming never uses up an iteration (2.10).
+//! The loop counts an iteration before its review runs, and its own resume counts another one. Piton reads the history instead,
+//! and resuming never uses up an iteration.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use crate::model::clean_line;
 /// The default number of reviews in AIOS.
 pub(super) const MAX_ITERATIONS: u32 = 5;
 
-/// A loop that was silent for longer is considered abandoned (dotagent-and-aios.md 2.5).
+/// A loop that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.

@@ -1,4 +1,4 @@
-//! The record of a nexos `orchestrate` (dotagent-and-aios.md 2.6): completed phases and the current one.
+//! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): completed phases and the current one.
 
 use super::fields::Field;
 use super::fields::Tree;

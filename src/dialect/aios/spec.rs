@@ -1,4 +1,4 @@
-//! A spec pipeline whose state is only in its artifacts (P6; dotagent-and-aios.md 2.8, 2.10, C-24).
+//! A spec pipeline whose state is only in its artifacts (docs/formats/aios-stories.md#spec-pipeline).
 //!
 //! The next phase is that of the first artifact that is missing or unreadable, in the order of the complexity class. AIOS writes
 //! JSON and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
@@ -183,7 +183,7 @@ impl Artifacts<'_> {
         let found: [Option<Artifact>; 6] = std::array::from_fn(|at| self.artifact(at));
         let assessed = found[ASSESS].as_ref().and_then(|artifact| artifact.node.as_ref());
         let is_written = found[WRITE].is_some();
-        // A simple feature needs no research, and its spec may exist without an assessment (C-24).
+        // A simple feature needs no research, and its spec may exist without an assessment.
         let skips_research =
             found[RESEARCH].is_none() && (assessed.is_some_and(is_simple) || (is_written && found[ASSESS].is_none()));
         let skips_assessment = found[ASSESS].is_none() && is_written && found[RESEARCH].is_none();

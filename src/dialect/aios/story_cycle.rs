@@ -1,7 +1,7 @@
-//! A story development cycle whose state is only in its story (P4, P5; dotagent-and-aios.md 2.7, 2.10).
+//! A story development cycle whose state is only in its story (docs/formats/aios-stories.md#story-development-cycle).
 //!
-//! There are four phases; the status of the story says which are over. `InReview` never means that a review passed (C-8): only
-//! the newest gate file says so.
+//! There are four phases; the status of the story says which are over. `InReview` never means that a review passed
+//! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file says so.
 
 use super::gate;
 use super::gate::Decision;
@@ -235,7 +235,8 @@ impl Phases<'_> {
         }
         let Some(gate) = self.gate.filter(|_| step.status != Status::Completed) else { return };
         match gate.decision {
-            // FAIL sets the story to InProgress and leaves its checkboxes (C-8): the issues are fixed before the next review.
+            // FAIL sets the story to InProgress and leaves its checkboxes (docs/formats/aios-stories.md#what-inreview-means): the
+            // issues are fixed before the next review.
             Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);

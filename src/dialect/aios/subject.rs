@@ -1,5 +1,5 @@
 //! The story that a saved state is about: where its file is, whether the two agree, and which other workflows were started for it
-//! since (dotagent-and-aios.md 2.10, validations 2.1 to 2.3; C-28, C-29).
+//! since (docs/formats/aios.md#validation-before-a-resume, docs/formats/aios.md#paths-of-another-machine).
 
 use super::consistency;
 use super::consistency::Expected;

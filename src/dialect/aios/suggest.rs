@@ -1,5 +1,5 @@
-//! Suggests edits of outdated stories: the status and the checkboxes of completed tasks. Stories are never written (C-10), and
-//! doubtful changes become notes instead of suggestions.
+//! Suggests edits of outdated stories: the status and the checkboxes of completed tasks. Stories are never written
+//! (docs/formats/aios-stories.md#stories), and doubtful changes become notes instead of suggestions.
 
 use std::ops::Range;
 
@@ -101,8 +101,8 @@ fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     }
 }
 
-/// Suggests edits of a story without an epic: tasks and the newest gate are more reliable than its status (C-8, issue 636 of
-/// aiox-core).
+/// Suggests edits of a story without an epic: tasks and the newest gate are more reliable than its status
+/// (docs/formats/aios-stories.md#what-inreview-means).
 fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };

@@ -1,4 +1,4 @@
-//! Archives a run: both files are moved to `memory/state/.archive/{id}_{stamp}` (dotagent-and-aios.md 1.4, C-7).
+//! Archives a run: both files are moved to `memory/state/.archive/{id}_{stamp}` (docs/formats/dotagent.md#archive).
 
 use super::layout::Layout;
 use super::layout::is_part;

@@ -1,5 +1,5 @@
-//! The four validations before a resume (dotagent-and-aios.md 1.4). They cover the state itself; the planner verifies for each
-//! step that its outputs exist and belong to this run.
+//! The four validations before a resume (docs/formats/dotagent.md#validation). They cover the state itself; the planner verifies
+//! for each step that its outputs exist and belong to this run.
 
 use super::archive;
 use super::execution::Presence;
@@ -137,7 +137,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// Check 4. A crash after the rename leaves the marker on a sound file (dotagent-and-aios.md C-1).
+/// Check 4. A crash after the rename leaves the marker on a sound file (docs/formats/dotagent.md#the-interruption-marker).
 fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
     if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
@@ -161,7 +161,7 @@ fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings
     }
 }
 
-/// Reports a failed phase, which continues only after confirmation (dotagent-and-aios.md C-3).
+/// Reports a failed phase, which continues only after confirmation (docs/formats/dotagent.md#validation).
 fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if workflow_files.state.status == PhaseStatus::Failed
         && !workflow_files.state.has_completed(workflow_files.state.phase)

@@ -1,4 +1,4 @@
-//! Reads `execution.json`, whose format is only known from examples (dotagent-and-aios.md 1.3).
+//! Reads `execution.json`, whose format is only known from examples (docs/formats/dotagent.md#the-execution-file).
 
 use serde_json::Map;
 use serde_json::Value;
@@ -275,7 +275,7 @@ fn dependencies(value: &Value) -> Vec<String> {
     found.into_iter().flatten().filter_map(named).collect()
 }
 
-/// Rebuilds the tasks from their outputs and from the final design (dotagent-and-aios.md 1.4, IMPLEMENTATION).
+/// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).
 fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let owner =

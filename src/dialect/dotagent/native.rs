@@ -1,4 +1,4 @@
-//! The plan in the format of the `checkpoint` skill (dotagent-and-aios.md 1.4, Messages).
+//! The plan in the format of the `checkpoint` skill (docs/formats/dotagent.md#messages).
 
 use serde_json::Value;
 use serde_json::json;

@@ -99,7 +99,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         done_elsewhere: 0,
         goal: None,
         started_at: state.started_at,
-        // During IMPLEMENTATION the tasks are usually newer (dotagent-and-aios.md C-2).
+        // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
         after: (!is_over).then(|| After {

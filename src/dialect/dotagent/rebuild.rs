@@ -1,4 +1,4 @@
-//! Rebuilds phase and execution file from the outputs of phases and tasks (dotagent-and-aios.md 1.4).
+//! Rebuilds phase and execution file from the outputs of phases and tasks (docs/formats/dotagent.md#reconstruction).
 //!
 //! A phase counts as completed if a later one produced output; the plan verifies the last one.
 

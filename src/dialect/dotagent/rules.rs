@@ -109,7 +109,7 @@ pub(super) enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// Parses a status; `complete` and `completed` are synonyms of `verified` (dotagent-and-aios.md 1.3).
+    /// Parses a status; `complete` and `completed` are synonyms of `verified` (docs/formats/dotagent.md#task-vocabulary).
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.trim().to_lowercase().as_str() {
             "pending" => Some(Self::Pending),
@@ -145,7 +145,7 @@ pub(super) fn verdict(text: &str) -> Option<ReviewVerdict> {
     }
 }
 
-/// Compares task ids ignoring the prefix (dotagent-and-aios.md 1.3).
+/// Compares task ids ignoring the prefix (docs/formats/dotagent.md#task-ids-in-both-spellings).
 pub(super) fn is_same_task(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }

@@ -1,4 +1,4 @@
-//! Creates both files of a new run, as compact JSON (dotagent-and-aios.md 1.1).
+//! Creates both files of a new run, as compact JSON (docs/formats/dotagent.md#sources).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Reads `phase.json` leniently (dotagent-and-aios.md 1.2).
+//! Reads `phase.json` leniently (docs/formats/dotagent.md#the-phase-file).
 
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ use crate::model::StepKind;
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";
 
-/// Returns the id of the gate of a phase; only two phases need the user's approval (dotagent-and-aios.md 1.2, scenario 3).
+/// Returns the id of the gate of a phase; only two phases need the user's approval (docs/formats/dotagent.md#approvals).
 pub(super) const fn gate_of(phase: Phase) -> Option<&'static str> {
     match phase {
         Phase::Requirements => Some("REQUIREMENTS:approval"),
@@ -60,7 +60,7 @@ pub(super) fn id_of(phase: Phase) -> StepId {
 }
 
 /// Returns the step of a phase with its status in the state. Membership in `completed_phases` is authoritative
-/// (dotagent-and-aios.md C-3, C-4).
+/// (docs/formats/dotagent.md#resume-point).
 fn phase_step(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Step {
     let state = &workflow_files.state;
     let mut step = Step::new(id_of(phase), phase.title());
@@ -136,7 +136,7 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
 }
 
 /// Returns the steps for designs, the user's choice and the final design. On resume the user is asked again, never the architects
-/// (dotagent-and-aios.md C-5).
+/// (docs/formats/dotagent.md#contradictions-and-decisions).
 fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let phase = Phase::Architecture;
     let status = status_of(workflow_files, phase);

@@ -1,5 +1,5 @@
 //! Builds steps from tasks: work, verification and resolution of blockers, following the executor's recovery table
-//! (dotagent-and-aios.md 1.4).
+//! (docs/formats/dotagent.md#executor-recovery).
 
 use serde_json::Value;
 

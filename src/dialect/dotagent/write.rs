@@ -1,7 +1,8 @@
 //! Writes a change into both files. `execution.json` comes first and `phase.json` last because it is authoritative
-//! (dotagent-and-aios.md C-2); the store makes them one checkpoint.
+//! (docs/formats/dotagent.md#two-files-one-checkpoint); the store makes them one checkpoint.
 //!
-//! `interruption_safe` is reset to true if it was left false, and never written as false (dotagent-and-aios.md C-1).
+//! `interruption_safe` is reset to true if it was left false, and never written as false
+//! (docs/formats/dotagent.md#the-interruption-marker).
 
 mod roll_back;
 
@@ -63,7 +64,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
         }
         ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
-        // Failed is the closest to aborted, because it continues only after confirmation (dotagent-and-aios.md C-3).
+        // Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
@@ -459,7 +460,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Completes a phase and moves on to the next (dotagent-and-aios.md 1.4, Phase completion).
+    /// Completes a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
     fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
         self.catch_up(phase);
         self.record(phase, output);

@@ -1,7 +1,6 @@
 //! The state of an epic: waves of stories, each behind a gate (docs/formats/aios.md#epic-state).
 //!
-//! Progress is read from the waves, never from `current_wave` (C-21). If the state is unreadable, its backup copy is shown
-//! instead.
+//! Progress is read from the waves, never from `current_wave`. If the state is unreadable, its backup copy is shown instead.
 
 mod drift;
 mod state;

@@ -1,4 +1,4 @@
-//! The state of an epic (dotagent-and-aios.md 2.2).
+//! The state of an epic (docs/formats/aios.md#epic-state).
 
 use super::super::execution::agent;
 use super::super::execution::members;
@@ -65,8 +65,8 @@ pub(super) struct GateVerdict {
 }
 
 impl State {
-    /// Reads the state of the execution task or the pipeline of the orchestration template (C-22); `None` if it is neither. An
-    /// epic without an id takes it from `path`.
+    /// Reads the state of the execution task or the pipeline of the orchestration template; `None` if it is neither. An epic
+    /// without an id takes it from `path`.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
         let is_pipeline = kind::is_pipeline(node);
         let root = get(node, "epic_state").or(is_pipeline.then_some(node))?;
@@ -92,7 +92,8 @@ impl State {
         })
     }
 
-    /// Returns whether the epic is completed or aborted. Such an epic is evidence, not a run (dotagent-and-aios.md C-12).
+    /// Returns whether the epic is completed or aborted. Such an epic is evidence, not a run
+    /// (docs/formats/aios.md#which-state-counts).
     pub(in crate::dialect::aios) fn is_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "aborted"))
     }

@@ -235,7 +235,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
     }
 }
 
-/// Parses the status of a story. `skipped` is used but missing from the format's list (C-21).
+/// Parses the status of a story. `skipped` is used but missing from the format's list (docs/formats/aios.md#epic-state).
 pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     match raw? {
         "pending" => Some(Status::Pending),

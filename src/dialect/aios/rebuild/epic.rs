@@ -23,7 +23,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The modes of an epic (2.2).
+/// The modes of an epic (docs/formats/aios.md#epic-state).
 const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
 
 /// Rebuilds the state.

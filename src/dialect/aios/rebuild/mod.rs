@@ -1,4 +1,4 @@
-//! Rebuilds unreadable states from stories, gates and plans (dotagent-and-aios.md 2.10, errors; C-23).
+//! Rebuilds unreadable states from stories, gates and plans (docs/formats/aios.md#reconstruction).
 //!
 //! If sources disagree, the least advanced status wins: redoing work costs time, skipping it loses it.
 

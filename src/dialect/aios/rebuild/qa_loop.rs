@@ -14,7 +14,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The default number of reviews in AIOS (2.4).
+/// The default number of reviews in AIOS (docs/formats/aios.md#qa-loop).
 const MAX_ITERATIONS: u32 = 5;
 
 /// Returns the story of a loop: from the state, a line of a broken state, or the folder name.

@@ -14,7 +14,7 @@ pub(super) struct Field<'a> {
     pub(super) is_flush: bool,
 }
 
-/// The form of a field (2.7).
+/// The form of a field (docs/formats/aios-stories.md#where-a-status-counts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `**Key:** value`.

@@ -1,4 +1,4 @@
-//! Section names of stories, in the supported languages (2.7).
+//! Section names of stories, in the supported languages (docs/formats/aios-stories.md#stories).
 
 use super::status::fold_words;
 

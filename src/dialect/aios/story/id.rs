@@ -54,8 +54,8 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
-/// Returns the name of a story from a path, which may be from another machine (dotagent-and-aios.md C-28). Ids are returned
-/// unchanged.
+/// Returns the name of a story from a path, which may be from another machine (docs/formats/aios.md#paths-of-another-machine).
+/// Ids are returned unchanged.
 pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     ["-state.yaml", ".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name))

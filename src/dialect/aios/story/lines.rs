@@ -104,7 +104,8 @@ fn fence(line: &str) -> Option<(u8, usize)> {
     (length >= 3 && (mark == b'~' || !line[length..].contains('`'))).then_some((mark, length))
 }
 
-/// Returns the range of the front matter with its delimiters, at the top or right below a title (2.7).
+/// Returns the range of the front matter with its delimiters, at the top or right below a title
+/// (docs/formats/aios-stories.md#where-a-status-counts).
 fn front_matter(text: &str, start: usize) -> Range<usize> {
     let mut at = start;
     let mut opened = None;

@@ -1,4 +1,4 @@
-//! Reads story files: id, status, open tasks (dotagent-and-aios.md 2.7). Stories are never written.
+//! Reads story files: id, status, open tasks (docs/formats/aios-stories.md#stories). Stories are never written.
 //!
 //! There are eight ways to write a status, and many more places that only look like one. A status counts in the header, in a
 //! status section and in a metadata section. The first one wins; the others are kept for reporting.

@@ -1,4 +1,4 @@
-//! The status words of stories (2.7), in the supported languages.
+//! The status words of stories (docs/formats/aios-stories.md#story-status-words), in the supported languages.
 
 /// The status of a story, independent of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Writes the state of a master orchestration (W5, dotagent-and-aios.md 2.6). Nothing is ever reset (C-18).
+//! Writes the state of a master orchestration (docs/formats/aios-states.md#master-orchestration). Nothing is ever reset.
 
 use serde_json::Value;
 use serde_json::json;

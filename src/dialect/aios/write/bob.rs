@@ -1,5 +1,5 @@
-//! Writes the session of Bob (W7, dotagent-and-aios.md 2.6). As in the development cycle, redoing a phase removes its result and
-//! those of later phases (C-17).
+//! Writes the session of Bob (docs/formats/aios-states.md#bob-session). As in the development cycle, redoing a phase removes its
+//! result and those of later phases (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;

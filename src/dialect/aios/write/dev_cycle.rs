@@ -1,7 +1,7 @@
 //! Writes the state of a development cycle (docs/formats/aios-states.md#development-cycle).
 //!
 //! The running phase is the current one and has no result. Redoing a phase removes its result and those of later phases, because
-//! results of two passes cannot be resumed (C-17).
+//! results of two passes cannot be resumed (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;

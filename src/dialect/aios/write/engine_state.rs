@@ -1,5 +1,5 @@
-//! Writes the state of a workflow engine (W2, dotagent-and-aios.md 2.6): only its status. Steps are recorded by the engine
-//! itself, because the state does not name future steps.
+//! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): only its status. Steps are recorded by
+//! the engine itself, because the state does not name future steps.
 
 use super::unsupported;
 use super::unsupported_rollback;

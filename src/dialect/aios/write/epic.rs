@@ -1,4 +1,4 @@
-//! Writes the state of an epic (dotagent-and-aios.md 2.2). The store makes the backup copy.
+//! Writes the state of an epic (docs/formats/aios.md#epic-state). The store makes the backup copy.
 //!
 //! A wave's `tag` is not written; it is set when the git tag is created.
 
@@ -74,7 +74,7 @@ struct Writer<'a> {
     state: State,
     run: Run,
     editor: StateEditor<'a>,
-    /// Pointer to the epic in the file; empty for the pipeline of the orchestration template (C-22).
+    /// Pointer to the epic in the file; empty for the pipeline of the orchestration template.
     root: &'static str,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Writer<'a> {
         match self.target(step)? {
             Target::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
-                // Used by the framework but missing from its documented list (C-21).
+                // Used by the framework but missing from its documented list.
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }

@@ -1,4 +1,4 @@
-//! Writes the state of a guided workflow (W1, dotagent-and-aios.md 2.6). It is completed only when all steps are (C-19).
+//! Writes the state of a guided workflow (docs/formats/aios-states.md#guided-workflow). It is completed only when all steps are.
 
 use serde_json::Value;
 use serde_json::json;

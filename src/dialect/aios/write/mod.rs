@@ -1,7 +1,7 @@
-//! Writes changes into states, in the vocabulary of the state's own runner (dotagent-and-aios.md 2, C-14).
+//! Writes changes into states, in the vocabulary of the state's own runner (docs/formats/aios.md#writing).
 //!
 //! There is one module per kind. A change that the format cannot express is refused with a hint. Stories and artifacts are never
-//! written (C-10).
+//! written.
 
 mod ade;
 mod bob;

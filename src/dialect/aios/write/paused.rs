@@ -1,4 +1,5 @@
-//! Writes the state of a paused development cycle (W4, dotagent-and-aios.md 2.6): the completed stories of the epic.
+//! Writes the state of a paused development cycle (docs/formats/aios-states.md#paused-development-cycle): the completed stories
+//! of the epic.
 //!
 //! It cannot record a running story, whose cycle has a separate state.
 

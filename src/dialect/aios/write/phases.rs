@@ -1,4 +1,4 @@
-//! Writes the phases of a context manager (W6, dotagent-and-aios.md 2.6). A phase is written when it ends.
+//! Writes the phases of a context manager (docs/formats/aios-states.md#context-manager). A phase is written when it ends.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Writes the state of a QA loop (dotagent-and-aios.md 2.4): like the loop's own runner, except that resuming uses up no
-//! iteration (C-16).
+//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): like the loop's own runner, except that resuming uses up no
+//! iteration.
 
 use serde_json::Value;
 use serde_json::json;
@@ -209,7 +209,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// Records the user's decision to continue an escalated loop, with one more review if needed (C-16).
+    /// Records the user's decision to continue an escalated loop, with one more review if needed.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         match Self::target(step)? {
             Target::Escalation => {

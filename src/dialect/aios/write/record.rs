@@ -1,4 +1,5 @@
-//! Writes the record of a nexos orchestration (dotagent-and-aios.md 2.6). Only the status `active` is documented.
+//! Writes the record of a nexos orchestration (docs/formats/aios-states.md#orchestration-record). Only the status `active` is
+//! documented.
 
 use serde_json::json;
 

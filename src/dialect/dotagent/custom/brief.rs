@@ -1,4 +1,4 @@
-//! Messages and hand-over of custom workflows, in the format of the checkpoint skill (dotagent-and-aios.md 1.4).
+//! Messages and hand-over of custom workflows, in the format of the checkpoint skill (docs/formats/dotagent.md#messages).
 
 use std::fmt::Write as _;
 

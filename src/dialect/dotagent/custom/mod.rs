@@ -1,7 +1,7 @@
 //! Custom workflows: a file defines the steps, and the run is kept in dotagent's two files.
 //!
 //! `phase.json` contains the definition, so that a run can continue without the file. While the file exists, it takes precedence,
-//! and steps done under a different definition are redone (design: rule 10).
+//! and steps done under a different definition are redone (rule 10 in docs/planning.md#rules).
 
 mod brief;
 mod check;

@@ -140,7 +140,8 @@ pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
     all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
 }
 
-/// Parses a status: dotagent's words for tasks (dotagent-and-aios.md 1.3), plus Piton's for statuses that dotagent lacks.
+/// Parses a status: dotagent's words for tasks (docs/formats/dotagent.md#task-vocabulary), plus Piton's for statuses that
+/// dotagent lacks.
 pub(super) fn status(word: &str) -> Option<Status> {
     Some(match word.trim().to_lowercase().as_str() {
         "pending" => Status::Pending,
