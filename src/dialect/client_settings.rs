@@ -1,31 +1,31 @@
-//! The settings file of Claude Code: what Piton may add to it. Everything else in it stays as it is, byte for byte.
+//! Adds settings to the settings file of Claude Code. All other bytes are preserved.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::json::Document;
 
-/// Is what may be added.
+/// A setting that may be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
-    /// A rule that lets commands go through without a prompt.
+    /// A rule that allows commands without a prompt.
     Allow(String),
     /// The command that prints the status line.
     StatusLine(String),
 }
 
-/// Says why a settings file is left alone.
+/// The reason why a settings file was not changed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingsError {
     #[error("it is not plain JSON: {message} (line {line}, column {column})")]
     NotJson { line: u32, column: u32, message: String },
-    #[error("`{pointer}` is not what it should be")]
+    #[error("`{pointer}` has the wrong type")]
     WrongType { pointer: &'static str },
     #[error("another status line is set: {command}")]
     ResumeOutcome { command: String },
 }
 
-/// Returns the text with the setting, which is the text itself where it says so already. An empty text is an empty file.
+/// Returns the text with the setting added, unchanged if it is there already. An empty text is treated as an empty object.
 pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsError> {
     let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
     let bytes = if is_empty { b"{\n}\n" } else { bytes };
@@ -64,7 +64,7 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
     Ok(document.into_bytes())
 }
 
-/// An older one of ours may be replaced: its path holds the version.
+/// Returns whether the command is an older one of Piton, which may be replaced: its path contains the version.
 fn is_ours(command: &str) -> bool {
     command.contains("piton") && command.ends_with(" statusline")
 }

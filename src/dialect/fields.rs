@@ -1,24 +1,23 @@
-//! What reading any definition that a person wrote has in common: keys, texts and ids, with every mistake as a finding that has
-//! its line and column. Pure.
+//! Shared readers for hand-written definitions: keys, texts and ids. Every mistake becomes a finding with line and column.
 
 use super::yaml::Kind;
 use super::yaml::Member;
 use super::yaml::Node;
-use super::yaml::Place;
+use super::yaml::TextPosition;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::nearest;
 
-/// Is a text with its place in the file.
+/// A text with its position in the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
-/// Collects what is wrong with a file.
+/// Collector of the problems in a file.
 pub(super) struct Problems<'a> {
     file: &'a RelPath,
     findings: Vec<Finding>,
@@ -29,26 +28,26 @@ impl<'a> Problems<'a> {
         Self { file, findings: Vec::new() }
     }
 
-    /// Returns all of them, in the order of their places.
+    /// Returns all findings, ordered by position.
     pub(super) fn in_order(mut self) -> Vec<Finding> {
         self.findings.sort_by_key(|finding| (finding.line, finding.column));
         self.findings
     }
 
-    pub(super) fn add(&mut self, place: Place, message: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
         self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
     }
 }
 
-/// Takes the keys of one mapping.
+/// Reader of the keys of one mapping.
 pub(super) struct Fields<'a> {
     pub(super) members: Vec<&'a Member>,
     pub(super) what: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    /// Reports keys that do not exist, each with the nearest that does.
+    /// Reads a mapping and reports unknown keys, each with the nearest known one.
     pub(super) fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
         let Kind::Map(members) = &node.kind else {
             let message = format!("{what} is a mapping with the keys {}, not {}", keys.join(", "), node.what());
@@ -66,7 +65,7 @@ impl<'a> Fields<'a> {
         Some(Self { members: members.iter().collect(), what })
     }
 
-    /// Returns the value of a key; one without a value counts as left out.
+    /// Removes and returns the value of a key; an empty value counts as missing.
     pub(super) fn take(&mut self, key: &str) -> Option<&'a Node> {
         let at = self.members.iter().position(|member| member.key == key)?;
         let member = self.members.remove(at);
@@ -125,14 +124,14 @@ pub(super) fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>)
     }
 }
 
-/// Ids end up in commands and in the names of files.
+/// Reads an id, which may be used in commands and file names.
 pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
     let id = text_of(node, what, problems)?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {
         return Some(id);
     }
-    let message = format!("`{}` is no id", clean_line(&id.text, 60));
+    let message = format!("`{}` is not an id", clean_line(&id.text, 60));
     let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
     problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
     None

@@ -1,6 +1,6 @@
-//! Single values out of a file that does not parse. What comes out is a line of a broken file, and is told as one.
+//! Extracts single values from a file that does not parse. They are reported as lines of a broken file.
 
-/// Returns the text behind a key of JSON or YAML, on the first line that has the key: `"key": "text"` or `key: text`.
+/// Returns the value of a key in JSON or YAML, on the first line with the key: `"key": "text"` or `key: text`.
 pub(super) fn text(bytes: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let found = text.match_indices(key).find_map(|(at, _)| {
@@ -13,7 +13,7 @@ pub(super) fn text(bytes: &[u8], key: &str) -> Option<String> {
     is_sound.then(|| found.to_owned())
 }
 
-/// Returns a value that has an end, a quote or that of its line: one that was cut off is none.
+/// Returns the value if it is terminated by a quote or a newline; a truncated value is rejected.
 fn value(rest: &str) -> Option<&str> {
     let end = rest.find('\n');
     let line = &rest[..end.unwrap_or(rest.len())];

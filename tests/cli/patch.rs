@@ -123,7 +123,7 @@ fn nothing_to_suggest_is_no_and_says_why() {
     assert_eq!(patch.at("/ok"), true);
     assert_eq!(patch.at("/data/patch/diff"), "");
     let note = patch.at("/data/patch/notes/0");
-    assert!(note.as_str().unwrap().contains("5.1 is pending in the epic, and its story says `Done`"), "{note}");
+    assert!(note.as_str().unwrap().contains("5.1 is pending in the epic, but its story says `Done`"), "{note}");
     let text = diff(&sandbox).expect_code(1).stdout;
     assert!(
         text.starts_with("# Nothing to suggest for epic-5.\n# Not suggested: docs/stories/5.1.story.md: "),
@@ -131,8 +131,8 @@ fn nothing_to_suggest_is_no_and_says_why() {
     );
     assert_eq!(sandbox.piton(["plan", "--patch", "-q", "--format", "text"]).run().stdout, "");
     for (example, why) in [
-        ("nine-step", "every file that says where such a run stands is state"),
-        ("dotagent", "every file that says where such a run stands is state"),
+        ("nine-step", "the status of such a run is only in its state"),
+        ("dotagent", "the status of such a run is only in its state"),
         ("ccw", "the checklist says of every task what the task itself says"),
     ] {
         let sandbox = Sandbox::new();

@@ -113,7 +113,7 @@ fn the_text_says_who_says_what() {
     for line in [
         "Proposed, from evidence; nothing is written yet\n",
         "  story 5.2: in_progress\n      docs/stories/5.2.story.md:3 says `InProgress`\n",
-        "  - when it began: `started_at` is null\n",
+        "  - the start time: `started_at` is null\n",
         "  |         \"5.1\":\n  |           status: completed\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

@@ -1,8 +1,8 @@
 //! The state of a master orchestration (docs/formats/aios-states.md#master-orchestration): one story through specification, execution and review,
 //! which its engine calls epics 3, 4 and 6.
 //!
-//! Its own resume sets everything from an epic on back, completed results with it. Here nothing is set back: the epic
-//! that the state names goes on, and after it the first of 3, 4 and 6 that is not completed.
+//! Its own resume resets everything from one epic onward, including completed results. Piton sets nothing back: it continues with
+//! the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -21,7 +21,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::human_age;
 
-/// Number, title, and who does it. The fifth is there for failures and comes only when one calls for it.
+/// Number, title and agent. Epic 5 handles failures and only appears when one occurs.
 const EPICS: [(&str, &str, &str); 4] = [
     ("3", "Spec Pipeline", "pm"),
     ("4", "Execution Engine", "dev"),
@@ -30,7 +30,7 @@ const EPICS: [(&str, &str, &str); 4] = [
 ];
 const ON_DEMAND: &str = "5";
 
-/// Its own resume takes up no state that is older (docs/formats/aios.md#liveness).
+/// The framework's own resume rejects states older than this (docs/formats/aios.md#liveness).
 const RESUMABLE_SECONDS: i64 = 24 * 3_600;
 
 /// Reads the run.
@@ -58,7 +58,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 fn report_age(tree: &Tree<'_>, stamp: Option<Timestamp>) {
     let Some(age) = stamp.map(|stamp| tree.files().clock.now.seconds_since(stamp)) else { return };
     if age >= RESUMABLE_SECONDS {
-        let message = format!("the state is {} old: the orchestrator itself would begin anew", human_age(age));
+        let message = format!("the state is {} old; the orchestrator itself would start over", human_age(age));
         tree.report(Finding::new(FindingCode::OwnerGone, message));
     }
 }
@@ -82,7 +82,8 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (number, epic) in epics.members() {
         let is_known = EPICS.iter().any(|(known, ..)| *known == number);
         if !is_known && !matches!(epic.get("status").text(), Some("pending") | None) {
-            let message = format!("epic `{}` is none of this orchestration; it was ignored", number.escape_debug());
+            let message =
+                format!("epic `{}` does not belong to this orchestration and was ignored", number.escape_debug());
             epics.report(Finding::new(FindingCode::FieldIgnored, message));
         }
     }
@@ -99,28 +100,27 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
     step.attempts = epic.get("attempts").number().unwrap_or(0).max(u32::from(step.status == Status::InProgress));
     if step.status == Status::Failed {
         let errors = epic.get("errors").items().into_iter();
-        let said =
+        let error_text =
             |error: Field<'_>| error.get("message").text().or_else(|| error.text()).unwrap_or("it failed").to_owned();
-        // An attempt may have been cut off, so it counts as a failure only where nothing counts those.
+        // An attempt may have been interrupted, so attempts count as failures only when no retry count is recorded.
         step.failures = retries.number().unwrap_or(step.attempts).max(1);
-        note_failures(step, errors.map(said).collect());
+        note_failures(step, errors.map(error_text).collect());
     }
     let gate = epic.get("gateResult").get("verdict");
     match gate.text().map(str::to_lowercase).as_deref() {
         None => {}
         Some("approved") => step.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None }),
         Some("blocked") => step.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None }),
-        // The orchestration goes on over it, and a person should know.
+        // The orchestration continues despite this verdict, so report it.
         Some("needs_revision") => {
-            let message =
-                format!("the gate behind {} asks for a revision, and the orchestration goes on over it", step.id);
+            let message = format!("the gate after {} asks for a revision, but the orchestration continues", step.id);
             gate.report(Finding::new(FindingCode::ConditionsOpen, message).on(&step.id));
         }
         Some(word) => gate.report_unknown(FindingCode::VerdictUnknown, word, Some(&step.id)),
     }
 }
 
-/// Lets the steps wait for each other: the epic that the state names comes before every other open one.
+/// Chains the steps: the epic that the state names comes before every other open one.
 fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec<Step> {
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let current = current.and_then(|number| steps.iter().position(|step| step.id == step_id(number)));
@@ -131,7 +131,7 @@ fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec
     if let Some(current) = current {
         for passed in steps[..current].iter().filter(|step| !is_over(step)) {
             let message = format!(
-                "{} is {}, and the state stands at {}: it comes after that",
+                "{} is {}, but the state is at {}, so it comes after that",
                 passed.id, passed.status, steps[current].id
             );
             tree.report(Finding::new(FindingCode::StateCorrupt, message).on(&passed.id));

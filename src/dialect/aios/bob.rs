@@ -1,7 +1,7 @@
 //! The session of Bob (docs/formats/aios-states.md#bob-session): the stories of an epic, one of them in the middle of its development cycle.
 //!
-//! `current_phase` is the phase that was begun last. As with the cycle itself, a result of a later phase belongs to an earlier
-//! lap (docs/formats/aios-states.md#loop-back-laps): then neither is believed, and a person decides.
+//! `current_phase` is the phase that was started last. As in the development cycle, a result of a later phase belongs to an
+//! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
 use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
@@ -23,7 +23,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// A session that has said nothing for longer, and did not end at a place to rest, has crashed (docs/formats/aios.md#liveness).
+/// A session that was silent for longer and did not stop at a regular point has crashed (docs/formats/aios.md#liveness).
 const CRASHED_SECONDS: i64 = 1_800;
 
 /// Reads the run.
@@ -51,7 +51,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if run.status == RunStatus::Active && action != Some("STORY_COMPLETED") {
         tree.report_abandoned(run.stamp, CRASHED_SECONDS);
     }
-    session.count(&run.steps);
+    session.check_story_count(&run.steps);
     run.position = first_open(&run.steps).map(|step| step.id.clone());
     tree.loaded(run)
 }
@@ -62,7 +62,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Returns what the session did last.
+    /// Returns the type of the session's last action.
     fn action(&self) -> Option<&'a str> {
         self.state.get("last_action").get("type").text()
     }
@@ -84,13 +84,13 @@ impl<'a> Session<'a> {
             add(&mut steps, story, Status::Completed);
         }
         let pending = self.stories("stories_pending");
-        let in_hand = current.filter(|current| !done.contains(current));
-        // A step keeps its id when its story begins, so the story that is next is laid out as it will be then.
+        let active = current.filter(|current| !done.contains(current));
+        // The next story is expanded into phases already, so that step ids do not change when it starts.
         let next = pending.iter().find(|story| !story.is_empty() && !done.contains(story));
-        if let Some(current) = &in_hand {
-            self.cycle(&mut steps, current);
+        if let Some(current) = &active {
+            self.add_active_phases(&mut steps, current);
         } else if let Some(next) = next {
-            lay_out(&mut steps, next);
+            add_phases(&mut steps, next);
         }
         for story in pending {
             let is_laid_out = steps.iter().any(|step| step.group.as_ref() == Some(&story));
@@ -101,7 +101,7 @@ impl<'a> Session<'a> {
         steps
     }
 
-    /// Tells whether the last thing that the session did was to end this story, which its lists do not show yet.
+    /// Returns whether the session just completed this story without updating its lists yet.
     fn is_over(&self, current: &str) -> bool {
         let story = self.state.get("last_action").get("story").id();
         let is_its = story.is_none_or(|story| story::name_of(&story) == current);
@@ -119,15 +119,15 @@ impl<'a> Session<'a> {
         results.either([PHASES[at].1, PHASES[at].0])
     }
 
-    /// Adds the phases of the story in hand.
-    fn cycle(&self, steps: &mut Vec<Step>, story: &str) {
+    /// Adds the phases of the active story.
+    fn add_active_phases(&self, steps: &mut Vec<Step>, story: &str) {
         let position = self.position();
         let current = self.state.get("workflow").get("current_phase");
         if let (Some(word), None) = (current.text(), position) {
             current.report_unknown(FindingCode::StatusUnknown, word, None);
         }
         let first = steps.len();
-        lay_out(steps, story);
+        add_phases(steps, story);
         for (at, step) in steps[first..].iter_mut().enumerate() {
             step.status = self.status(at, position, &step.id);
             if step.status == Status::Failed {
@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
                 (step.attempts, step.failures) = (attempts.max(1), attempts.max(1));
             }
         }
-        self.lap(position);
+        self.report_later_results(position);
     }
 
     fn status(&self, at: usize, position: Option<usize>, id: &StepId) -> Status {
@@ -151,44 +151,43 @@ impl<'a> Session<'a> {
             (true, Some("ERROR_OCCURRED")) => Status::Failed,
             (true, Some("CHECKPOINT_REACHED" | "REVIEW")) if at == CHECKPOINT => Status::WaitingApproval,
             (true, Some(_) | None) => Status::InProgress,
-            // The session went on from it.
+            // The session has moved past it.
             (false, _) if position.is_some_and(|position| at < position) => Status::Completed,
             (false, _) => Status::Pending,
         }
     }
 
-    fn lap(&self, position: Option<usize>) {
+    fn report_later_results(&self, position: Option<usize>) {
         let Some(position) = position else { return };
         let later: Vec<&str> =
             (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].1).collect();
         if !later.is_empty() {
             let message = format!(
-                "the session is in {}, and there are results of {}: the cycle went round and was cut off in a later lap",
+                "the session is in {}, but there are results of {}: they are from an earlier pass of the cycle",
                 PHASES[position].1,
                 later.join(", ")
             );
-            let fix =
-                "look at the branch and the story; close the story where its work is pushed, and push nothing twice";
+            let fix = "check the branch and the story; close the story if its work is pushed, and do not push twice";
             let finding = Finding::new(FindingCode::StateCorrupt, message).fix(fix);
             self.state.report(Finding { severity: Severity::Blocking, ..finding });
         }
     }
 
-    /// Says where the epic has more stories than the session names.
-    fn count(&self, steps: &[Step]) {
+    /// Reports an epic with more stories than the session names.
+    fn check_story_count(&self, steps: &[Step]) {
         let total = self.state.get("epic").get("total_stories").number().and_then(|total| usize::try_from(total).ok());
         let mut stories: Vec<&str> =
             steps.iter().map(|step| step.group.as_deref().unwrap_or_else(|| step.id.as_str())).collect();
         stories.dedup();
         if let Some(total) = total.filter(|total| *total > stories.len()) {
-            let message = format!("the epic has {total} stories, and the session names {}", stories.len());
+            let message = format!("the epic has {total} stories, but the session names {}", stories.len());
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
         }
     }
 }
 
-/// Adds the phases of a story of which none was begun.
-fn lay_out(steps: &mut Vec<Step>, story: &str) {
+/// Adds the phases of a story that has not started.
+fn add_phases(steps: &mut Vec<Step>, story: &str) {
     for (at, (_, name, title, agent)) in PHASES.into_iter().enumerate() {
         let id = StepId::new(format!("{story}:{name}"));
         let step = follow(steps, id, format!("{title} of story {story}"), Status::Pending);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::epic;
 use super::kind::Kind;
-use super::places;
+use super::layout;
 use super::story;
 use crate::model::Action;
 use crate::model::Brief;
@@ -14,13 +14,13 @@ use crate::model::Run;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Writes the hand-over for one step of the plan.
+/// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let step = run.step(&next.step);
     let is_epic = Kind::of(files) == Ok(Kind::Epic);
     let state = if is_epic { epic::read(files, &files.state).ok() } else { None };
     let plan = state.as_ref().and_then(|state| {
-        let base = places::base_of(&files.state);
+        let base = layout::base_of(&files.state);
         epic::plan_path(base, state).filter(|path| files.files.contains_key(path))
     });
     let file = step.and_then(|step| step.file.clone());
@@ -54,24 +54,24 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
     let is_written = kind.is_some_and(Kind::is_written);
     match next.action {
         Action::Approve if is_written => {
-            format!("Put the question to the user and record the answer: piton approve {id} --run {name}.")
+            format!("Ask the user and record the answer: piton approve {id} --run {name}.")
         }
-        Action::Approve => "Put the question to the user and record the answer where the run says so.".to_owned(),
-        Action::Verify if is_written => format!("Look at what is there and record it: {finish}. Run nothing."),
-        Action::Verify => "Look at what is there and record it. Run nothing.".to_owned(),
+        Action::Approve => "Ask the user and record the answer in the run's own tool.".to_owned(),
+        Action::Verify if is_written => format!("Check the results and record them: {finish}. Do not run anything."),
+        Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Retry | Action::Return => {
             let work = format!("Do {} as its own workflow says", next.step);
             match kind {
                 _ if is_written => format!(
-                    "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; leave it to them.",
+                    "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; do not edit it yourself.",
                     files.state
                 ),
                 Some(Kind::StoryCycle) => {
-                    format!("{work}: it brings {} up to date, which piton never writes.", files.state)
+                    format!("{work}: it updates {}, which piton never writes.", files.state)
                 }
                 Some(_) | None => {
-                    format!("{work}, and let it leave its result: piton reads {} and does not write it.", files.state)
+                    format!("{work}, and let it write its result: piton reads {} but does not write it.", files.state)
                 }
             }
         }

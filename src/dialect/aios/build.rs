@@ -1,7 +1,7 @@
 //! The state of an autonomous build (docs/formats/aios-states.md#autonomous-build): subtasks of one story.
 //!
-//! It names the subtasks that are done and the one in hand. What comes after that is in the plan it was made from. Its own JSON
-//! Schema refuses what the framework writes, so null is as good as absent here.
+//! The state lists the completed subtasks and the current one; later subtasks are only in the plan. The framework writes values
+//! that its own JSON Schema rejects, so null is treated as absent.
 
 use super::fields::Tree;
 use super::kind::Kind;
@@ -19,10 +19,10 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Wanted;
 
-/// A build that has said nothing for longer is taken to be abandoned (docs/formats/aios.md#liveness).
+/// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
-/// Stands for the subtask after those that the state names.
+/// Step id of the subtask that follows those the state names.
 pub(super) const NEXT: &str = "next";
 
 /// Reads the run.
@@ -31,7 +31,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
-    tree.get("storyId").needed().id();
+    tree.get("storyId").required().id();
     let title = format!("Build for story {}", tree.subject(Kind::Build));
     let mut run = tree.run(Kind::Build, "autonomous-build", title);
     let status = tree.get("status");
@@ -58,7 +58,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     }
     let done = steps.len();
     let total = tree.get("metrics").get("totalSubtasks").number().and_then(|total| usize::try_from(total).ok());
-    // A subtask is named as the current one until the next begins.
+    // A subtask stays the current one until the next one starts.
     let current = tree.get("currentSubtask").id();
     match current.filter(|current| steps.iter().all(|step| step.id.as_str() != *current)) {
         Some(current) => {
@@ -93,14 +93,14 @@ fn commit(tree: &Tree<'_>, subtask: &str) -> Option<String> {
     of_subtask.find_map(|point| point.get("gitCommit").id().filter(is_commit))
 }
 
-/// Returns what each failed attempt at a subtask said, oldest first.
+/// Returns the errors of the failed attempts at a subtask, oldest first.
 fn errors(tree: &Tree<'_>, subtask: &str) -> Vec<String> {
     let attempts = tree.get("failedAttempts").items().into_iter();
     let attempts = attempts.filter(|attempt| attempt.get("subtaskId").id().as_deref() == Some(subtask));
     attempts.map(|attempt| attempt.get("error").text().unwrap_or("it failed").to_owned()).collect()
 }
 
-/// Fills in where the build works and from which plan, and says what of it has to be looked at.
+/// Fills in the worktree and the plan of the build and returns the evidence to collect.
 fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
     run.workspace.worktree = below_root(tree, "worktree");
     let plan = below_root(tree, "plan");
@@ -113,14 +113,15 @@ fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
     }
 }
 
-/// Reads a path; one outside of the project is another machine's (docs/formats/aios.md#paths-of-another-machine).
+/// Reads a path. A path outside the project is reported and ignored; it usually comes from another machine
+/// (docs/formats/aios.md#paths-of-another-machine).
 fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
     let text = tree.get(key).id()?;
     let root = tree.files().root.as_str();
     let below = text.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&text);
     let path = RelPath::parse(below);
     if path.is_err() {
-        let message = format!("`{key}` is `{text}`, which is no path in this project; it was not looked for");
+        let message = format!("`{key}` is `{text}`, which is not a path in this project; it was ignored");
         tree.report(Finding::new(FindingCode::FieldIgnored, message));
     }
     path.ok()

@@ -1,10 +1,10 @@
-//! What changed under a run since its state was saved: stories by their sections, the plan, the files it works on, branches, agents
-//! (docs/formats/aios.md#conflicts). Git says what was there; without git nothing is guessed.
+//! Detects what changed since the state was saved: story sections, the plan, the files under work, branches, agents
+//! (docs/formats/aios.md#conflicts). The earlier content comes from git; without git nothing is compared.
 
 use std::collections::BTreeSet;
 
-use super::places;
-use super::point;
+use super::layout;
+use super::resume_point;
 use super::story;
 use super::story::SectionKind;
 use crate::dialect::GitComparison;
@@ -25,16 +25,16 @@ use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::WantedOutput;
 
-/// Files beyond this are not compared: a run of so many is looked at story by story.
-const FILES: usize = 300;
+/// Maximum number of files that are compared.
+const FILE_LIMIT: usize = 300;
 
-/// Where the frameworks keep their agents, and those that every one of them has.
+/// Folders in which the frameworks keep their agents.
 const AGENT_FOLDERS: [&str; 3] =
     [".aiox-core/development/agents", ".aios-core/development/agents", ".claude/commands/AIOS/agents"];
-const ROSTER: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
+const STANDARD_AGENTS: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
 
-/// Says what has to be looked at to weigh a run.
-pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
+/// Adds the evidence that [`compare_with_git`] needs.
+pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &loaded.run else { return };
     let base = base(files);
     let wanted = &mut loaded.wanted;
@@ -43,7 +43,7 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
         let plan = run.workspace.plan_reference.as_deref().and_then(|plan| RelPath::parse(plan).ok());
         let stories = run.steps.iter().filter_map(|step| step.file.clone());
         let targets = run.steps.iter().filter(|step| is_open(step)).flat_map(|step| targets(base, step));
-        for path in plan.into_iter().chain(stories).chain(targets).take(FILES) {
+        for path in plan.into_iter().chain(stories).chain(targets).take(FILE_LIMIT) {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -52,12 +52,13 @@ pub(super) fn want(files: &FileSet, loaded: &mut Loaded) {
     }
     wanted.outputs = WantedOutput::of(&run.steps);
     wanted.branches.extend(run.workspace.branch.clone());
-    let agents: BTreeSet<&str> = run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(ROSTER).collect();
+    let agents: BTreeSet<&str> =
+        run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(STANDARD_AGENTS).collect();
     wanted.documents.extend(agents.into_iter().flat_map(|agent| agent_files(base, agent)));
 }
 
 fn base(files: &FileSet) -> &str {
-    places::place(files.state.as_str()).map_or("", |place| place.base)
+    layout::split(files.state.as_str()).map_or("", |parts| parts.base)
 }
 
 fn is_open(step: &Step) -> bool {
@@ -72,40 +73,40 @@ fn agent_files(base: &str, agent: &str) -> Vec<RelPath> {
     AGENT_FOLDERS.iter().filter_map(|folder| RelPath::parse(&format!("{base}{folder}/{agent}.md")).ok()).collect()
 }
 
-/// Says what the evidence means.
+/// Compares the run with what git has of its files.
 pub(super) fn compare_with_git(files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
-    let mut weighing = Weighing { files, run, evidence, weighed: GitComparison::default() };
+    let mut comparer = GitComparer { files, run, evidence, comparison: GitComparison::default() };
     let open = run.steps.iter().find(|step| is_open(step));
-    weighing.plan();
-    weighing.stories(open);
+    comparer.plan();
+    comparer.stories(open);
     if let Some(open) = open {
-        weighing.work();
-        weighing.branch();
-        weighing.agent(open);
+        comparer.work();
+        comparer.branch();
+        comparer.agent(open);
     }
-    weighing.outputs();
-    weighing.weighed
+    comparer.outputs();
+    comparer.comparison
 }
 
-struct Weighing<'a> {
+struct GitComparer<'a> {
     files: &'a FileSet,
     run: &'a Run,
     evidence: &'a Evidence,
-    weighed: GitComparison,
+    comparison: GitComparison,
 }
 
-impl Weighing<'_> {
+impl GitComparer<'_> {
     fn past(&self, path: &RelPath) -> Option<&CommittedFile> {
         self.evidence.past.as_ref()?.files.get(path)
     }
 
-    fn tell(&mut self, finding: Finding) {
-        self.weighed.findings.push(finding);
+    fn report(&mut self, finding: Finding) {
+        self.comparison.findings.push(finding);
     }
 
     fn row(&mut self, path: &RelPath, role: String, critical: bool, found: String) {
         let file = path.as_str().to_owned();
-        self.weighed.compared.push(Compared { file, role, critical, found });
+        self.comparison.compared.push(Compared { file, role, critical, found });
     }
 
     fn is_there(&self, path: &RelPath) -> bool {
@@ -118,12 +119,12 @@ impl Weighing<'_> {
         let now = self.files.bytes(&plan);
         let found = match (now, self.past(&plan)) {
             (None, _) => "missing".to_owned(),
-            (Some(_), None) => "there; git does not know what it was".to_owned(),
+            (Some(_), None) => "present; git has no earlier version".to_owned(),
             (Some(now), Some(past)) if past.content.as_deref() == Some(now) => "unchanged".to_owned(),
             (Some(_), Some(_)) => {
-                let message = "the execution plan was changed after the state was saved";
+                let message = "the execution plan changed after the state was saved";
                 let finding = Finding::new(FindingCode::WorkChanged, message).at(&plan);
-                self.tell(finding.fix("compare the waves and stories of the plan with the state"));
+                self.report(finding.fix("compare the waves and stories of the plan with the state"));
                 "changed".to_owned()
             }
         };
@@ -134,20 +135,20 @@ impl Weighing<'_> {
         let mut seen = BTreeSet::new();
         for step in &self.run.steps {
             let Some(path) = step.file.as_ref().filter(|path| seen.insert((*path).clone())) else { continue };
-            let id = point::story_of(self.run, &step.id).unwrap_or_else(|| path.name()).to_owned();
+            let id = resume_point::story_of(self.run, &step.id).unwrap_or_else(|| path.name()).to_owned();
             let found = if self.is_there(path) { self.compare(path, &id, step, open) } else { "missing".to_owned() };
             self.row(path, format!("story of {id}"), open.is_some(), found);
         }
     }
 
-    /// Compares a story with what it was, section by section.
+    /// Compares a story with its saved version, section by section.
     fn compare(&mut self, path: &RelPath, id: &str, step: &Step, open: Option<&Step>) -> String {
         if *path == self.files.state {
             return "is the state itself".to_owned();
         }
-        let Some(past) = self.past(path).cloned() else { return "there; git does not know what it was".to_owned() };
+        let Some(past) = self.past(path).cloned() else { return "present; git has no earlier version".to_owned() };
         let (Some(then), Some(now)) = (past.content.as_deref(), self.files.bytes(path)) else {
-            return "written since".to_owned();
+            return "created since".to_owned();
         };
         if then == now {
             return "unchanged".to_owned();
@@ -157,36 +158,37 @@ impl Weighing<'_> {
             let differs = |kind: SectionKind| then.section(kind) != now.section(kind);
             kinds.iter().filter(|(kind, _)| differs(*kind)).map(|(_, name)| *name).collect()
         };
-        let (demands, notes, rest) = (changed(&DEMANDS), changed(&NOTES), changed(&REST));
-        let all = [demands.as_slice(), &notes, &rest].concat().join(", ");
-        let (severity, what, tail) = if !demands.is_empty() {
+        let (requirements, notes, others) =
+            (changed(&REQUIREMENT_SECTIONS), changed(&NOTE_SECTIONS), changed(&OTHER_SECTIONS));
+        let all = [requirements.as_slice(), &notes, &others].concat().join(", ");
+        let (severity, what, tail) = if !requirements.is_empty() {
             let is_reviewed =
                 open.is_some_and(|open| is_review(open) && (open.id == step.id || self.is_of_one_story()));
             let severity = if is_reviewed { Severity::Blocking } else { Severity::Warning };
-            (severity, demands, "what was done may not be what is wanted now")
+            (severity, requirements, "completed work may not match the new requirements")
         } else if !notes.is_empty() {
-            // What nobody committed yet may well be the interrupted work itself.
+            // Uncommitted changes may be the interrupted work itself.
             let severity = if past.is_committed_since { Severity::Warning } else { Severity::Info };
-            (severity, notes, "look whether that matters to the work that was cut off")
-        } else if !rest.is_empty() {
-            (Severity::Info, rest, "this follows from the work itself")
+            (severity, notes, "check whether this affects the interrupted work")
+        } else if !others.is_empty() {
+            (Severity::Info, others, "this is a result of the work itself")
         } else {
-            (Severity::Info, vec!["only spaces and line ends"], "nothing it says is different")
+            (Severity::Info, vec!["only whitespace"], "the content is the same")
         };
         let message = format!("the story of {id} was modified since the state was saved ({}): {tail}", what.join(", "));
         let finding = Finding::new(FindingCode::StoryChanged, message).at(path);
         let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
         let short: String = commit.chars().take(12).collect();
         let fix = format!("git diff {short} -- {}", crate::model::quoted(path.as_str()));
-        self.tell(Finding { severity, ..finding.fix(fix) });
-        if all.is_empty() { "changed in spaces only".to_owned() } else { format!("changed: {all}") }
+        self.report(Finding { severity, ..finding.fix(fix) });
+        if all.is_empty() { "whitespace changed".to_owned() } else { format!("changed: {all}") }
     }
 
     fn is_of_one_story(&self) -> bool {
         self.run.workflow != "epic-execution"
     }
 
-    /// Says which files of the open work were changed by commits since.
+    /// Reports files of open steps that commits have changed since.
     fn work(&mut self) {
         let base = base(self.files).to_owned();
         let mut seen = BTreeSet::new();
@@ -195,8 +197,8 @@ impl Weighing<'_> {
             for path in targets(&base, step) {
                 let Some(past) = self.past(&path).filter(|_| seen.insert(path.clone())) else { continue };
                 let is_changed = past.is_committed_since;
-                let found = if is_changed { "changed by commits since" } else { "no commit changed it since" };
-                self.row(&path, "file the run works on".to_owned(), false, found.to_owned());
+                let found = if is_changed { "changed by later commits" } else { "not changed by later commits" };
+                self.row(&path, "file used by the run".to_owned(), false, found.to_owned());
                 if is_changed {
                     changed.push(path.as_str().to_owned());
                 }
@@ -204,41 +206,42 @@ impl Weighing<'_> {
         }
         if let Some(first) = changed.first() {
             let more = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
-            let message =
-                format!("commits made after the state was saved changed {first}{more}, which the run works on");
+            let message = format!("commits made after the state was saved changed {first}{more}, which the run uses");
             let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
             let short: String = commit.chars().take(12).collect();
-            self.tell(Finding::new(FindingCode::WorkChanged, message).fix(format!("git log --oneline {short}..HEAD")));
+            self.report(
+                Finding::new(FindingCode::WorkChanged, message).fix(format!("git log --oneline {short}..HEAD")),
+            );
         }
     }
 
-    /// Says that the branch of the state is gone, or that something else is checked out. Stories run in branches of their own, so
-    /// this never stops by itself.
+    /// Reports that the branch of the state is gone or not checked out. Stories have their own branches, so this is only a
+    /// warning.
     fn branch(&mut self) {
         let Some(branch) = self.run.workspace.branch.as_deref() else { return };
         if self.evidence.branches.get(branch) == Some(&false) {
             let message = format!("the branch {branch} that the state names does not exist");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
-            let finding = finding.fix("git branch --all; then correct the branch in the state, or bring it back");
-            self.tell(Finding { severity: Severity::Warning, ..finding });
+            let finding = finding.fix("git branch --all; then correct the branch in the state, or restore it");
+            self.report(Finding { severity: Severity::Warning, ..finding });
         } else if let Some(current) = self.evidence.checked_out.as_deref().filter(|current| *current != branch) {
-            let message = format!("the state was saved on the branch {branch}, and {current} is checked out");
+            let message = format!("the state was saved on branch {branch}, but {current} is checked out");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
             let finding = finding.fix(format!("git checkout {}", crate::model::quoted(branch)));
-            self.tell(Finding { severity: Severity::Warning, ..finding });
+            self.report(Finding { severity: Severity::Warning, ..finding });
         }
     }
 
-    /// Says that the project keeps its agents in a folder and the next one is not there.
+    /// Reports that the next agent is missing from the project's agent folder.
     fn agent(&mut self, open: &Step) {
         let base = base(self.files);
         let is_there = |path: &RelPath| matches!(self.evidence.files.get(path), Some(FileFact::Present { .. }));
         let Some(agent) = &open.agent else { return };
-        let has_agents = ROSTER.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
+        let has_agents = STANDARD_AGENTS.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
         if has_agents && !agent_files(base, agent).iter().any(is_there) {
-            let message = format!("{} is for @{agent}, and the project has no such agent", open.id);
-            let fix = format!("add {}/{agent}.md, or let another agent do it", AGENT_FOLDERS[0]);
-            self.tell(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
+            let message = format!("{} needs @{agent}, which the project does not have", open.id);
+            let fix = format!("add {}/{agent}.md, or use another agent", AGENT_FOLDERS[0]);
+            self.report(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
         }
     }
 
@@ -246,10 +249,10 @@ impl Weighing<'_> {
         for step in &self.run.steps {
             for path in &step.proof.outputs {
                 let found = match self.evidence.files.get(path) {
-                    Some(FileFact::Present { parses: Some(false), .. }) => "there, and does not parse".to_owned(),
+                    Some(FileFact::Present { parses: Some(false), .. }) => "present, but does not parse".to_owned(),
                     Some(FileFact::Present { .. }) => "there".to_owned(),
                     Some(FileFact::Unreadable(why)) => format!("cannot be read: {why}"),
-                    Some(FileFact::Missing) | None if is_open(step) => "not made yet".to_owned(),
+                    Some(FileFact::Missing) | None if is_open(step) => "not created yet".to_owned(),
                     Some(FileFact::Missing) | None => "missing".to_owned(),
                 };
                 self.row(path, format!("output of {}", step.id), !is_open(step), found);
@@ -262,17 +265,17 @@ fn is_review(step: &Step) -> bool {
     step.kind == StepKind::Review || step.id.as_str() == "4_quality_gate"
 }
 
-const DEMANDS: [(SectionKind, &str); 3] = [
+const REQUIREMENT_SECTIONS: [(SectionKind, &str); 3] = [
     (SectionKind::Acceptance, "acceptance criteria"),
     (SectionKind::Scope, "scope"),
     (SectionKind::UserStory, "user story"),
 ];
-const NOTES: [(SectionKind, &str); 3] = [
+const NOTE_SECTIONS: [(SectionKind, &str); 3] = [
     (SectionKind::DevNotes, "Dev Notes"),
     (SectionKind::ChangeLog, "Change Log"),
     (SectionKind::FileList, "File List"),
 ];
-const REST: [(SectionKind, &str); 6] = [
+const OTHER_SECTIONS: [(SectionKind, &str); 6] = [
     (SectionKind::Header, "header"),
     (SectionKind::Status, "status"),
     (SectionKind::Tasks, "tasks"),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use super::add_wanted;
 use super::compare_with_git;
-use super::want;
 use crate::dialect::Loaded;
 use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::load;
@@ -33,7 +33,7 @@ fn state(fix: bool) -> String {
 fn loaded(set: &FileSet) -> Loaded {
     let mut loaded = load(Kind::QaLoop, set);
     subject::attach(Kind::QaLoop, set, &mut loaded);
-    want(set, &mut loaded);
+    add_wanted(set, &mut loaded);
     loaded
 }
 
@@ -50,8 +50,8 @@ fn found(then: &str, now: &str, committed: bool, fix: bool) -> Vec<String> {
     let state = state(fix);
     let set = files(&[(LOOP, &state), (STORY, now)]);
     let loaded = loaded(&set);
-    let weighed = compare_with_git(&set, &loaded.run.unwrap(), &past(&[(STORY, then, committed)]));
-    weighed.findings.iter().map(|finding| format!("{} {}", finding.code, finding.severity.as_str())).collect()
+    let comparison = compare_with_git(&set, &loaded.run.unwrap(), &past(&[(STORY, then, committed)]));
+    comparison.findings.iter().map(|finding| format!("{} {}", finding.code, finding.severity.as_str())).collect()
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn the_message_names_the_sections_and_the_fix_shows_them() {
     let now = TOLD.replace("none", "see b").replace("- first", "- second");
     let set = files(&[(LOOP, &state(true)), (STORY, &now)]);
     let run = loaded(&set).run.unwrap();
-    let weighed = compare_with_git(&set, &run, &past(&[(STORY, TOLD, true)]));
-    let finding = &weighed.findings[0];
+    let comparison = compare_with_git(&set, &run, &past(&[(STORY, TOLD, true)]));
+    let finding = &comparison.findings[0];
     assert!(finding.message.contains("story of 2.1") && finding.message.contains("(Dev Notes, Change Log)"));
     assert_eq!(finding.fix.as_deref(), Some("git diff 0123456789ab -- docs/stories/2.1.story.md"));
-    let row = weighed.compared.iter().find(|row| row.file == STORY).unwrap();
+    let row = comparison.compared.iter().find(|row| row.file == STORY).unwrap();
     assert_eq!(
         (row.role.as_str(), row.critical, row.found.as_str()),
         ("story of 2.1", true, "changed: Dev Notes, Change Log")
@@ -102,8 +102,8 @@ fn files_of_the_open_work_that_commits_changed_are_named() {
     assert!(loaded.wanted.past.as_ref().unwrap().files.contains(&path("src/a.rs")));
     let run = loaded.run.unwrap();
     for (committed, expected) in [(true, vec!["work-changed"]), (false, vec![])] {
-        let weighed = compare_with_git(&set, &run, &past(&[(STORY, TOLD, false), ("src/a.rs", "x", committed)]));
-        let codes: Vec<&str> = weighed.findings.iter().map(|finding| finding.code.as_str()).collect();
+        let comparison = compare_with_git(&set, &run, &past(&[(STORY, TOLD, false), ("src/a.rs", "x", committed)]));
+        let codes: Vec<&str> = comparison.findings.iter().map(|finding| finding.code.as_str()).collect();
         assert_eq!(codes, expected);
     }
 }
@@ -131,9 +131,12 @@ fn branch_and_agent_are_looked_for_where_the_state_and_the_project_name_them() {
             files: agents.into_iter().collect(),
             ..Evidence::default()
         };
-        let weighed = compare_with_git(&set, &run, &evidence);
-        let found: Vec<String> =
-            weighed.findings.iter().map(|finding| format!("{} {}", finding.code, finding.severity.as_str())).collect();
+        let comparison = compare_with_git(&set, &run, &evidence);
+        let found: Vec<String> = comparison
+            .findings
+            .iter()
+            .map(|finding| format!("{} {}", finding.code, finding.severity.as_str()))
+            .collect();
         assert_eq!(found, expected, "{exists:?} {checked_out:?}");
     }
 }
@@ -141,7 +144,7 @@ fn branch_and_agent_are_looked_for_where_the_state_and_the_project_name_them() {
 #[test]
 fn without_git_nothing_is_guessed() {
     let set = files(&[(LOOP, &state(false)), (STORY, TOLD)]);
-    let weighed = compare_with_git(&set, &loaded(&set).run.unwrap(), &Evidence::default());
-    assert_eq!(weighed.findings, []);
-    assert_eq!(weighed.compared[0].found, "there; git does not know what it was");
+    let comparison = compare_with_git(&set, &loaded(&set).run.unwrap(), &Evidence::default());
+    assert_eq!(comparison.findings, []);
+    assert_eq!(comparison.compared[0].found, "present; git has no earlier version");
 }

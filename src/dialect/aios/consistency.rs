@@ -1,9 +1,9 @@
 //! Whether the state of an epic and its stories agree (docs/formats/aios.md#status-consistency).
 //!
-//! A story that lags behind is the norm: of the eight stories of a real epic that is completed, none says so.
+//! Outdated stories are normal: in one completed epic, none of the eight stories was marked as done.
 
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::story;
 use super::story::Story;
 use super::story::StoryStatus;
@@ -14,39 +14,39 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::StepId;
 
-/// Compares what a state says of a story with what the story says of itself.
-pub(super) fn compare(documents: &DocumentIndex<'_>, at: &Located, id: &StepId, status: Status) -> Vec<Finding> {
+/// Compares a story's status in the epic with the status in its file.
+pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
-        Located::Gone(path) => vec![gone(path, id, status)],
-        Located::Nowhere if status == Status::Skipped => Vec::new(),
-        Located::Nowhere => {
-            // A story that nobody began may not be written yet.
+        StoryLocation::Missing(path) => vec![missing(path, id, status)],
+        StoryLocation::NotFound if status == Status::Skipped => Vec::new(),
+        StoryLocation::NotFound => {
+            // A story that was not started may not be written yet.
             let was_begun = matches!(status, Status::InProgress | Status::Completed | Status::WaitingApproval);
             let severity = if was_begun { Severity::Blocking } else { Severity::Warning };
-            let message = format!("no story file of {id} was found, and no plan names one");
+            let message = format!("no story file of {id} was found and no plan names one");
             vec![with(FindingCode::StoryMissing, severity, message).on(id)]
         }
-        Located::At(path) => {
+        StoryLocation::At(path) => {
             documents.bytes(path).map_or_else(Vec::new, |bytes| disagreements(path, bytes, id, status))
         }
     }
 }
 
-fn gone(path: &RelPath, id: &StepId, status: Status) -> Finding {
+fn missing(path: &RelPath, id: &StepId, status: Status) -> Finding {
     let severity = if status == Status::Skipped { Severity::Info } else { Severity::Blocking };
-    let message = format!("the story file of {id} is not there: {path}");
-    let fix = "bring the file back from git, or correct the plan";
+    let message = format!("the story file of {id} is missing: {path}");
+    let fix = "restore the file from git, or correct the plan";
     with(FindingCode::StoryMissing, severity, message).at(path).on(id).fix(fix)
 }
 
 fn disagreements(path: &RelPath, bytes: &[u8], id: &StepId, status: Status) -> Vec<Finding> {
-    let told = story::parse(path, bytes);
+    let story = story::parse(path, bytes);
     let state = format!("{id} is {status} in the epic");
-    let findings = told_of(path, &told, &state, id.as_str(), |seen| judge(status, seen));
+    let findings = drift_findings(path, &story, &state, id.as_str(), |mention| epic_drift(status, mention));
     findings.into_iter().map(|finding| finding.on(id)).collect()
 }
 
-/// Is the status that a story should have, by where the run of it stands.
+/// The stage of a run, which determines the status its story should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// A review of a loop is next.
@@ -56,11 +56,11 @@ pub(super) enum Expected {
     /// The last review of a loop approved.
     Approved,
     Validation,
-    /// The story is written or mended.
+    /// The story is being implemented or fixed.
     Development,
     /// The gate, the push or the checkpoint is next.
     AfterDevelopment,
-    /// Somewhere in a workflow that has phases of its own.
+    /// In a workflow with other phases.
     Underway,
 }
 
@@ -68,7 +68,7 @@ impl Expected {
     const fn what(self) -> &'static str {
         match self {
             Self::Review => "in review in the loop",
-            Self::Fix => "to be mended in the loop",
+            Self::Fix => "being fixed in the loop",
             Self::Approved => "approved in the loop",
             Self::Validation => "to be validated in the cycle",
             Self::Development => "in progress in the cycle",
@@ -78,36 +78,37 @@ impl Expected {
     }
 }
 
-/// Compares what a story says of itself with where the run of that one story stands.
-pub(super) fn of_story(path: &RelPath, told: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
+/// Compares a story's status with the stage of the run of that story.
+pub(super) fn of_story(path: &RelPath, story: &Story<'_>, id: &str, expected: Expected) -> Vec<Finding> {
     let state = format!("{id} is {}", expected.what());
-    told_of(path, told, &state, id, |seen| judge_one(expected, seen))
+    drift_findings(path, story, &state, id, |mention| workflow_drift(expected, mention))
 }
 
-/// Says where the state and the story disagree, and where the story disagrees with itself, with every line.
-fn told_of(
+/// Returns findings where the state and the story disagree, and where the story contradicts itself.
+fn drift_findings(
     path: &RelPath,
-    told: &Story<'_>,
+    story: &Story<'_>,
     state: &str,
     id: &str,
     judge: impl Fn(StoryStatus) -> Option<(Severity, &'static str)>,
 ) -> Vec<Finding> {
-    let Some(seen) = told.status() else {
-        let message = format!("{state}, and its story does not say where it stands");
+    let Some(mention) = story.status() else {
+        let message = format!("{state}, but its story has no status");
         return vec![with(FindingCode::StoryDrift, Severity::Warning, message).at(path)];
     };
     let mut findings = Vec::new();
-    if let Some((severity, why)) = judge(seen.status) {
-        let message = format!("{state}, and its story says `{}`: {why}", seen.raw);
-        let finding = with(FindingCode::StoryDrift, severity, message).at(path).line(seen.line, Some(seen.column));
-        findings.push(finding.fix("correct whichever of the two is wrong; stories are never written by piton"));
+    if let Some((severity, why)) = judge(mention.status) {
+        let message = format!("{state}, but its story says `{}`: {why}", mention.raw);
+        let finding =
+            with(FindingCode::StoryDrift, severity, message).at(path).line(mention.line, Some(mention.column));
+        findings.push(finding.fix("correct the one that is wrong; piton never writes stories"));
     }
     let others: Vec<String> =
-        told.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
+        story.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
     if !others.is_empty() {
-        let message = format!("the story of {id} says `{}` and also {}", seen.raw, others.join(", "));
+        let message = format!("the story of {id} says `{}` and also {}", mention.raw, others.join(", "));
         let finding = with(FindingCode::StoryDrift, Severity::Warning, message).at(path);
-        findings.push(finding.line(seen.line, Some(seen.column)).fix("leave one status in the story"));
+        findings.push(finding.line(mention.line, Some(mention.column)).fix("leave one status in the story"));
     }
     findings
 }
@@ -116,39 +117,39 @@ fn with(code: FindingCode, severity: Severity, message: String) -> Finding {
     Finding { severity, ..Finding::new(code, message) }
 }
 
-/// Returns how bad it is when the epic says one thing and the story another; `None` where they agree.
-fn judge(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
+/// Returns severity and reason when the epic and the story disagree; `None` if they agree.
+fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
     use Severity::Warning;
-    let unknown = (Warning, "not a status that is known");
+    let unknown = (Warning, "not a known status");
     match (epic, story) {
         (_, StoryStatus::Unknown) => Some(unknown),
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Done) => {
-            Some((Blocking, "it was finished outside of the epic"))
+            Some((Blocking, "it was finished outside the epic"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Draft) => {
-            Some((Blocking, "it was set back, and the state is out of date"))
+            Some((Blocking, "it was reset, so the state is out of date"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::TerminalOther) => {
-            Some((Blocking, "it was closed outside of the epic"))
+            Some((Blocking, "it was closed outside the epic"))
         }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Ready | StoryStatus::Blocked) => {
-            Some((Warning, "it does not say that somebody works on it"))
+            Some((Warning, "it is not marked as in progress"))
         }
-        (Status::Completed, StoryStatus::Draft) => Some((Blocking, "it was never begun, or set back")),
+        (Status::Completed, StoryStatus::Draft) => Some((Blocking, "it was never started, or reset")),
         (Status::Completed, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview) => {
-            Some((Warning, "the story lags behind"))
+            Some((Warning, "the story is out of date"))
         }
-        (Status::Completed, StoryStatus::Blocked) => Some((Warning, "it is held up")),
-        (Status::Pending, StoryStatus::Ready) => Some((Info, "it was validated while the epic rested")),
+        (Status::Completed, StoryStatus::Blocked) => Some((Warning, "it is blocked")),
+        (Status::Pending, StoryStatus::Ready) => Some((Info, "it was validated while the epic was paused")),
         (Status::Pending, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Blocked) => {
-            Some((Warning, "it was begun outside of the epic"))
+            Some((Warning, "it was started outside the epic"))
         }
         (Status::Pending, StoryStatus::Done | StoryStatus::TerminalOther) => {
-            Some((Blocking, "it was finished outside of the epic"))
+            Some((Blocking, "it was finished outside the epic"))
         }
-        (Status::Failed | Status::Blocked, StoryStatus::Done) => Some((Warning, "it was finished outside of the epic")),
+        (Status::Failed | Status::Blocked, StoryStatus::Done) => Some((Warning, "it was finished outside the epic")),
         (Status::InProgress | Status::WaitingApproval, StoryStatus::InProgress | StoryStatus::InReview)
         | (Status::Completed, StoryStatus::Done | StoryStatus::TerminalOther)
         | (Status::Pending, StoryStatus::Draft)
@@ -174,18 +175,18 @@ fn judge(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
     }
 }
 
-/// Returns how bad it is when a run of one story stands here and its story there; `None` where they agree.
-fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
+/// Returns severity and reason when the run and its story disagree; `None` if they agree.
+fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
     use Severity::Blocking;
     use Severity::Info;
     use Severity::Warning;
     match (expected, story) {
-        (_, StoryStatus::Unknown) => Some((Warning, "not a status that is known")),
-        (_, StoryStatus::Blocked) => Some((Warning, "it is held up")),
-        (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside of it")),
-        (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside of the loop")),
+        (_, StoryStatus::Unknown) => Some((Warning, "not a known status")),
+        (_, StoryStatus::Blocked) => Some((Warning, "it is blocked")),
+        (_, StoryStatus::TerminalOther) => Some((Blocking, "it was closed outside the workflow")),
+        (Expected::Review | Expected::Fix, StoryStatus::Done) => Some((Blocking, "QA was completed outside the loop")),
         (Expected::Validation | Expected::Development | Expected::Underway, StoryStatus::Done) => {
-            Some((Blocking, "it was completed outside of this workflow"))
+            Some((Blocking, "it was completed outside this workflow"))
         }
         (
             Expected::Review
@@ -194,15 +195,15 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
             | Expected::Development
             | Expected::AfterDevelopment,
             StoryStatus::Draft,
-        ) => Some((Blocking, "it was set back, and the state is out of date")),
+        ) => Some((Blocking, "it was reset, so the state is out of date")),
         (Expected::Review, StoryStatus::InProgress) => Some((Warning, "QA returned it")),
         (Expected::Review | Expected::Fix | Expected::AfterDevelopment, StoryStatus::Ready) => {
-            Some((Warning, "it does not say that somebody works on it"))
+            Some((Warning, "it is not marked as in progress"))
         }
-        (Expected::Approved, StoryStatus::Ready | StoryStatus::InProgress) => Some((Warning, "the story lags behind")),
-        (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle rested")),
+        (Expected::Approved, StoryStatus::Ready | StoryStatus::InProgress) => Some((Warning, "the story is out of date")),
+        (Expected::Validation, StoryStatus::Ready) => Some((Info, "it was validated while the cycle was paused")),
         (Expected::Validation, StoryStatus::InProgress | StoryStatus::InReview) => {
-            Some((Warning, "it was begun outside of the cycle"))
+            Some((Warning, "it was started outside the cycle"))
         }
         (Expected::Validation, StoryStatus::Draft)
         | (Expected::Underway, StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
@@ -210,7 +211,7 @@ fn judge_one(expected: Expected, story: StoryStatus) -> Option<(Severity, &'stat
         | (Expected::Approved, StoryStatus::InReview | StoryStatus::Done)
         | (Expected::Fix, StoryStatus::InProgress | StoryStatus::InReview)
         | (Expected::Development, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview)
-        // Who passes the gate may set it to Done before the push.
+        // The reviewer may set it to Done before the push.
         | (Expected::AfterDevelopment, StoryStatus::InProgress | StoryStatus::InReview | StoryStatus::Done) => None,
     }
 }

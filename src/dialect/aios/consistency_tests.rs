@@ -57,7 +57,11 @@ fn a_run_of_one_story_is_held_against_what_comes_next_in_it() {
             Story::Unknown,
         ];
         for (story, severity) in stories.into_iter().zip(severities) {
-            assert_eq!(judge_one(expected, story).map(|(severity, _)| severity), severity, "{expected:?} {story:?}");
+            assert_eq!(
+                workflow_drift(expected, story).map(|(severity, _)| severity),
+                severity,
+                "{expected:?} {story:?}"
+            );
         }
     }
 }

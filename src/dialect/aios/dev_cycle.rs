@@ -1,7 +1,7 @@
 //! The state of a development cycle: six phases of one story (docs/formats/aios-states.md#development-cycle).
 //!
-//! `currentPhase` is the last phase whose result was saved; without a result it was begun. A result of a later phase belongs to an
-//! earlier lap (docs/formats/aios-states.md#loop-back-laps): then neither of the two is believed, and a person decides.
+//! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
+//! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -17,7 +17,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// Id, name, title, and who does it; `None` where the state names the agent.
+/// Id, name, title and agent; `None` if the state names the agent.
 pub(super) const PHASES: [(&str, &str, &str, Option<&str>); 6] = [
     ("1_validation", "validation", "Validation", Some("po")),
     ("2_development", "development", "Development", None),
@@ -44,9 +44,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let cycle = Cycle { tree: &tree };
     let mut steps = cycle.steps();
     let position = cycle.position();
-    cycle.lap(position);
+    cycle.report_later_results(position);
     let decision = cycle.decision();
-    // The phase that shows what was done asks again.
+    // The checkpoint has to be approved again.
     if decision == Some("REVIEW") {
         steps[CHECKPOINT].status = Status::WaitingApproval;
     }
@@ -76,7 +76,7 @@ impl<'a> Cycle<'a> {
         self.tree.get("phaseResults").get(PHASES[at].0)
     }
 
-    /// Returns what was decided at the checkpoint.
+    /// Returns the decision made at the checkpoint.
     fn decision(&self) -> Option<&'a str> {
         self.result(CHECKPOINT).get("decision").text()
     }
@@ -118,8 +118,8 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Says that the cycle went round: there is a result of a phase after the one that was saved last.
-    fn lap(&self, position: Option<usize>) {
+    /// Reports results of phases after the current one: they are from an earlier pass.
+    fn report_later_results(&self, position: Option<usize>) {
         let Some(position) = position else { return };
         let later: Vec<&str> =
             (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].0).collect();
@@ -128,11 +128,11 @@ impl<'a> Cycle<'a> {
         }
         let tail = if self.decision() == Some("GO") { "; the story already passed checkpoint GO" } else { "" };
         let message = format!(
-            "{} was saved last, and there are results of {}: the cycle went round and was cut off in a later lap{tail}",
+            "{} was saved last, but there are results of {}: they are from an earlier pass of the cycle{tail}",
             PHASES[position].0,
             later.join(", ")
         );
-        let fix = "look at the branch and the story; close the story where its work is pushed, and push nothing twice";
+        let fix = "check the branch and the story; close the story if its work is pushed, and do not push twice";
         let finding = Finding::new(FindingCode::StateCorrupt, message).pointer("/currentPhase").fix(fix);
         self.tree.report(Finding { severity: Severity::Blocking, ..finding });
     }

@@ -1,4 +1,4 @@
-//! The documents that a state refers to: plans and stories, whether they were looked at or read.
+//! The documents that a state refers to: plans and stories.
 
 use std::cell::Cell;
 use std::cell::OnceCell;
@@ -6,51 +6,51 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::execution::Execution;
-use super::places;
+use super::layout;
 use super::story;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::RelPath;
 
-/// How often all names are gone through for a story that no file is named after.
+/// Maximum number of full name scans for stories whose id is not part of a file name.
 const SCAN_LIMIT: usize = 2_000;
 
-/// Is every file that may be a plan or a story, with its content where there is one.
+/// Every file that may be a plan or a story, with its content if it was read.
 pub(super) struct DocumentIndex<'a> {
     files: BTreeMap<&'a str, (&'a RelPath, Option<&'a [u8]>)>,
     names: OnceCell<NamesIndex<'a>>,
-    /// The ids that files say, once they were read; `None` for one that is no story.
+    /// Cache of the ids that files declare; `None` for a file that is not a story.
     ids: RefCell<BTreeMap<&'a str, Option<String>>>,
     scans: Cell<usize>,
 }
 
-/// Is every Markdown file by its name.
+/// All Markdown files by name.
 struct NamesIndex<'a> {
-    /// By the id that the name speaks of, without case.
+    /// By the id in the name, lowercase.
     by_id: BTreeMap<String, Vec<&'a str>>,
-    /// In lowercase, in the order of the paths.
+    /// Lowercase names, in path order.
     all: Vec<(String, &'a str)>,
 }
 
-/// Says where a story was looked for.
+/// The result of looking up a story file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Located {
+pub(super) enum StoryLocation {
     At(RelPath),
-    /// The plan names this file, and it is not there.
-    Gone(RelPath),
-    /// No plan names a file, and no story has this id.
-    Nowhere,
+    /// The plan names this file, but it does not exist.
+    Missing(RelPath),
+    /// The plan names no file and no story has this id.
+    NotFound,
 }
 
 impl<'a> DocumentIndex<'a> {
-    /// Takes what a first look saw.
+    /// Builds the index from a discovery listing.
     pub(super) fn of_listing(listing: &'a Listing) -> Self {
         let files = listing.entries.iter().filter(|entry| !entry.is_dir);
         Self::of(files.map(|entry| (entry.path.as_str(), (&entry.path, entry.look.as_deref()))).collect())
     }
 
-    /// Takes what was read for a run.
+    /// Builds the index from the files read for a run.
     pub(super) fn of_files(files: &'a FileSet) -> Self {
         let files = files.files.iter().filter_map(|(path, entry)| match &entry.content {
             Content::Bytes(bytes) => Some((path.as_str(), (path, Some(&bytes[..])))),
@@ -64,7 +64,7 @@ impl<'a> DocumentIndex<'a> {
         Self { files, names: OnceCell::new(), ids: RefCell::default(), scans: Cell::new(0) }
     }
 
-    /// Returns the content of a file; `None` as well for one that was not read.
+    /// Returns the content of a file; `None` if it is missing or was not read.
     pub(super) fn bytes(&self, path: &RelPath) -> Option<&'a [u8]> {
         self.files.get(path.as_str())?.1
     }
@@ -73,8 +73,8 @@ impl<'a> DocumentIndex<'a> {
         self.files.contains_key(path.as_str())
     }
 
-    /// Finds the file of a story: where the plan says, else by its id. `base` is the folder of the project.
-    pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> Located {
+    /// Finds the file of a story: the path in the plan, else a file with its id. `base` is the folder of the project.
+    pub(super) fn locate(&self, base: &str, plan: Option<&Execution>, id: &str) -> StoryLocation {
         let planned = plan.and_then(|plan| Some((plan, plan.story(id)?)));
         if let Some((plan, file)) = planned.and_then(|(plan, story)| Some((plan, story.file.as_deref()?))) {
             let folder = plan.folder.as_deref().map(|folder| folder.trim_end_matches('/'));
@@ -82,26 +82,27 @@ impl<'a> DocumentIndex<'a> {
             let direct = RelPath::parse(&format!("{base}{file}")).ok();
             let found = [&below, &direct].into_iter().flatten().find(|path| self.holds(path));
             if let Some(path) = found {
-                return Located::At(path.clone());
+                return StoryLocation::At(path.clone());
             }
             if let Some(path) = if file.contains('/') { direct } else { below.or(direct) } {
-                return Located::Gone(path);
+                return StoryLocation::Missing(path);
             }
         }
-        self.by_id(base, id).map_or(Located::Nowhere, Located::At)
+        self.by_id(base, id).map_or(StoryLocation::NotFound, StoryLocation::At)
     }
 
-    /// Files that are named after the id come first: a project may have a thousand stories, and few have to be read for one.
+    /// Checks files named after the id first, because a project may have a thousand stories.
     fn by_id(&self, base: &str, id: &str) -> Option<RelPath> {
         let wanted = story::bare_id(id);
         let names = self.names.get_or_init(|| self.names());
-        let is_it =
-            |path: &&'a str| self.is_in(base, path) && self.said_id(path).is_some_and(|said| story::same_id(&said, id));
-        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(is_it));
+        let matches = |path: &&'a str| {
+            self.is_in(base, path) && self.declared_id(path).is_some_and(|declared| story::same_id(&declared, id))
+        };
+        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(matches));
         let found = named.or_else(|| {
             self.scans.set(self.scans.get() + 1);
             let mut alike = names.all.iter().filter(|(name, _)| name.contains(&wanted)).map(|(_, path)| *path);
-            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(is_it)).flatten()
+            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(matches)).flatten()
         });
         found.map(|path| self.files[path].0.clone())
     }
@@ -115,13 +116,13 @@ impl<'a> DocumentIndex<'a> {
         names
     }
 
-    /// Tells whether a file belongs to the project: one may hold another.
+    /// Returns whether a file belongs to this project and not to a nested one.
     fn is_in(&self, base: &str, path: &str) -> bool {
-        path.starts_with(base) && places::place(path).is_none_or(|place| place.base == base)
+        path.starts_with(base) && layout::split(path).is_none_or(|parts| parts.base == base)
     }
 
-    /// Returns the id that a story says.
-    fn said_id(&self, path: &'a str) -> Option<String> {
+    /// Returns the id that a story file declares.
+    fn declared_id(&self, path: &'a str) -> Option<String> {
         let read = || {
             let (path, bytes) = self.files[path];
             let story = story::parse(path, bytes?);

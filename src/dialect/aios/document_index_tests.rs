@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::DocumentIndex;
-use super::Located;
+use super::StoryLocation;
 use crate::dialect::aios::execution;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -36,18 +36,18 @@ fn a_story_lies_where_the_plan_says_and_is_else_found_by_its_id() {
     )
     .unwrap();
     for (base, id, expected) in [
-        ("", "1.1", Located::At(path("docs/stories/epics/x/a.md"))),
-        ("", "1.2", Located::At(path("docs/stories/1.2.full.md"))),
-        ("", "1.3", Located::Gone(path("docs/stories/epics/x/gone.md"))),
-        ("", "1.4", Located::Gone(path("docs/gone.md"))),
-        ("", "1.10", Located::At(path("docs/stories/1.10.story.md"))),
-        ("", "2.1", Located::Nowhere),
-        ("other/", "2.1", Located::At(path("other/docs/stories/2.1.story.md"))),
-        ("", "../../etc", Located::Nowhere),
+        ("", "1.1", StoryLocation::At(path("docs/stories/epics/x/a.md"))),
+        ("", "1.2", StoryLocation::At(path("docs/stories/1.2.full.md"))),
+        ("", "1.3", StoryLocation::Missing(path("docs/stories/epics/x/gone.md"))),
+        ("", "1.4", StoryLocation::Missing(path("docs/gone.md"))),
+        ("", "1.10", StoryLocation::At(path("docs/stories/1.10.story.md"))),
+        ("", "2.1", StoryLocation::NotFound),
+        ("other/", "2.1", StoryLocation::At(path("other/docs/stories/2.1.story.md"))),
+        ("", "../../etc", StoryLocation::NotFound),
     ] {
         assert_eq!(documents.locate(base, Some(&plan), id), expected, "{base}{id}");
     }
     // Without a plan, and `1.10` is not `1.1`.
-    assert_eq!(documents.locate("", None, "1.10"), Located::At(path("docs/stories/1.10.story.md")));
-    assert_eq!(documents.locate("", None, "1.1"), Located::Nowhere);
+    assert_eq!(documents.locate("", None, "1.10"), StoryLocation::At(path("docs/stories/1.10.story.md")));
+    assert_eq!(documents.locate("", None, "1.1"), StoryLocation::NotFound);
 }

@@ -1,4 +1,4 @@
-//! One face for changes of states in YAML and in JSON: values are named by JSON pointers, and every other byte is left alone.
+//! Edits YAML and JSON states through one interface. Values are addressed by JSON pointers; all other bytes are preserved.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -16,17 +16,17 @@ use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Timestamp;
 
-/// Numbers from here on are milliseconds since 1970, not seconds.
+/// Numbers from here on are Unix milliseconds, not seconds.
 const MILLISECONDS: i64 = 100_000_000_000;
 
-/// Is a state while it is changed. What is asked of it is answered as it was before.
+/// A state being edited. Reads return the values from before the edit.
 #[derive(Debug)]
 pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
-    paper: Syntax,
+    document: Syntax,
     at: Timestamp,
-    /// Its stamps have fractions of a second.
+    /// Whether its timestamps have fractions of a second.
     has_fractions: bool,
 }
 
@@ -37,11 +37,12 @@ enum Syntax {
 }
 
 impl<'a> StateEditor<'a> {
-    /// Opens the state. `updated` points to the stamp of its last change: stamps never run backwards, whatever the clock does.
+    /// Opens the state. `updated` points to the time of its last change; new timestamps are never earlier than that, even if the
+    /// clock is.
     ///
     /// # Errors
     ///
-    /// When it is missing or does not parse.
+    /// If it is missing or does not parse.
     pub(super) fn open(files: &'a FileSet, at: Timestamp, updated: &str) -> Result<Self, EditError> {
         let file = files.state.as_str();
         let unreadable = |problem: String| EditError::Unreadable { file: file.to_owned(), problem };
@@ -51,24 +52,24 @@ impl<'a> StateEditor<'a> {
                 Some(_) | None => EditError::Missing { file: file.to_owned() },
             });
         };
-        let before = kind::parse(bytes).map_err(|unparsed| {
-            let (place, message) = unparsed.told();
+        let before = kind::parse(bytes).map_err(|failure| {
+            let (place, message) = failure.describe();
             unreadable(format!("line {}: {message}", place.line))
         })?;
-        let paper = if file.ends_with(".json") {
+        let document = if file.ends_with(".json") {
             let document = json::Document::parse(bytes);
             Syntax::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
         } else {
             Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
         };
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let mut editor = Self { files, before, paper, at, has_fractions };
+        let mut editor = Self { files, before, document, at, has_fractions };
         let last = editor.text(updated).and_then(|text| files.time(text));
         editor.at = last.map_or(at, |last| last.max(at));
         Ok(editor)
     }
 
-    /// Returns what stood at a pointer.
+    /// Returns the value at a pointer.
     pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
         let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
@@ -78,17 +79,17 @@ impl<'a> StateEditor<'a> {
         })
     }
 
-    /// Returns the scalar that stood at a pointer, as it was written; nothing for `null`.
+    /// Returns the scalar at a pointer, as written; `None` for `null`.
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.get(pointer).and_then(kind::text)
     }
 
-    /// Tells whether the key was there, with whatever value.
+    /// Returns whether the key exists, even if its value is `null`.
     pub(super) fn has(&self, pointer: &str) -> bool {
         self.get(pointer).is_some()
     }
 
-    /// Returns the elements of the list that stood at a pointer.
+    /// Returns the elements of the list at a pointer.
     pub(super) fn items(&self, pointer: &str) -> &[Node] {
         match self.get(pointer).map(|node| &node.kind) {
             Some(Kind::List(items)) => items,
@@ -100,22 +101,22 @@ impl<'a> StateEditor<'a> {
     ///
     /// # Errors
     ///
-    /// When more than the value would change.
+    /// If more than the value would change.
     pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        self.set_behind(pointer, value, None)
+        self.set_after(pointer, value, None)
     }
 
-    /// Sets a value; a missing key is added behind a neighbour.
+    /// Sets a value; a missing key is added after a neighbour.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn set_behind(&mut self, pointer: &str, value: &Value, behind: Option<&str>) -> Result<(), EditError> {
-        let done = match &mut self.paper {
+    pub(super) fn set_after(&mut self, pointer: &str, value: &Value, after: Option<&str>) -> Result<(), EditError> {
+        let done = match &mut self.document {
             Syntax::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
             Syntax::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
             Syntax::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
-            Syntax::Yaml(document) => document.set(pointer, value, behind).map_err(Some),
+            Syntax::Yaml(document) => document.set(pointer, value, after).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
@@ -129,7 +130,7 @@ impl<'a> StateEditor<'a> {
         self.set(pointer, &json!(text))
     }
 
-    /// Sets a number, as a text where one stands there.
+    /// Sets a number, written as text if the current value is text.
     ///
     /// # Errors
     ///
@@ -140,7 +141,7 @@ impl<'a> StateEditor<'a> {
         self.set(pointer, &value)
     }
 
-    /// Returns the time of the change in the manner of the state.
+    /// Returns the time of the change in the format that the state uses.
     pub(super) fn now(&self) -> Value {
         let shown = self.at.to_string();
         let (seconds, fraction) =
@@ -148,12 +149,12 @@ impl<'a> StateEditor<'a> {
         if self.has_fractions { json!(format!("{seconds}.{:0<3.3}Z", fraction)) } else { json!(format!("{seconds}Z")) }
     }
 
-    /// Sets a stamp to the time of the change.
+    /// Sets a timestamp to the time of the change.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn stamp(&mut self, pointer: &str, behind: Option<&str>) -> Result<(), EditError> {
+    pub(super) fn stamp(&mut self, pointer: &str, after: Option<&str>) -> Result<(), EditError> {
         let number = match self.get(pointer).map(|node| &node.kind) {
             Some(Kind::Number(text)) => text.parse::<i64>().ok(),
             Some(Kind::Null | Kind::Bool(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_)) | None => None,
@@ -164,10 +165,10 @@ impl<'a> StateEditor<'a> {
             Some(_) => json!(seconds),
             None => self.now(),
         };
-        self.set_behind(pointer, &value, behind)
+        self.set_after(pointer, &value, after)
     }
 
-    /// Sets a stamp that the state has.
+    /// Updates a timestamp if the state has it.
     ///
     /// # Errors
     ///
@@ -176,14 +177,14 @@ impl<'a> StateEditor<'a> {
         if self.has(pointer) { self.stamp(pointer, None) } else { Ok(()) }
     }
 
-    /// Appends to a list, making it when it is missing.
+    /// Appends to a list, which is created if missing.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
     pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
-        let done = match &mut self.paper {
+        let done = match &mut self.document {
             Syntax::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
             Syntax::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
             Syntax::Yaml(document) => document.push(pointer, value).map_err(Some),
@@ -197,19 +198,19 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
-        let done = match &mut self.paper {
+        let done = match &mut self.document {
             Syntax::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
             Syntax::Yaml(document) => document.remove(pointer).map_err(Some),
         };
         done.map_err(|refused| self.refusal(pointer, refused))
     }
 
-    /// Enters an id into a list, once: as a number where the list has numbers.
+    /// Adds an id to a list unless it is there, as a number if the list has numbers.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn enlist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+    pub(super) fn add_to_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         if self.listed(pointer, id).is_some() {
             return Ok(());
         }
@@ -221,12 +222,12 @@ impl<'a> StateEditor<'a> {
         self.push(pointer, &value)
     }
 
-    /// Takes an id out of a list.
+    /// Removes an id from a list.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
-    pub(super) fn delist(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
+    pub(super) fn remove_from_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
         self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
     }
 
@@ -234,24 +235,23 @@ impl<'a> StateEditor<'a> {
         self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
     }
 
-    fn refusal(&self, pointer: &str, refused: Option<yaml::Refused>) -> EditError {
+    fn refusal(&self, pointer: &str, refused: Option<yaml::EditRefused>) -> EditError {
         let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
-        let (line, why) = refused.map_or((None, "a value of another type is in the way"), |refused| {
-            (Some(refused.place.line), refused.message)
-        });
+        let (line, why) = refused
+            .map_or((None, "a value of another type is there"), |refused| (Some(refused.place.line), refused.message));
         let line = line.map_or_else(String::new, |line| format!(" line {line}:"));
         EditError::Unsupported(format!(
-            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Change it by hand, then run `piton plan`"
+            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Edit it by hand, then run `piton plan`"
         ))
     }
 
-    /// Returns what becomes of the file.
+    /// Returns the edit of the file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         let path = self.files.state.clone();
         let Some(Content::Bytes(before)) = self.files.files.get(&path).map(|entry| &entry.content) else {
             return Vec::new();
         };
-        let after = match self.paper {
+        let after = match self.document {
             Syntax::Json(document) => document.into_bytes(),
             Syntax::Yaml(document) => document.into_bytes(),
         };
@@ -259,7 +259,7 @@ impl<'a> StateEditor<'a> {
     }
 }
 
-/// Makes an object of what there is a value for.
+/// Builds an object from the members that have a value.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let there = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Value::Object(there.collect::<Map<_, _>>())

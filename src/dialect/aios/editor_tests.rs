@@ -42,11 +42,11 @@ fn yaml_and_json_are_changed_alike() {
         editor.set_number("/count", 3)?;
         editor.set_number("/text", 3)?;
         editor.set_text("/map/word", "done")?;
-        editor.enlist("/done", "2")?;
-        editor.enlist("/done", "1")?;
-        editor.enlist("/named", "1.10")?;
-        editor.delist("/open", "2")?;
-        editor.delist("/open", "7")?;
+        editor.add_to_list("/done", "2")?;
+        editor.add_to_list("/done", "1")?;
+        editor.add_to_list("/named", "1.10")?;
+        editor.remove_from_list("/open", "2")?;
+        editor.remove_from_list("/open", "7")?;
         editor.push("/nothing", &json!({ "a": 1 }))
     };
     let yaml = "count: 2\ntext: '2'\nmap: { word: open } # c\ndone: [1]\nnamed: [\"1.1\"]\nopen:\n  - 2\n  - 3\nnothing: null\n";

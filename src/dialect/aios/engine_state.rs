@@ -1,6 +1,6 @@
 //! The state of a workflow engine (docs/formats/aios-states.md#workflow-engine).
 //!
-//! It records the steps that ran by name and the others only by their number: what was not started yet is in the workflow file.
+//! The state names the steps that ran and only counts the others, which are defined in the workflow file.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -33,7 +33,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Returns the steps that have results, in their order, and the one that comes after them.
+/// Returns the steps that have results, in order, and the step after them.
 fn steps(engine: Field<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (id, result) in engine.get("step_results").members() {
@@ -49,15 +49,15 @@ fn steps(engine: Field<'_>) -> Vec<Step> {
     let total = engine.get("action_steps_total").number();
     match (done, total) {
         (Some(done), Some(total)) if done >= total => {}
-        // A failed step is the next one itself.
+        // A failed step is retried, so no step follows it.
         _ if steps.iter().any(|step| matches!(step.status, Status::Failed | Status::InProgress)) => {}
         (_, total) => {
-            let next = engine.get("current_step_index").needed().number().unwrap_or(0);
+            let next = engine.get("current_step_index").required().number().unwrap_or(0);
             let of = total.map_or_else(String::new, |total| format!(", {} of {total} done", done.unwrap_or(0)));
-            let title = format!("The step with the index {next} of the workflow file{of}");
+            let title = format!("Step {next} of the workflow file{of}");
             follow(&mut steps, StepId::new(format!("next-{next}")), title, Status::Pending);
             if total.is_none() {
-                let message = "`action_steps_total` is missing: nobody can tell whether there is a next step";
+                let message = "`action_steps_total` is missing, so it is unknown whether there is a next step";
                 engine.report(Finding::new(FindingCode::TotalMissing, message));
             }
         }

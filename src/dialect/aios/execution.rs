@@ -1,7 +1,7 @@
-//! The plan of an epic: in which order its stories come, on what they wait, who does them (docs/formats/aios.md#execution-plan).
+//! The plan of an epic: order, dependencies and executors of its stories (docs/formats/aios.md#execution-plan).
 //!
-//! Three dialects were seen: waves with `wave:`, waves with `number:` and agents behind an `@`, and phases of stories without
-//! waves. Ids are read as they are spelled: `13.10` is not `13.1`.
+//! Three variants exist: waves with `wave:`, waves with `number:` and agents with an `@`, and phases of stories without waves.
+//! Ids are text: `13.10` is not `13.1`.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::kind::text;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Node;
 
-/// Is what a plan says.
+/// The contents of a plan.
 #[derive(Debug, Default)]
 pub(super) struct Execution {
     /// The folder of the story files.
     pub(super) folder: Option<String>,
     /// In the order of the file.
     pub(super) stories: Vec<PlannedStory>,
-    /// Their places by id; of two with one id the first counts.
+    /// Index by id; the first of two stories with the same id wins.
     by_id: BTreeMap<String, usize>,
     pub(super) waves: Vec<PlannedWave>,
     pub(super) final_agent: Option<String>,
@@ -36,7 +36,7 @@ impl Execution {
     }
 }
 
-/// Is one story of a plan.
+/// One story of a plan.
 #[derive(Debug, Default)]
 pub(super) struct PlannedStory {
     pub(super) id: String,
@@ -46,20 +46,20 @@ pub(super) struct PlannedStory {
     pub(super) depends_on: Vec<String>,
 }
 
-/// Is one wave of a plan.
+/// One wave of a plan.
 #[derive(Debug, Default)]
 pub(super) struct PlannedWave {
     pub(super) number: String,
     pub(super) name: Option<String>,
-    /// Its stories may be done at the same time.
+    /// Whether its stories may run in parallel.
     pub(super) is_parallel: bool,
     pub(super) stories: Vec<String>,
-    /// The numbers of the waves it waits for; `None` where the plan does not say.
+    /// Numbers of the waves it depends on; `None` if the plan does not say.
     pub(super) depends_on: Option<Vec<String>>,
     pub(super) gate_agent: Option<String>,
 }
 
-/// Reads a plan; `None` for a file that is none.
+/// Reads a plan; `None` if the file is not a plan.
 pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     let node = kind::parse(bytes).ok()?;
     let Some(root) = get(&node, "execution") else { return phases(&node) };
@@ -73,7 +73,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     })
 }
 
-/// The dialect without waves: `phases:` of lists of stories that name each other.
+/// Reads the variant without waves: `phases:` with lists of stories that depend on each other.
 fn phases(root: &Node) -> Option<Execution> {
     let phases = get(root, "phases")?;
     let listed = members(Some(phases)).flat_map(|(_, phase)| items(get(phase, "stories")));
@@ -92,7 +92,7 @@ fn story(id: &str, node: &Node) -> PlannedStory {
 
 fn wave(node: &Node) -> Option<PlannedWave> {
     let number = word(node, "wave").or_else(|| word(node, "number"))?;
-    let behind = get(node, "dependencies").map(|list| {
+    let depends_on = get(node, "dependencies").map(|list| {
         let names = words(Some(list)).into_iter();
         names.map(|name| name.strip_prefix("wave-").map_or_else(|| name.clone(), str::to_owned)).collect()
     });
@@ -101,12 +101,12 @@ fn wave(node: &Node) -> Option<PlannedWave> {
         name: word(node, "name"),
         is_parallel: word(node, "parallel").as_deref() == Some("true"),
         stories: words(get(node, "stories")),
-        depends_on: behind,
+        depends_on,
         gate_agent: get(node, "gate").and_then(|gate| agent(gate, "agent")),
     })
 }
 
-/// Returns an agent without the `@` that some plans write.
+/// Returns an agent without its leading `@`.
 pub(super) fn agent(node: &Node, key: &str) -> Option<String> {
     let name = word(node, key)?;
     Some(name.trim_start_matches('@').to_owned()).filter(|name| !name.is_empty())

@@ -1,4 +1,4 @@
-//! Lenient reading of the fields of a state: what has a type nobody can use is ignored and said, never fatal.
+//! Lenient reading of the fields of a state: a value of an unusable type is reported and ignored, never fatal.
 
 use std::cell::RefCell;
 
@@ -20,30 +20,30 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::human_age;
 
-/// How much of an id a report repeats.
+/// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;
 
-/// Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973 (`Date.now()`).
+/// Unix seconds stay below this until the year 5138; Unix milliseconds (`Date.now()`) are above it since 1973.
 const MILLISECONDS: i64 = 100_000_000_000;
 
-/// Is the state of one file, with what was found wrong in it so far.
+/// The parsed state of one file, with the findings so far.
 pub(super) struct Tree<'a> {
     files: &'a FileSet,
     node: Node,
     findings: RefCell<Vec<Finding>>,
 }
 
-/// Is a place in the state; there may be nothing at it.
+/// A location in the state, which may be empty.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     tree: &'a Tree<'a>,
     name: &'a str,
     node: Option<&'a Node>,
-    needed: bool,
+    required: bool,
 }
 
-/// Reads a point in time: a stamp, or the milliseconds or seconds since 1970. `offset` is for stamps without a zone.
-pub(super) fn moment(text: &str, offset: i32) -> Option<Timestamp> {
+/// Parses a timestamp, or Unix milliseconds or seconds. `offset` applies to timestamps without a zone.
+pub(super) fn parse_time(text: &str, offset: i32) -> Option<Timestamp> {
     match text.parse::<i64>() {
         Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
         Ok(number) => Timestamp::from_unix(number, 0),
@@ -56,7 +56,7 @@ impl<'a> Tree<'a> {
     ///
     /// # Errors
     ///
-    /// With what there is to say, when it does not parse.
+    /// With the findings, if it does not parse.
     pub(super) fn read(files: &'a FileSet) -> Result<Self, Box<Loaded>> {
         let unreadable =
             |finding: Finding| Box::new(Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() });
@@ -64,15 +64,15 @@ impl<'a> Tree<'a> {
             let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
             return Err(unreadable(Finding::new(FindingCode::StateUnreadable, problem)));
         };
-        let node = kind::parse(bytes).map_err(|unparsed| {
-            let (place, message) = unparsed.told();
+        let node = kind::parse(bytes).map_err(|failure| {
+            let (place, message) = failure.describe();
             unreadable(Finding::new(FindingCode::StateUnreadable, message).line(place.line, Some(place.column)))
         })?;
         Ok(Self { files, node, findings: RefCell::default() })
     }
 
     pub(super) fn root(&'a self) -> Field<'a> {
-        Field { tree: self, name: "state", node: Some(&self.node), needed: false }
+        Field { tree: self, name: "state", node: Some(&self.node), required: false }
     }
 
     /// Returns the value of a key at the top.
@@ -84,21 +84,21 @@ impl<'a> Tree<'a> {
         self.files
     }
 
-    /// Adds what is wrong with the state.
+    /// Adds a finding about the state.
     pub(super) fn report(&self, finding: Finding) {
         self.findings.borrow_mut().push(finding.at(&self.files.state));
     }
 
-    /// Says that a runner that should be busy has written nothing for longer than `limit` seconds, as long as its system waits.
+    /// Reports a runner that should be active but has written nothing for `limit` seconds, the system's own timeout.
     pub(super) fn report_abandoned(&self, last: Option<Timestamp>, limit: i64) {
         let Some(age) = last.map(|last| self.files.clock.now.seconds_since(last)) else { return };
         if age > limit {
-            let message = format!("nothing was written for {}: whoever drove the run counts as gone", human_age(age));
+            let message = format!("nothing was written for {}; the runner is considered gone", human_age(age));
             self.report(Finding::new(FindingCode::OwnerGone, message));
         }
     }
 
-    /// Returns what the run is about, for people: an epic, a story, an instance of a workflow.
+    /// Returns the subject of the run for display: an epic, a story or a workflow instance.
     pub(super) fn subject(&self, kind: Kind) -> String {
         clean_line(&identity::subject(kind, &self.node, &self.files.state), ID_CHARS)
     }
@@ -110,7 +110,7 @@ impl<'a> Tree<'a> {
         Run { writable: !self.is_newer(kind), ..run }
     }
 
-    /// Tells whether a newer version of its system wrote the state, and says so.
+    /// Returns whether a newer version of its system wrote the state, and reports it.
     fn is_newer(&self, kind: Kind) -> bool {
         let Some((path, known)) = kind.version() else { return false };
         let field = path.iter().fold(self.root(), |field, key| field.get(key));
@@ -125,41 +125,41 @@ impl<'a> Tree<'a> {
         is_newer
     }
 
-    /// Hands the run over with everything that was said on the way.
+    /// Returns the run with all findings.
     pub(super) fn loaded(self, run: Run) -> Loaded {
         Loaded { run: Some(run), findings: self.findings.into_inner(), ..Loaded::default() }
     }
 }
 
 impl<'a> Field<'a> {
-    /// Returns the value of a key; nothing where there is none, or where this is no mapping.
+    /// Returns the value of a key; an empty field if the key is missing or this is not a mapping.
     pub(super) fn get(self, key: &'a str) -> Self {
-        Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), needed: false }
+        Self { tree: self.tree, name: key, node: self.node.and_then(|node| kind::get(node, key)), required: false }
     }
 
-    /// Returns the value of the first of these keys that has one: programs and prose spell them differently.
+    /// Returns the first of two keys that has a value; the spelling differs between programs and documentation.
     pub(super) fn either(self, keys: [&'a str; 2]) -> Self {
         let [first, second] = keys.map(|key| self.get(key));
         if first.is_there() || !second.is_there() { first } else { second }
     }
 
-    /// Without it nothing can be decided: then its absence and its type stop.
-    pub(super) const fn needed(mut self) -> Self {
-        self.needed = true;
+    /// Marks the field as required: if it is missing or has the wrong type, the finding blocks.
+    pub(super) const fn required(mut self) -> Self {
+        self.required = true;
         self
     }
 
-    /// Tells whether there is a value, and not `null`.
+    /// Returns whether there is a value other than `null`.
     pub(super) fn is_there(self) -> bool {
         self.node.is_some_and(|node| !matches!(node.kind, Value::Null))
     }
 
-    /// Tells whether the value is written as a number.
+    /// Returns whether the value is written as a number.
     pub(super) fn is_number(self) -> bool {
         self.node.is_some_and(|node| matches!(node.kind, Value::Number(_)))
     }
 
-    /// Adds what is wrong with this place in the state.
+    /// Adds a finding at this location in the state.
     pub(super) fn report(self, finding: Finding) {
         self.tree.report(match self.node {
             Some(node) => finding.line(node.place.line, Some(node.place.column)),
@@ -167,17 +167,17 @@ impl<'a> Field<'a> {
         });
     }
 
-    fn present(self) -> Option<&'a Node> {
+    fn value(self) -> Option<&'a Node> {
         let node = self.node.filter(|_| self.is_there());
-        if node.is_none() && self.needed {
+        if node.is_none() && self.required {
             let message = format!("`{}` is missing", self.name.escape_debug());
             self.tree.report(Finding::new(FindingCode::StateMissingField, message));
         }
         node
     }
 
-    fn wrong(self, node: &Node, wanted: &str) {
-        let (code, tail) = if self.needed {
+    fn report_type(self, node: &Node, wanted: &str) {
+        let (code, tail) = if self.required {
             (FindingCode::StateWrongType, "")
         } else {
             (FindingCode::FieldIgnored, " and was ignored")
@@ -186,17 +186,17 @@ impl<'a> Field<'a> {
         self.report(Finding::new(code, message));
     }
 
-    /// Returns a scalar as it is written.
+    /// Returns a scalar as written.
     pub(super) fn text(self) -> Option<&'a str> {
-        let node = self.present()?;
+        let node = self.value()?;
         let text = kind::text(node);
         if text.is_none() {
-            self.wrong(node, "text");
+            self.report_type(node, "text");
         }
         text
     }
 
-    /// Returns a text that is not empty, fit for an id.
+    /// Returns a non-empty text, cleaned for use as an id.
     pub(super) fn id(self) -> Option<String> {
         self.text().map(|text| clean_line(text, ID_CHARS)).filter(|text| !text.is_empty())
     }
@@ -208,55 +208,55 @@ impl<'a> Field<'a> {
 
     /// Returns a count.
     pub(super) fn number(self) -> Option<u32> {
-        let node = self.present()?;
+        let node = self.value()?;
         let number = kind::text(node).and_then(|text| text.trim().parse().ok());
         if number.is_none() {
-            self.wrong(node, "a count");
+            self.report_type(node, "a count");
         }
         number
     }
 
-    /// Returns a point in time, as [`moment`] does.
+    /// Returns a timestamp, see [`parse_time`].
     pub(super) fn time(self) -> Option<Timestamp> {
-        let node = self.present()?;
+        let node = self.value()?;
         let offset = self.tree.files.clock.utc_offset_seconds;
-        let time = kind::text(node).and_then(|text| moment(text, offset));
+        let time = kind::text(node).and_then(|text| parse_time(text, offset));
         if time.is_none() {
-            self.wrong(node, "a point in time");
+            self.report_type(node, "a point in time");
         }
         time
     }
 
     /// Returns the keys of a mapping with their values, in the order of the file.
     pub(super) fn members(self) -> Vec<(&'a str, Self)> {
-        let Some(node) = self.present() else { return Vec::new() };
+        let Some(node) = self.value() else { return Vec::new() };
         let Value::Map(members) = &node.kind else {
-            self.wrong(node, "a mapping");
+            self.report_type(node, "a mapping");
             return Vec::new();
         };
         let field = |member: &'a Member| {
-            (member.key.as_str(), Self { name: &member.key, node: Some(&member.value), needed: false, ..self })
+            (member.key.as_str(), Self { name: &member.key, node: Some(&member.value), required: false, ..self })
         };
         members.iter().map(field).collect()
     }
 
     /// Returns the elements of a list.
     pub(super) fn items(self) -> Vec<Self> {
-        let Some(node) = self.present() else { return Vec::new() };
+        let Some(node) = self.value() else { return Vec::new() };
         let Value::List(items) = &node.kind else {
-            self.wrong(node, "a list");
+            self.report_type(node, "a list");
             return Vec::new();
         };
-        items.iter().map(|item| Self { node: Some(item), needed: false, ..self }).collect()
+        items.iter().map(|item| Self { node: Some(item), required: false, ..self }).collect()
     }
 
-    /// Says that a status is none of its system's words. A step with such a status is left alone.
+    /// Reports a word that is not in the system's vocabulary.
     pub(super) fn report_unknown(self, code: FindingCode, word: &str, step: Option<&StepId>) {
         let message = match step {
             Some(step) => format!("`{}` of {step} is `{}`", self.name, clean_line(word, ID_CHARS)),
             None => format!("`{}` is `{}`", self.name, clean_line(word, ID_CHARS)),
         };
-        let finding = Finding::new(code, format!("{message}, which nobody knows"));
+        let finding = Finding::new(code, format!("{message}, which is unknown"));
         self.report(match step {
             Some(step) => finding.on(step),
             None => finding,

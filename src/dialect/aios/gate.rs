@@ -1,4 +1,5 @@
-//! What a reviewer decided about a story: the gate files in their three shapes (docs/formats/aios-stories.md#gate-files). Evidence only.
+//! Gate files: a reviewer's decision about a story, in three shapes (docs/formats/aios-stories.md#gate-files). They are evidence
+//! only.
 
 use super::kind;
 use super::story::same_id;
@@ -10,37 +11,36 @@ use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// Says what was decided.
+/// A reviewer's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may go on.
+    /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may continue.
     Pass,
-    /// `FAIL`, `REJECT`: it goes back.
+    /// `FAIL`, `REJECT`: the work is sent back.
     Fail,
     /// Not in the vocabulary; never read as approval.
     Unknown,
 }
 
-/// Is one gate file.
+/// One gate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gate {
     pub(super) file: RelPath,
-    /// As named in the file, else as the name of the file begins.
+    /// As named in the file, else the start of the file name.
     pub(super) story: String,
     pub(super) decision: Decision,
     /// The word as written.
     pub(super) word: String,
     /// From 1.
     pub(super) line: u32,
-    /// When, for the newest of several.
+    /// Used to find the newest of several gates.
     pub(super) at: Option<Timestamp>,
     pub(super) iteration: Option<u32>,
-    /// Why, and what has to be mended, as written.
+    /// Reasons and issues to fix, as written.
     pub(super) reasons: Vec<String>,
 }
 
-/// Returns the newest gate of a story: by its stamp, then by its iteration, then by its name. A gate file that cannot be read
-/// becomes a finding.
+/// Returns the newest gate of a story, by timestamp, then iteration, then name. Unreadable gate files become findings.
 pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) -> Option<Gate> {
     let mut gates = Vec::new();
     for path in files.files.keys().filter(|path| is_gate(path)) {
@@ -55,7 +55,7 @@ pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) 
         .max_by(|left, right| (left.at, left.iteration, &left.file).cmp(&(right.at, right.iteration, &right.file)))
 }
 
-/// Returns every gate of a story that can be read, the oldest first.
+/// Returns all readable gates of a story, oldest first.
 pub(super) fn all(files: &FileSet, story: &str) -> Vec<Gate> {
     let paths = files.files.keys().filter(|path| is_gate(path));
     let read = paths.filter_map(|path| read(files, path, files.bytes(path)?).ok()?);
@@ -64,7 +64,7 @@ pub(super) fn all(files: &FileSet, story: &str) -> Vec<Gate> {
     gates
 }
 
-/// Tells whether a path is that of a gate file: `docs/qa/gates/{epic}.{story}-{slug}.yml`.
+/// Returns whether a path is a gate file: `docs/qa/gates/{epic}.{story}-{slug}.yml`.
 pub(super) fn is_gate(path: &RelPath) -> bool {
     let is_data = [".yml", ".yaml", ".json"].iter().any(|end| path.name().ends_with(end));
     is_data && path.parent().is_some_and(|folder| folder.name() == "gates")
@@ -73,13 +73,13 @@ pub(super) fn is_gate(path: &RelPath) -> bool {
 fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, Box<Finding>> {
     let node = match kind::parse(bytes) {
         Ok(node) => node,
-        Err(kind::Unparsed::Broken(place, message)) => {
+        Err(kind::ParseFailure::Broken(place, message)) => {
             let message = format!("the gate cannot be read: {message}");
             let finding = Finding::new(FindingCode::PartUnreadable, message).at(path);
             return Err(Box::new(finding.line(place.line, Some(place.column))));
         }
-        Err(kind::Unparsed::Empty | kind::Unparsed::Documents) => {
-            let message = "the gate cannot be read: it holds no single document";
+        Err(kind::ParseFailure::Empty | kind::ParseFailure::Documents) => {
+            let message = "the gate cannot be read: it is not a single document";
             return Err(Box::new(Finding::new(FindingCode::PartUnreadable, message).at(path)));
         }
     };
@@ -109,7 +109,7 @@ fn about(node: &Node) -> Option<&str> {
     ["story", "storyId", "story_id"].iter().find_map(|key| kind::text(node.get(key)?))
 }
 
-/// Reads the story from the name of a file: the number in front of the slug, else all of it.
+/// Returns the story in a file name: the number before the slug, else the whole name.
 fn named(path: &RelPath) -> String {
     let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
     let number = stem.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

@@ -1,7 +1,8 @@
-//! The state of a guided workflow (docs/formats/aios-states.md#guided-workflow): steps that a person is led through, one after the other.
+//! The state of a guided workflow (docs/formats/aios-states.md#guided-workflow): sequential steps that the user is guided
+//! through.
 //!
-//! Its own `advanceStep` looks only behind the current step and may call a workflow completed with earlier steps open.
-//! Here the first open step counts, from the beginning on.
+//! The framework's `advanceStep` only looks after the current step and may complete a workflow with earlier steps open. Piton
+//! continues with the first open step.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -25,7 +26,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(loaded) => return *loaded,
     };
     let steps = steps(&tree);
-    let instance = tree.get("instance_id").needed().id();
+    let instance = tree.get("instance_id").required().id();
     let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
     let name = name.unwrap_or_else(|| tree.subject(Kind::Guided));
     let mut run = tree.run(Kind::Guided, "guided-workflow", format!("Workflow {name}"));
@@ -34,23 +35,23 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     run.status = tree.get("status").run_status(&steps);
     let mut steps = steps;
     if run.status == RunStatus::Completed {
-        // What became of its artifacts after the end opens nothing again.
+        // Changes to artifacts after completion do not reopen steps.
         steps.iter_mut().for_each(|step| step.proof.outputs.clear());
     }
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
         let at = steps.iter().position(|step| step.id == open.id);
-        passed_over(&tree, at.unwrap_or_default(), &open.id);
+        report_skipped_step(&tree, at.unwrap_or_default(), &open.id);
     }
     run.steps = steps;
     tree.loaded(run)
 }
 
-/// Says that the state stands behind a step that is still open.
-fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
+/// Reports that the state has moved past a step that is still open.
+fn report_skipped_step(tree: &Tree<'_>, open: usize, id: &StepId) {
     let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
     if let Some(current) = current.filter(|current| *current > open) {
-        let message = format!("the state is at step {current}, and {id} before it is open: it comes first");
+        let message = format!("the state is at step {current}, but the earlier {id} is open and comes first");
         tree.report(Finding::new(FindingCode::StateCorrupt, message).on(id));
     }
 }
@@ -58,16 +59,16 @@ fn passed_over(tree: &Tree<'_>, open: usize, id: &StepId) {
 fn steps(tree: &Tree<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut last_open = None;
-    for (at, entry) in tree.get("steps").needed().items().into_iter().enumerate() {
+    for (at, entry) in tree.get("steps").required().items().into_iter().enumerate() {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
-        if let Some(said) = entry.get("step_index").number().filter(|said| *said != index) {
-            let message = format!("the step at place {index} calls itself {said}; its place counts");
+        if let Some(declared) = entry.get("step_index").number().filter(|declared| *declared != index) {
+            let message = format!("the step at position {index} has index {declared}; its position wins");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         let mut step = step(entry, index);
         step.proof.outputs = artifacts(tree, index);
         let is_open = !matches!(step.status, Status::Completed | Status::Skipped);
-        // What is done waits for nothing; what is open waits for all that was to come before it.
+        // Completed steps have no dependencies; an open step depends on every earlier one.
         step.depends_on = match &last_open {
             Some(_) if !is_open => Vec::new(),
             Some(before) => vec![StepId::clone(before)],
@@ -95,7 +96,7 @@ fn step(entry: Field<'_>, index: u32) -> Step {
     step
 }
 
-/// Returns the files that the state says a step has made.
+/// Returns the files that the state lists as created by a step.
 fn artifacts(tree: &Tree<'_>, index: u32) -> Vec<RelPath> {
     let made = tree.get("artifacts").items().into_iter().filter(|artifact| {
         artifact.get("status").text() == Some("created") && artifact.get("created_by_step").number() == Some(index)

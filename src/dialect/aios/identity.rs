@@ -1,5 +1,5 @@
-//! Which run a saved state is of, and when it was written last: what discovery has to know before a state is read. What a state
-//! does not say itself, its name does.
+//! Identifies the run of a saved state and when it was last written, for discovery. What is missing in the state is taken from
+//! its file name.
 
 use super::fields;
 use super::kind::Kind;
@@ -11,27 +11,27 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// How much of an id a name repeats.
+/// Maximum length of an id in a name.
 const ID_CHARS: usize = 100;
 
-/// Is what discovery knows of a state.
+/// What discovery knows about a state.
 pub(super) struct Identity {
     /// The id of the run.
     pub(super) run: String,
-    /// The story that it is about, where it is about one.
+    /// The story that it is about, if any.
     pub(super) story: Option<String>,
     pub(super) stamp: Option<Timestamp>,
 }
 
-/// Names a state.
+/// Identifies a state.
 pub(super) fn of(kind: Kind, node: &Node, path: &RelPath) -> Identity {
     let subject = subject(kind, node, path);
     Identity { run: kind.run_id(&subject), story: story_of(kind, node, subject), stamp: stamp(kind, node) }
 }
 
-/// Returns what the run is about: an epic, a story, an instance of a workflow.
+/// Returns the subject of the run: an epic, a story or a workflow instance.
 pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
-    let said = match kind {
+    let subject = match kind {
         Kind::QaLoop => word(node, &["storyId"]).or_else(|| word(node, &["story_id"])),
         Kind::Guided => word(node, &["instance_id"]),
         Kind::Engine => word(node, &["engine_state", "instance_id"]),
@@ -47,10 +47,10 @@ pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
         Kind::Pipeline => word(node, &["epicId"]).or_else(|| word(node, &["epic_id"])),
         Kind::Epic | Kind::StoryCycle | Kind::Spec => None,
     };
-    said.map_or_else(|| by_path(kind, path), str::to_owned)
+    subject.map_or_else(|| by_path(kind, path), str::to_owned)
 }
 
-/// Names the subject of a state that does not name it.
+/// Derives the subject from the path.
 fn by_path(kind: Kind, path: &RelPath) -> String {
     let folder = path.parent();
     let folder = folder.as_ref().map_or("", RelPath::name);
@@ -69,13 +69,13 @@ fn by_path(kind: Kind, path: &RelPath) -> String {
 
 fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
     match kind {
-        // Without a story its file is called `current.json`.
+        // The file is called `current.json` if there is no story.
         Kind::Ade => Some(subject).filter(|story| story != "current"),
         Kind::QaLoop | Kind::DevCycle | Kind::Paused | Kind::Build => Some(subject),
         Kind::Bob => {
             word(node, &["session_state", "progress", "current_story"]).map(|story| story::name_of(story).to_owned())
         }
-        // Its `context` is free, and names the story in the words of the other states.
+        // `context` has no fixed keys; it names the story like the other states do.
         Kind::Record => ["story", "story_id", "storyId", "current_story", "currentStory"]
             .iter()
             .find_map(|key| word(node, &["context", key]))
@@ -86,7 +86,7 @@ fn story_of(kind: Kind, node: &Node, subject: String) -> Option<String> {
     }
 }
 
-/// Returns when the state was written last; of several stamps the newest (docs/formats/aios-states.md#master-orchestration).
+/// Returns when the state was last written: the newest of its timestamps (docs/formats/aios-states.md#master-orchestration).
 fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
     let paths: &[&[&str]] = match kind {
         Kind::QaLoop => &[&["updatedAt"], &["startedAt"]],
@@ -101,17 +101,17 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
         Kind::Epic => &[&["epic_state", "updated_at"]],
         Kind::StoryCycle | Kind::Spec => &[],
     };
-    paths.iter().filter_map(|path| fields::moment(word(node, path)?, 0)).max()
+    paths.iter().filter_map(|path| fields::parse_time(word(node, path)?, 0)).max()
 }
 
-/// Returns a scalar below some keys, unless it is empty.
+/// Returns the scalar at a path of keys, unless it is empty.
 fn word<'a>(node: &'a Node, path: &[&str]) -> Option<&'a str> {
     let at = path.iter().try_fold(node, |node, key| get(node, key))?;
     text(at).map(str::trim).filter(|text| !text.is_empty())
 }
 
 impl Kind {
-    /// Names the run of such a state.
+    /// Returns the run id for a subject.
     pub(super) fn run_id(self, subject: &str) -> String {
         let prefix = match self {
             Self::Epic | Self::Pipeline => "epic",

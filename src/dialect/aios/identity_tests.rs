@@ -1,6 +1,6 @@
 use super::of;
 use crate::dialect::aios::kind;
-use crate::dialect::aios::kind::Sort;
+use crate::dialect::aios::kind::FileClass;
 use crate::dialect::aios::testing::path;
 
 #[test]
@@ -69,7 +69,7 @@ fn a_state_names_its_run_and_where_it_does_not_its_place_does() {
         (".aiox/workflow-state/5-pipeline.json", r#"{"epicId":"5","current_wave":1}"#, "epic-5", None, None),
     ] {
         let at = path(at);
-        let Sort::State(kind) = kind::sort(&at, text.as_bytes()) else { panic!("{at} is a state") };
+        let FileClass::State(kind) = kind::classify(&at, text.as_bytes()) else { panic!("{at} is a state") };
         let Ok(node) = kind::parse(text.as_bytes()) else { panic!("{at} parses") };
         let identity = of(kind, &node, &at);
         assert_eq!((identity.run.as_str(), identity.story.as_deref()), (run, story), "{at}");

@@ -1,4 +1,4 @@
-//! Finding the runs of which nothing was saved: a story that somebody works on, the artifacts of a spec pipeline
+//! Finds runs without a saved state: stories in progress and artifacts of spec pipelines
 //! (docs/formats/aios.md#which-state-counts).
 
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use super::gate;
 use super::kind::Kind;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use super::spec::Pipeline;
 use super::story;
 use super::story::Story;
@@ -23,11 +23,11 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders in which stories are put away (docs/formats/aios-stories.md#stories).
-const PUT_AWAY: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
+/// Folders of archived stories (docs/formats/aios-stories.md#stories).
+const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
 
-/// Returns the implied runs of a listing. `explicit` are the stories of which a saved state speaks, by project and lowercase id:
-/// it beats what they imply.
+/// Returns the implied runs of a listing. `explicit` are the stories with a saved state, by project and lowercase id; the state
+/// takes precedence.
 pub(super) fn candidates(
     listing: &Listing,
     explicit: &BTreeSet<(String, String)>,
@@ -36,43 +36,43 @@ pub(super) fn candidates(
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
     let stories: Vec<(&RelPath, Story<'_>)> = files().filter_map(story_of).collect();
     let is_implied = |(path, story): &&(&RelPath, Story<'_>)| {
-        let base = places::base_of(path);
+        let base = layout::base_of(path);
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
     let mut found = cycles(listing, stories.iter().filter(is_implied));
-    for finding in doubles(&stories) {
+    for finding in duplicates(&stories) {
         match found.iter_mut().find(|candidate| finding.file.as_ref() == Some(&candidate.state)) {
             Some(candidate) => candidate.findings.push(finding),
             None => findings.push(finding),
         }
     }
-    let told: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
+    let stories_by_id: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
     for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
-        if !told.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
+        if !stories_by_id.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
             found.extend(spec(listing, &pipeline));
         }
     }
     found
 }
 
-/// Says where a story that somebody works on has the id of another one beside it.
-fn doubles(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
+/// Reports a story in progress that shares its id with other files.
+fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
     let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
-    for told in stories {
-        by_id.entry((places::base_of(told.0), told.1.id.to_lowercase())).or_default().push(told);
+    for candidate in stories {
+        by_id.entry((layout::base_of(candidate.0), candidate.1.id.to_lowercase())).or_default().push(candidate);
     }
-    let is_active = |told: &&(&RelPath, Story<'_>)| story_cycle::implied(&told.1).is_some();
+    let is_active = |candidate: &&(&RelPath, Story<'_>)| story_cycle::implied(&candidate.1).is_some();
     let shared = by_id.into_values().filter(|all| all.len() > 1);
-    let say = |all: Vec<&(&RelPath, Story<'_>)>| {
+    let duplicate = |all: Vec<&(&RelPath, Story<'_>)>| {
         let (path, story) = all.iter().copied().find(is_active)?;
         let others: Vec<&str> =
-            all.iter().map(|told| told.0.as_str()).filter(|other| *other != path.as_str()).collect();
+            all.iter().map(|candidate| candidate.0.as_str()).filter(|other| *other != path.as_str()).collect();
         let message = format!("story {} is in {} too", clean_line(&story.id, 100), others.join(", "));
         let finding = Finding::new(FindingCode::DuplicateId, message).at(path);
-        Some(finding.fix("keep one of them, or give each an id of its own"))
+        Some(finding.fix("keep one of them, or give each a unique id"))
     };
-    shared.filter_map(say).collect()
+    shared.filter_map(duplicate).collect()
 }
 
 fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
@@ -80,10 +80,10 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     if !path.ends_with(".md") {
         return None;
     }
-    // Outside of every place lie the stories that a setting keeps elsewhere: others are not looked at.
-    let is_elsewhere = places::place(path).is_some_and(|place| place.area != Area::Stories);
-    let is_put_away = path.split('/').any(|part| PUT_AWAY.contains(&part));
-    if is_elsewhere || is_put_away || Pipeline::of_artifact(&entry.path).is_some() {
+    // A story outside the known areas is listed only if a setting names its folder.
+    let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
+    let is_archived = path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part));
+    if is_elsewhere || is_archived || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
     let story = story::parse(&entry.path, entry.look.as_deref()?);
@@ -117,7 +117,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
     active.iter().filter_map(candidate).collect()
 }
 
-/// Returns the gate files by the story they are about.
+/// Returns the gate files by story.
 pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
@@ -128,7 +128,7 @@ pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     gates
 }
 
-/// Returns the pipeline when it is under way: something is there, and not what it ends with.
+/// Returns the pipeline if it is under way: it has artifacts but not its final one.
 fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     let look = |path: &RelPath| {
         let at = listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;

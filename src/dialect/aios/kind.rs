@@ -1,33 +1,33 @@
-//! Which kind of state a file holds. Names lie, and two kinds share a folder: the content decides (docs/formats/aios.md#recognition-by-content).
+//! Classifies files by content: names are unreliable and two kinds share a folder (docs/formats/aios.md#recognition-by-content).
 
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use super::spec;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Node;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 
-/// Names a kind of run.
+/// A kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The waves of an epic.
     Epic,
     /// Reviews and fixes of one story.
     QaLoop,
-    /// A workflow that a person is guided through.
+    /// A workflow that guides the user through its steps.
     Guided,
-    /// A workflow that an engine runs.
+    /// A workflow run by an engine.
     Engine,
     /// The six phases of a story.
     DevCycle,
-    /// The same, put to rest or given up at its checkpoint.
+    /// A development cycle that was paused or aborted at its checkpoint.
     Paused,
     /// A master orchestration.
     Ade,
@@ -39,37 +39,37 @@ pub(super) enum Kind {
     Build,
     /// The record of a nexos orchestration.
     Record,
-    /// The JSON of an epic that the orchestration template speaks of.
+    /// The epic JSON described in the orchestration template.
     Pipeline,
-    /// Nothing is saved; a story says that somebody works on it.
+    /// No saved state; the story says that it is in progress.
     StoryCycle,
-    /// Nothing is saved; artifacts of a spec pipeline lie there.
+    /// No saved state; there are artifacts of a spec pipeline.
     Spec,
 }
 
-/// Says what a file is.
+/// The classification of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sort {
+pub(super) enum FileClass {
     State(Kind),
-    /// Speaks about runs and is never the authority on one.
+    /// Evidence about runs, never the state of one.
     Evidence(Evidence),
-    /// A loop status that names no story yet.
+    /// A loop status without a story.
     Idle,
-    /// Nothing that Piton knows.
+    /// Not a known format.
     NotOurs,
-    Unreadable(Place, String),
+    Unreadable(TextPosition, String),
 }
 
-/// Says what a file that is no state is good for.
+/// Files that are evidence, not states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// Derived from states, for people to look at.
+    /// A view derived from states.
     Mirror,
     /// A list of QA loops.
     Index,
-    /// The order of an epic's stories.
+    /// The plan of an epic.
     ExecutionPlan,
-    /// What was tried on one subtask.
+    /// The attempts at one subtask.
     Attempts,
     Lock,
     Handoff,
@@ -84,7 +84,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// With a finding, when the file is no state.
+    /// With a finding, if the file is not a state.
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let path = &files.state;
         if path.as_str().ends_with(".md") {
@@ -95,26 +95,26 @@ impl Kind {
         }
         let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));
         let content = files.files.get(path).map(|entry| &entry.content);
-        let sort = match content {
-            Some(Content::Bytes(bytes)) => sort(path, bytes),
+        let class = match content {
+            Some(Content::Bytes(bytes)) => classify(path, bytes),
             Some(Content::Problem(_) | Content::NameOnly) | None => {
                 let problem = files.problem(path).map_or_else(String::new, |problem| problem.to_string());
-                Sort::Unreadable(Place::default(), problem)
+                FileClass::Unreadable(TextPosition::default(), problem)
             }
         };
-        match sort {
-            Sort::State(kind) => Ok(kind),
-            Sort::Unreadable(place, problem) => by_name(path).ok_or_else(|| {
+        match class {
+            FileClass::State(kind) => Ok(kind),
+            FileClass::Unreadable(place, problem) => by_name(path).ok_or_else(|| {
                 let found = finding(FindingCode::StateUnreadable, problem);
                 if place.line > 0 { Box::new(found.line(place.line, Some(place.column))) } else { found }
             }),
-            Sort::Evidence(_) | Sort::Idle | Sort::NotOurs => {
-                Err(finding(FindingCode::StateUnreadable, format!("{path} holds no state")))
+            FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs => {
+                Err(finding(FindingCode::StateUnreadable, format!("{path} is not a state")))
             }
         }
     }
 
-    /// Tells whether its states are written.
+    /// Returns whether Piton writes states of this kind.
     pub(super) const fn is_written(self) -> bool {
         match self {
             Self::Epic
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// Returns where its states say their version, and the newest that is known (docs/formats/aios.md#recognition-by-content).
+    /// Returns the path of the version field and the newest known major version (docs/formats/aios.md#recognition-by-content).
     pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
         match self {
             Self::Guided => Some((&["state_version"], 2)),
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// Says what it is, for messages.
+    /// Returns a description for messages.
     pub(super) const fn what(self) -> &'static str {
         match self {
             Self::Epic => "the state of an epic",
@@ -159,7 +159,7 @@ impl Kind {
             Self::Guided => "the state of a guided workflow",
             Self::Engine => "the state of a workflow engine",
             Self::DevCycle => "the state of a development cycle",
-            Self::Paused => "a development cycle that was put to rest or given up at its checkpoint",
+            Self::Paused => "a development cycle that was paused or aborted at its checkpoint",
             Self::Ade => "the state of a master orchestration",
             Self::Phases => "the phases of a context manager",
             Self::Bob => "the session of Bob",
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// Returns the place in the order in which `orchestrate-resume` looks (docs/formats/aios.md#where-files-live).
+    /// Returns the priority in the search order of `orchestrate-resume` (docs/formats/aios.md#where-files-live).
     pub(super) const fn priority(self) -> u8 {
         match self {
             Self::Epic | Self::Pipeline => 1,
@@ -191,60 +191,60 @@ impl Kind {
     }
 }
 
-/// Tells what a file is by what is in it.
-pub(super) fn sort(path: &RelPath, bytes: &[u8]) -> Sort {
+/// Classifies a file by its content.
+pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
     if let Some(evidence) = known_name(path) {
-        return Sort::Evidence(evidence);
+        return FileClass::Evidence(evidence);
     }
     match parse(bytes) {
         Ok(node) => shape(&node),
-        Err(Unparsed::Documents) => Sort::Evidence(Evidence::Digest),
-        Err(unparsed @ (Unparsed::Empty | Unparsed::Broken(..))) => {
-            let (place, message) = unparsed.told();
-            Sort::Unreadable(place, message)
+        Err(ParseFailure::Documents) => FileClass::Evidence(Evidence::Digest),
+        Err(failure @ (ParseFailure::Empty | ParseFailure::Broken(..))) => {
+            let (place, message) = failure.describe();
+            FileClass::Unreadable(place, message)
         }
     }
 }
 
-/// Says why a file is no tree.
-pub(super) enum Unparsed {
+/// The reason why a file could not be parsed.
+pub(super) enum ParseFailure {
     Empty,
     /// Several documents in one file.
     Documents,
-    Broken(Place, String),
+    Broken(TextPosition, String),
 }
 
-impl Unparsed {
-    /// Says where the file stops being a state, and why.
-    pub(super) fn told(self) -> (Place, String) {
-        let top = Place { line: 1, column: 1 };
+impl ParseFailure {
+    /// Returns position and reason.
+    pub(super) fn describe(self) -> (TextPosition, String) {
+        let top = TextPosition { line: 1, column: 1 };
         match self {
             Self::Empty => (top, "the file is empty".to_owned()),
-            Self::Documents => (top, "there are several documents in the file, so it is no state".to_owned()),
+            Self::Documents => (top, "the file has several documents, so it is not a state".to_owned()),
             Self::Broken(place, message) => (place, message),
         }
     }
 }
 
-/// Reads a file of either format: JSON is YAML.
-pub(super) fn parse(bytes: &[u8]) -> Result<Node, Unparsed> {
+/// Parses YAML or JSON; JSON is read as YAML.
+pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
-        return Err(Unparsed::Empty);
+        return Err(ParseFailure::Empty);
     }
     yaml::parse_state(bytes).map_err(|error| match error.fault {
-        Fault::SecondDocument => Unparsed::Documents,
-        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => Unparsed::Broken(error.place, error.message),
+        Fault::SecondDocument => ParseFailure::Documents,
+        Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => ParseFailure::Broken(error.place, error.message),
     })
 }
 
-/// Files whose name alone says that they are no state (docs/formats/aios.md#files-that-are-not-state).
+/// Returns the kind of evidence for names that are never states (docs/formats/aios.md#files-that-are-not-state).
 pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
-    let place = places::place(path.as_str())?;
-    match place.area {
+    let parts = layout::split(path.as_str())?;
+    match parts.area {
         Area::Locks => Some(Evidence::Lock),
         Area::Derived => Some(Evidence::Mirror),
-        Area::Runtime => match place.rest {
+        Area::Runtime => match parts.rest {
             "qa-loops-index.json" => Some(Evidence::Index),
             "status.json" => Some(Evidence::Mirror),
             "session.json"
@@ -260,53 +260,53 @@ pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
     }
 }
 
-/// Says what is in a tree by its keys.
-pub(super) fn shape(node: &Node) -> Sort {
+/// Classifies a tree by its keys.
+pub(super) fn shape(node: &Node) -> FileClass {
     let has = |key: &str| get(node, key).is_some();
     let is_map = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
     let is_list = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::List(_)));
     if !matches!(node.kind, Value::Map(_)) {
-        Sort::NotOurs
+        FileClass::NotOurs
     } else if has("epic_state") {
-        Sort::State(Kind::Epic)
+        FileClass::State(Kind::Epic)
     } else if is_pipeline(node) {
-        Sort::State(Kind::Pipeline)
+        FileClass::State(Kind::Pipeline)
     } else if has("engine_state") {
-        Sort::State(Kind::Engine)
+        FileClass::State(Kind::Engine)
     } else if has("session_state") {
-        Sort::State(Kind::Bob)
+        FileClass::State(Kind::Bob)
     } else if is_list("loops") || is_map("loops") {
-        Sort::Evidence(Evidence::Index)
+        FileClass::Evidence(Evidence::Index)
     } else if has("qaLoop") {
-        Sort::Evidence(Evidence::Mirror)
+        FileClass::Evidence(Evidence::Mirror)
     } else if has("handoff") {
-        Sort::Evidence(Evidence::Handoff)
+        FileClass::Evidence(Evidence::Handoff)
     } else if is_map("execution") || (is_map("metadata") && is_map("phases") && !has("workflowId")) {
-        Sort::Evidence(Evidence::ExecutionPlan)
+        FileClass::Evidence(Evidence::ExecutionPlan)
     } else if has("subtaskId") && has("attempts") {
-        Sort::Evidence(Evidence::Attempts)
+        FileClass::Evidence(Evidence::Attempts)
     } else if is_loop(node) {
-        if is_idle(node) { Sort::Idle } else { Sort::State(Kind::QaLoop) }
+        if is_idle(node) { FileClass::Idle } else { FileClass::State(Kind::QaLoop) }
     } else if has("instance_id") && is_list("steps") {
-        Sort::State(Kind::Guided)
+        FileClass::State(Kind::Guided)
     } else if has("phaseResults") && (has("workflowId") || has("currentStory")) {
-        Sort::State(Kind::DevCycle)
+        FileClass::State(Kind::DevCycle)
     } else if has("paused_at") || has("aborted_at") {
-        Sort::State(Kind::Paused)
+        FileClass::State(Kind::Paused)
     } else if has("workflowId") && is_map("epics") {
-        Sort::State(Kind::Ade)
+        FileClass::State(Kind::Ade)
     } else if has("workflowId") && is_map("phases") {
-        Sort::State(Kind::Phases)
+        FileClass::State(Kind::Phases)
     } else if has("storyId") && has("checkpoints") {
-        Sort::State(Kind::Build)
+        FileClass::State(Kind::Build)
     } else if has("execution_id") && has("phases_completed") {
-        Sort::State(Kind::Record)
+        FileClass::State(Kind::Record)
     } else {
-        Sort::NotOurs
+        FileClass::NotOurs
     }
 }
 
-/// The JSON of an epic that the orchestration template speaks of (docs/formats/aios.md#epic-state).
+/// Returns whether a tree is the epic JSON of the orchestration template (docs/formats/aios.md#epic-state).
 pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
     (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))
@@ -323,11 +323,11 @@ fn is_idle(node: &Node) -> bool {
     story.is_none_or(str::is_empty) || get(node, "status").and_then(text) == Some("idle")
 }
 
-/// Says what a file of this name would hold, for one whose content says nothing any more.
+/// Returns the kind that the file name suggests, for files with unreadable content.
 pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
-    let place = places::place(path.as_str())?;
+    let parts = layout::split(path.as_str())?;
     let name = path.name();
-    match place.area {
+    match parts.area {
         Area::Runtime | Area::WorkflowState if name.starts_with("epic-") && name.ends_with("-state.yaml") => {
             Some(Kind::Epic)
         }
@@ -337,9 +337,9 @@ pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
         Area::WorkflowState if name.ends_with("-state.yaml") => Some(Kind::DevCycle),
         Area::WorkflowState if name.ends_with(".json") => Some(Kind::Phases),
         Area::Orchestrator if name.ends_with(".json") => Some(Kind::Ade),
-        Area::Qa if places::is_loop_status(name) => Some(Kind::QaLoop),
-        Area::Plan | Area::Stories if name == places::BUILD_STATE => Some(Kind::Build),
-        Area::Stories if name == places::BOB_STATE => Some(Kind::Bob),
+        Area::Qa if layout::is_loop_status(name) => Some(Kind::QaLoop),
+        Area::Plan | Area::Stories if name == layout::BUILD_STATE => Some(Kind::Build),
+        Area::Stories if name == layout::BOB_STATE => Some(Kind::Bob),
         Area::Runtime
         | Area::WorkflowState
         | Area::Orchestrator
@@ -357,7 +357,7 @@ pub(super) fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
     node.get(key)
 }
 
-/// Returns a scalar as it is written; nothing for `null`.
+/// Returns a scalar as written; `None` for `null`.
 pub(super) fn text(node: &Node) -> Option<&str> {
     match &node.kind {
         Value::Text(text) | Value::Number(text) => Some(text),

@@ -1,8 +1,8 @@
 use super::Evidence;
+use super::FileClass;
 use super::Kind;
-use super::Sort;
 use super::by_name;
-use super::sort;
+use super::classify;
 use crate::model::RelPath;
 
 fn path(text: &str) -> RelPath {
@@ -13,33 +13,33 @@ fn path(text: &str) -> RelPath {
 fn content_decides_whatever_the_name_says() {
     // Every signature under the name that another kind usually has.
     for (text, expected) in [
-        ("epic_state:\n  epicId: 5\n", Sort::State(Kind::Epic)),
-        ("{\"epicId\": \"5\", \"current_wave\": 2, \"waves\": {}}", Sort::State(Kind::Pipeline)),
-        ("engine_state:\n  mode: engine\n", Sort::State(Kind::Engine)),
-        ("session_state:\n  version: \"1.2\"\n", Sort::State(Kind::Bob)),
-        ("instance_id: a-20260101-abc\nsteps: []\n", Sort::State(Kind::Guided)),
-        ("workflowId: development-cycle\nphaseResults: {}\n", Sort::State(Kind::DevCycle)),
-        ("workflow_id: x\ncurrent_story: 1.1\npaused_at: 2026-01-31T12:00:00Z\n", Sort::State(Kind::Paused)),
-        ("workflow: x\naborted_at: 2026-01-31T12:00:00Z\n", Sort::State(Kind::Paused)),
-        ("{\"workflowId\": \"master-ade-1\", \"epics\": {}}", Sort::State(Kind::Ade)),
-        ("{\"workflowId\": \"w\", \"phases\": {}, \"metadata\": {}}", Sort::State(Kind::Phases)),
-        ("{\"storyId\": \"1.1\", \"checkpoints\": []}", Sort::State(Kind::Build)),
-        ("execution_id: sdc-1\nphases_completed: []\n", Sort::State(Kind::Record)),
-        ("{\"storyId\": \"2.1\", \"currentIteration\": 1, \"history\": []}", Sort::State(Kind::QaLoop)),
-        ("story_id: 2.1\ncurrent_iteration: 1\nhistory: []\n", Sort::State(Kind::QaLoop)),
-        ("{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}", Sort::Idle),
-        ("{\"subtaskId\": \"1.1\", \"attempts\": []}", Sort::Evidence(Evidence::Attempts)),
-        ("{\"version\": \"1.0\", \"loops\": {}}", Sort::Evidence(Evidence::Index)),
-        ("{\"qaLoop\": {}}", Sort::Evidence(Evidence::Mirror)),
-        ("execution:\n  waves: []\n", Sort::Evidence(Evidence::ExecutionPlan)),
-        ("metadata: {}\nphases:\n  phase_1: {}\n", Sort::Evidence(Evidence::ExecutionPlan)),
-        ("---\nid: 1\n---\n# Digest\n", Sort::Evidence(Evidence::Digest)),
-        ("something: else\n", Sort::NotOurs),
-        ("- a\n", Sort::NotOurs),
-        ("just words\n", Sort::NotOurs),
+        ("epic_state:\n  epicId: 5\n", FileClass::State(Kind::Epic)),
+        ("{\"epicId\": \"5\", \"current_wave\": 2, \"waves\": {}}", FileClass::State(Kind::Pipeline)),
+        ("engine_state:\n  mode: engine\n", FileClass::State(Kind::Engine)),
+        ("session_state:\n  version: \"1.2\"\n", FileClass::State(Kind::Bob)),
+        ("instance_id: a-20260101-abc\nsteps: []\n", FileClass::State(Kind::Guided)),
+        ("workflowId: development-cycle\nphaseResults: {}\n", FileClass::State(Kind::DevCycle)),
+        ("workflow_id: x\ncurrent_story: 1.1\npaused_at: 2026-01-31T12:00:00Z\n", FileClass::State(Kind::Paused)),
+        ("workflow: x\naborted_at: 2026-01-31T12:00:00Z\n", FileClass::State(Kind::Paused)),
+        ("{\"workflowId\": \"master-ade-1\", \"epics\": {}}", FileClass::State(Kind::Ade)),
+        ("{\"workflowId\": \"w\", \"phases\": {}, \"metadata\": {}}", FileClass::State(Kind::Phases)),
+        ("{\"storyId\": \"1.1\", \"checkpoints\": []}", FileClass::State(Kind::Build)),
+        ("execution_id: sdc-1\nphases_completed: []\n", FileClass::State(Kind::Record)),
+        ("{\"storyId\": \"2.1\", \"currentIteration\": 1, \"history\": []}", FileClass::State(Kind::QaLoop)),
+        ("story_id: 2.1\ncurrent_iteration: 1\nhistory: []\n", FileClass::State(Kind::QaLoop)),
+        ("{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}", FileClass::Idle),
+        ("{\"subtaskId\": \"1.1\", \"attempts\": []}", FileClass::Evidence(Evidence::Attempts)),
+        ("{\"version\": \"1.0\", \"loops\": {}}", FileClass::Evidence(Evidence::Index)),
+        ("{\"qaLoop\": {}}", FileClass::Evidence(Evidence::Mirror)),
+        ("execution:\n  waves: []\n", FileClass::Evidence(Evidence::ExecutionPlan)),
+        ("metadata: {}\nphases:\n  phase_1: {}\n", FileClass::Evidence(Evidence::ExecutionPlan)),
+        ("---\nid: 1\n---\n# Digest\n", FileClass::Evidence(Evidence::Digest)),
+        ("something: else\n", FileClass::NotOurs),
+        ("- a\n", FileClass::NotOurs),
+        ("just words\n", FileClass::NotOurs),
     ] {
         for name in [".aios/x-state.yaml", ".aiox/workflow-state/x-state.yaml", "qa/loop-status.json"] {
-            assert_eq!(sort(&path(name), text.as_bytes()), expected, "{name}: {text}");
+            assert_eq!(classify(&path(name), text.as_bytes()), expected, "{name}: {text}");
         }
     }
 }
@@ -47,13 +47,13 @@ fn content_decides_whatever_the_name_says() {
 #[test]
 fn one_document_may_begin_with_dashes_and_comments() {
     let text = "\u{feff}# made by hand\n---\n# more\nepic_state:\n  epicId: 5\n";
-    assert_eq!(sort(&path(".aios/epic-5-state.yaml"), text.as_bytes()), Sort::State(Kind::Epic));
+    assert_eq!(classify(&path(".aios/epic-5-state.yaml"), text.as_bytes()), FileClass::State(Kind::Epic));
 }
 
 #[test]
 fn what_cannot_be_read_says_where() {
     for (text, line) in [("", 1), ("  \n\n", 1), ("a: 1\nb: [\n", 2), ("a: 1\n\tb: 2\n", 1)] {
-        let Sort::Unreadable(place, _) = sort(&path(".aios/x-state.yaml"), text.as_bytes()) else {
+        let FileClass::Unreadable(place, _) = classify(&path(".aios/x-state.yaml"), text.as_bytes()) else {
             panic!("{text:?} was read")
         };
         assert_eq!(place.line, line, "{text:?}");
@@ -71,7 +71,7 @@ fn mirrors_locks_and_bookkeeping_are_known_by_their_place() {
         (".aios/session-state.json", Evidence::Bookkeeping),
         (".aios/project-status.yaml", Evidence::Bookkeeping),
     ] {
-        assert_eq!(sort(&path(name), b"epic_state: {}"), Sort::Evidence(expected), "{name}");
+        assert_eq!(classify(&path(name), b"epic_state: {}"), FileClass::Evidence(expected), "{name}");
     }
 }
 

@@ -1,11 +1,11 @@
-//! What writers and the framework itself leave beside the states: files of writes that were cut off, copies, states that were
-//! renamed out of the way (docs/formats/aios.md#leftovers). They are told about, never read as a run and never renamed.
+//! Files left beside the states: temporary files of interrupted writes, copies, and states that were renamed
+//! (docs/formats/aios.md#leftovers). They are reported, never read as runs and never renamed.
 
 use super::kind;
-use super::kind::Sort;
+use super::kind::FileClass;
+use super::layout;
+use super::layout::Area;
 use super::locks;
-use super::places;
-use super::places::Area;
 use crate::dialect::Leftover;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -18,43 +18,43 @@ const COPY: &str = ".bak";
 const MIGRATED: &str = ".migrated";
 const DISCARDED: &str = ".discarded";
 
-/// Returns the files that no run needs. What was migrated stays: its system reads it.
+/// Returns the files that no run needs. Migrated files are kept because their system reads them.
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
     let files = listing.entries.iter().filter(|entry| !entry.is_dir);
     let found = files.filter_map(|entry| {
-        let (path, place) = (&entry.path, places::place(entry.path.as_str())?);
+        let (path, parts) = (&entry.path, layout::split(entry.path.as_str())?);
         let name = path.name();
         let leftover = |why: &'static str| Some(Leftover { file: path.clone(), why, holder: None });
-        let is_lock = place.area == Area::Locks || (place.area == Area::Runtime && name.ends_with(".lock"));
+        let is_lock = parts.area == Area::Locks || (parts.area == Area::Runtime && name.ends_with(".lock"));
         if is_lock {
             let holder = entry.look.as_deref().and_then(locks::holder);
             return Some(Leftover { holder, ..leftover("a lock whose process is gone")? });
         }
-        if is_temporary(name) && place.area.holds_states() {
-            return leftover("a temporary file of a write that was cut off");
+        if is_temporary(name) && parts.area.holds_states() {
+            return leftover("a temporary file of an interrupted write");
         }
         let original = original_of(path)?;
         if name.ends_with(COPY) {
-            return if is_there(&original) { None } else { leftover("a copy of a state that is not there any more") };
+            return if is_there(&original) { None } else { leftover("a copy of a state that no longer exists") };
         }
         if name.ends_with(MIGRATED) { None } else { leftover("a state that was discarded") }
     });
     found.collect()
 }
 
-/// Tells whether a name is that of a file that a writer left.
+/// Returns whether a name is that of a temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let Some((_, end)) = name.rsplit_once(".tmp") else { return false };
     end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Tells whether a name is that of a state that was put aside, or of a copy of one.
-pub(super) fn is_put_aside(name: &str) -> bool {
+/// Returns whether a name is that of a renamed state or of a copy.
+pub(super) fn is_renamed(name: &str) -> bool {
     stem(name).is_some()
 }
 
-/// Returns what a state was called before it was put aside, or what a copy is a copy of.
+/// Returns the original path of a renamed state or of a copy.
 pub(super) fn original_of(path: &RelPath) -> Option<RelPath> {
     let original = stem(path.name())?;
     let original = match path.parent() {
@@ -73,33 +73,35 @@ fn stem(name: &str) -> Option<&str> {
     plain.or_else(stamped).filter(|stem| !stem.is_empty())
 }
 
-/// Says what such a file holds; nothing of a copy whose original is there.
-pub(super) fn put_aside(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
+/// Reports such a file; `None` for a copy whose original exists.
+pub(super) fn report_renamed(listing: &Listing, entry: &ListingEntry, original: &RelPath) -> Option<Finding> {
     let path = &entry.path;
     let is_copy = path.name().ends_with(COPY);
     let is_there = listing.entries.binary_search_by(|other| other.path.cmp(original)).is_ok();
     if is_copy && is_there {
         return None;
     }
-    let (at, what) = match entry.look.as_deref().map(|look| kind::sort(original, look)) {
-        Some(Sort::State(kind)) => (None, kind.what().to_owned()),
-        Some(Sort::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
-        Some(Sort::Evidence(_) | Sort::Idle | Sort::NotOurs) => (None, "no state that is known".to_owned()),
-        None => (None, "a file that is too large for a state or may not be read".to_owned()),
+    let (at, what) = match entry.look.as_deref().map(|look| kind::classify(original, look)) {
+        Some(FileClass::State(kind)) => (None, kind.what().to_owned()),
+        Some(FileClass::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
+        Some(FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs) => {
+            (None, "no known kind of state".to_owned())
+        }
+        None => (None, "a file that is too large for a state or not readable".to_owned()),
     };
     let how = if is_copy {
-        format!("a copy of {original}, which is not there")
+        format!("a copy of {original}, which does not exist")
     } else if path.name().ends_with(MIGRATED) {
-        format!("{original} as it was before its system went over to another format")
+        format!("{original} before its migration to another format")
     } else {
-        format!("{original} as it was when it was discarded")
+        format!("{original}, discarded")
     };
     let mut finding = Finding::new(FindingCode::StatePutAside, format!("{how}; it holds {what}")).at(path);
     if let Some(at) = at {
         finding = finding.line(at.line, Some(at.column));
     }
     let words = [path, original].map(|path| quoted(&format!("./{path}")));
-    Some(if is_there { finding } else { finding.fix(format!("to take it up again: cp {}", words.join(" "))) })
+    Some(if is_there { finding } else { finding.fix(format!("to restore it: cp {}", words.join(" "))) })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::is_temporary;
 use super::original_of;
-use super::put_aside;
+use super::report_renamed;
 use crate::dialect::aios::testing::path;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -46,11 +46,11 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
             ".aiox/epic-5-state.yaml.bak",
             epic,
             vec![],
-            Some("a copy of .aiox/epic-5-state.yaml, which is not there; it holds the state of an epic"),
+            Some("a copy of .aiox/epic-5-state.yaml, which does not exist; it holds the state of an epic"),
         ),
         (".aiox/epic-5-state.yaml.bak", epic, vec![".aiox/epic-5-state.yaml"], None),
         (".aiox/a-state.yaml.migrated", "a: [\n", vec![], Some("it holds a file that cannot be parsed")),
-        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it holds no state that is known")),
+        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it is not a state that is known")),
         (
             "docs/stories/.session-state.yaml.discarded.17",
             "session_state: {}\n",
@@ -67,7 +67,7 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
         entries.push(entry(at, Some(text)));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let listing = Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() };
-        let found = put_aside(&listing, &entry(at, Some(text)), &original_of(&path(at)).unwrap());
+        let found = report_renamed(&listing, &entry(at, Some(text)), &original_of(&path(at)).unwrap());
         match (found, says) {
             (Some(found), Some(says)) => assert!(found.message.contains(says), "{at}: {}", found.message),
             (found, says) => assert_eq!(found.map(|found| found.message).as_deref(), says, "{at}"),

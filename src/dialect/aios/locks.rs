@@ -1,14 +1,14 @@
-//! The locks of AIOS (docs/formats/aios.md#locks): who says that it drives the runs of a project now.
+//! The locks of AIOS (docs/formats/aios.md#locks): processes that claim to drive the runs of a project.
 //!
-//! A lock is over when its time is or when its process is gone. Another machine, or a number that came back, it does not think of,
-//! so its time stands above all.
+//! A lock ends when its TTL expires or its process is gone. The format does not consider other machines or reused process ids, so
+//! the TTL takes precedence.
 
-use super::fields::moment;
+use super::fields::parse_time;
 use super::kind;
 use super::kind::get;
 use super::kind::text;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::Content;
@@ -21,20 +21,20 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::human_age;
 
-/// How long a lock holds that does not say it.
+/// TTL of locks that name none.
 const TTL_SECONDS: i64 = 300;
 
-/// A stamp that lies further ahead says nothing.
+/// Timestamps further in the future are ignored.
 const SKEW_SECONDS: i64 = 300;
 
-/// Looks at the locks of the project: those whose time is not over name a process to look for, the others are told about.
-pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
+/// Checks the locks of the project. The process of a valid lock becomes wanted evidence; other locks are reported.
+pub(super) fn check(files: &FileSet, loaded: &mut Loaded) {
     for (path, entry) in &files.files {
-        if places::place(path.as_str()).is_some_and(|place| place.area == Area::Locks) {
-            match judge(files, path, entry) {
-                Ok(driver) => loaded.wanted.owner_processes.push(driver),
+        if layout::split(path.as_str()).is_some_and(|parts| parts.area == Area::Locks) {
+            match owner_of(files, path, entry) {
+                Ok(owner) => loaded.wanted.owner_processes.push(owner),
                 Err(why) => {
-                    let message = format!("a lock that holds nobody back: {why}");
+                    let message = format!("a lock that is not in effect: {why}");
                     loaded.findings.push(Finding::new(FindingCode::OwnerGone, message).at(path));
                 }
             }
@@ -42,28 +42,28 @@ pub(super) fn look(files: &FileSet, loaded: &mut Loaded) {
     }
 }
 
-fn judge(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
+fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerProcess, String> {
     let node = match &entry.content {
-        Content::Bytes(bytes) => kind::parse(bytes).map_err(|unparsed| unparsed.told().1)?,
+        Content::Bytes(bytes) => kind::parse(bytes).map_err(|failure| failure.describe().1)?,
         Content::Problem(problem) => return Err(problem.to_string()),
         Content::NameOnly => return Err("it was not read".to_owned()),
     };
     let pid = number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let pid = pid.ok_or("it names no process")?;
-    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("nobody said who");
+    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("unknown owner");
     let owner = clean_line(owner, 60);
     let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
-    let since = stamp.and_then(|stamp| moment(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
+    let since = stamp.and_then(|stamp| parse_time(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
     let age = since.map(|since| files.clock.now.seconds_since(since)).filter(|age| *age >= -SKEW_SECONDS);
     let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
     if let Some(age) = age.filter(|age| *age > ttl) {
         let age = human_age(age);
-        return Err(format!("{owner} (process {pid}) took it {age} ago for {ttl} seconds"));
+        return Err(format!("{owner} (process {pid}) took it {age} ago with a TTL of {ttl} seconds"));
     }
     Ok(OwnerProcess { pid, name: format!("{owner}, by the lock {path}"), since })
 }
 
-/// Returns the process that a lock names.
+/// Returns the process id in a lock.
 pub(super) fn holder(bytes: &[u8]) -> Option<u32> {
     let node = kind::parse(bytes).ok()?;
     number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)

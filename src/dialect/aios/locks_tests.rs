@@ -1,4 +1,4 @@
-use super::look;
+use super::check;
 use crate::dialect::Loaded;
 use crate::dialect::aios::testing::files;
 use crate::model::FileSet;
@@ -8,7 +8,7 @@ const LOCK: &str = ".aiox/locks/bob-orchestration.lock";
 fn looked_at(lock: &str) -> Loaded {
     let set: FileSet = files(&[(".aiox/epic-5-state.yaml", ""), (LOCK, lock)]);
     let mut loaded = Loaded::default();
-    look(&set, &mut loaded);
+    check(set, &mut loaded);
     loaded
 }
 

@@ -1,7 +1,7 @@
-//! What `orchestrate-resume` says, word for word (docs/formats/aios.md#messages).
+//! The messages of `orchestrate-resume`, verbatim (docs/formats/aios.md#messages).
 
-use super::point;
-use super::point::Point;
+use super::resume_point;
+use super::resume_point::ResumePoint;
 use crate::dialect::LogBlock;
 use crate::model::Action;
 use crate::model::Finding;
@@ -20,26 +20,26 @@ use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::quoted;
 
-/// What is said when a project has nothing that was interrupted.
+/// Message for a project without interrupted workflows.
 pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";
 pub(super) const NOTHING_SAVED_FIX: &str =
     "Run `orchestrate-status` to see current project state, or start a new workflow with `orchestrate`";
 
-/// Lines of one list that are shown; the plan has them all.
+/// Maximum number of lines shown per list.
 const SHOWN: usize = 20;
 const LINE_CHARS: usize = 300;
 const ANSWERS: [&str; 3] = ["yes", "restart from scratch", "cancel"];
 
-/// Says what a plan comes to for a person.
+/// The situation of a plan, as presented to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Situation {
-    /// There is nothing to go on with.
+    /// There is nothing to resume.
     Over,
-    /// It goes on, if need be after a conflict is resolved.
+    /// The run can be resumed, possibly after resolving conflicts.
     Resume,
-    /// Some of what was done has to be done again.
+    /// Some completed steps have to be redone.
     Partial,
-    /// What cannot be missed is missing, or the state and the project contradict each other.
+    /// Critical files are missing, or the state contradicts the project.
     Cannot,
 }
 
@@ -55,12 +55,12 @@ impl Situation {
     }
 }
 
-/// Tells whether a finding of a class blocks the run.
+/// Returns whether a finding of a class blocks the run.
 fn blocks(findings: &[Finding], class: FindingClass) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Blocking && finding.code.is_of(class))
 }
 
-/// Returns what is said of a plan, line by line; the question comes after it.
+/// Returns the summary of a plan, line by line, without the question.
 pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     match Situation::of(plan, findings) {
         Situation::Over => Vec::new(),
@@ -71,14 +71,14 @@ pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Strin
 }
 
 fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    let mut lines = vec![format!("=== Resume: {} ===", point::workflow_type(run)), String::new()];
+    let mut lines = vec![format!("=== Resume: {} ===", resume_point::workflow_type(run)), String::new()];
     lines.push(format!("Interrupted: {}", since(plan)));
     lines.push(format!("State source: {}", source(run)));
     lines.push(String::new());
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
         .enumerate()
-        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.by()))
+        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.agent_suffix()))
         .collect();
     list(&mut lines, done, "  none");
     lines.push(String::new());
@@ -86,8 +86,8 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let next: Vec<String> = plan
         .next
         .iter()
-        .filter_map(|next| Point::of(run, &next.step))
-        .map(|next| format!("  -> {}: {}{}", next.label, next.name, next.by()))
+        .filter_map(|next| ResumePoint::of(run, &next.step))
+        .map(|next| format!("  -> {}: {}{}", next.label, next.name, next.agent_suffix()))
         .collect();
     list(&mut lines, next, "  none before the conflicts are resolved");
     lines.push(format!("  Input: {}", inputs(run, plan).join(", ")));
@@ -112,7 +112,7 @@ fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
         (false, _) => "the state contradicts the project or itself",
     };
     let mut lines = vec![
-        format!("=== Cannot Resume: {} ===", point::workflow_type(run)),
+        format!("=== Cannot Resume: {} ===", resume_point::workflow_type(run)),
         String::new(),
         format!("Reason: {reason}"),
     ];
@@ -131,20 +131,20 @@ const OPTIONS: [&str; 3] = [
 ];
 
 fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    let head = format!("=== Partial Resume Possible: {} ===", point::workflow_type(run));
+    let head = format!("=== Partial Resume Possible: {} ===", resume_point::workflow_type(run));
     let mut lines = vec![head, String::new(), "Valid phases (can be preserved):".to_owned()];
-    let valid: Vec<Point> = points(run, &plan.steps.completed).collect();
+    let valid: Vec<ResumePoint> = points(run, &plan.steps.completed).collect();
     let kept = valid.iter().map(|valid| format!("  - {}: {} -- Output still valid", valid.label, valid.name));
     list(&mut lines, kept.collect(), "  none");
     lines.push(String::new());
     lines.push("Invalid phases (must be re-run):".to_owned());
     let again = plan.steps.invalid.iter().filter_map(|id| {
-        let point = Point::of(run, id)?;
+        let point = ResumePoint::of(run, id)?;
         Some(format!("  - {}: {} -- {}", point.label, point.name, why_invalid(id, findings)))
     });
     list(&mut lines, again.collect(), "");
     lines.push(String::new());
-    if let Some(next) = plan.next.first().and_then(|next| Point::of(run, &next.step)) {
+    if let Some(next) = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step)) {
         let using = match valid.as_slice() {
             [] => String::new(),
             [one] => format!(", using {} outputs", one.label),
@@ -156,9 +156,9 @@ fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
 }
 
 fn why_invalid(step: &StepId, findings: &[Finding]) -> &'static str {
-    let said = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
+    let why = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
     let mut of_step = findings.iter().filter(|finding| finding.step.as_ref() == Some(step));
-    of_step.find_map(|finding| said(finding.code)).unwrap_or("A phase before it must be re-run")
+    of_step.find_map(|finding| why(finding.code)).unwrap_or("A phase before it must be re-run")
 }
 
 const WHY_INVALID: [(FindingCode, &str); 7] = [
@@ -175,13 +175,13 @@ const WHY_INVALID: [(FindingCode, &str); 7] = [
 pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let goes_on = matches!(plan.verdict, Verdict::Resume | Verdict::Confirm);
     let next = plan.next.first().filter(|_| goes_on);
-    let Some(point) = next.and_then(|next| Point::of(run, &next.step)) else { return Vec::new() };
-    let mut lines = vec![format!("=== Resuming: {} ===", point::workflow_type(run))];
-    if let Some(story) = next.and_then(|next| point::story_of(run, &next.step)) {
+    let Some(point) = next.and_then(|next| ResumePoint::of(run, &next.step)) else { return Vec::new() };
+    let mut lines = vec![format!("=== Resuming: {} ===", resume_point::workflow_type(run))];
+    if let Some(story) = next.and_then(|next| resume_point::story_of(run, &next.step)) {
         lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
     }
     lines.push(format!("Phase: {} -- {}", point.number, point.name));
-    let agent = point.agent.as_ref().map_or_else(|| "the one who drives it".to_owned(), |agent| format!("@{agent}"));
+    let agent = point.agent.as_ref().map_or_else(|| "the current agent".to_owned(), |agent| format!("@{agent}"));
     lines.push(format!("Agent: {agent}"));
     lines.push(format!("State age: {}", age(plan)));
     lines.push(format!("Validation: {}", validation(findings)));
@@ -190,7 +190,7 @@ pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Stri
     lines
 }
 
-/// Returns what is said when a resume came to nothing.
+/// Returns the message for a failed resume.
 pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
     let one_line = |text: &str| clean_line(text, LINE_CHARS);
     vec![
@@ -203,11 +203,11 @@ pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) 
     ]
 }
 
-/// Returns the block that the log of an orchestration gets. The log lies beside the state and is named after the time at which the
-/// run began, so that every resume of it adds to the same one.
+/// Returns the entry for the orchestration log. The log lies beside the state and is named after the start time of the run, so
+/// that all resumes share it.
 pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> LogBlock {
-    let point = plan.next.first().and_then(|next| Point::of(run, &next.step));
-    let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.by()));
+    let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
+    let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.agent_suffix()));
     let text = format!(
         "[{at}] Workflow resumed: {}\nState source: {}\nResume point: {point}\nInterruption duration: {}\nValidation: {}\n",
         clean_line(&run.title, LINE_CHARS),
@@ -215,7 +215,7 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
         age(plan),
         validation(findings),
     );
-    let state = run.state_files.first().filter(|_| !point::is_implied(run));
+    let state = run.state_files.first().filter(|_| !resume_point::is_implied(run));
     let name = format!("orchestration-log-{}.md", run.started_at.unwrap_or(at).compact());
     let file = state.and_then(|state| state.parent()?.join(&name).ok());
     LogBlock { text, file }
@@ -223,8 +223,8 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
 
 /// Returns the row of a run in a list to choose from.
 pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
-    let place = plan.next.first().and_then(|next| Point::of(run, &next.step));
-    let place = place.map(|point| match point.label.starts_with("Phase ") {
+    let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
+    let point = point.map(|point| match point.label.starts_with("Phase ") {
         true => format!(" -- {} ({})", point.label, point.name),
         false => format!(" -- {}", point.label),
     });
@@ -232,11 +232,11 @@ pub(super) fn list_row(run: &Run, plan: &Plan) -> String {
         "{} -- Interrupted {}{}",
         clean_line(&run.title, LINE_CHARS),
         since(plan),
-        place.unwrap_or_else(|| " -- conflicts must be resolved first".to_owned())
+        point.unwrap_or_else(|| " -- conflicts must be resolved first".to_owned())
     )
 }
 
-/// Returns what is said when several runs could be meant.
+/// Returns the message for an ambiguous choice of runs.
 pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
     let mut lines = vec!["=== Multiple Interrupted Workflows Found ===".to_owned(), String::new()];
     lines.extend(rows.iter().map(|(number, row)| format!("  {number}. {row}")));
@@ -252,7 +252,7 @@ pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
     lines
 }
 
-/// Returns the question of a plan; `None` leaves the planner's, and none where autopilot goes on by itself.
+/// Returns the question of a plan; `None` keeps the planner's question, if any.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     let ask = |text: String, options: &[&str], default: Option<&str>| Question {
         text,
@@ -282,23 +282,23 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         return None;
     }
     let question = ask(format!("{opening} ({})", ANSWERS.join(" / ")), &ANSWERS, Some(default));
-    let archive = (!point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
+    let archive = (!resume_point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
     Some(Question { on_restart: archive, ..question })
 }
 
-/// Returns the commands behind the options that are offered where a run cannot be resumed.
+/// Returns the commands for the options offered when a run cannot be resumed.
 pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
     if Situation::of(plan, findings) != Situation::Cannot {
         return Vec::new();
     }
     let id = quoted(run.id.as_str());
-    // Where the state contradicts itself about its place, it names no phase to start from.
+    // A state that contradicts itself names no reliable phase to start from.
     let is_lost =
         |finding: &Finding| finding.severity == Severity::Blocking && finding.code == FindingCode::StateCorrupt;
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
     let mut notices = Vec::new();
-    if !point::is_implied(run) {
+    if !resume_point::is_implied(run) {
         notices.push(Notice {
             text: "To start from scratch, or to clean up".to_owned(),
             hint: format!("piton archive {id} --yes"),
@@ -311,7 +311,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     notices
 }
 
-/// Says `clean`, or how much there is to look at.
+/// Returns `clean` or the number of conflicts and warnings.
 pub(super) fn validation(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let some = |count: usize, noun: &str| match count {
@@ -324,8 +324,8 @@ pub(super) fn validation(findings: &[Finding]) -> String {
     if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
 }
 
-fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = Point> + 'a {
-    ids.iter().filter_map(|id| Point::of(run, id))
+fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = ResumePoint> + 'a {
+    ids.iter().filter_map(|id| ResumePoint::of(run, id))
 }
 
 fn items(findings: &[Finding], severity: Severity) -> Vec<String> {
@@ -344,7 +344,7 @@ fn list(lines: &mut Vec<String>, items: Vec<String>, none: &str) {
     }
 }
 
-/// Returns what the next step is handed: its file, what was done before it left, else the state.
+/// Returns the inputs of the next step: its file and earlier outputs, else the state.
 pub(super) fn inputs(run: &Run, plan: &Plan) -> Vec<String> {
     let next: Vec<_> = plan.next.iter().filter_map(|next| run.step(&next.step)).collect();
     let of_next = next.iter().filter_map(|step| step.file.as_ref());

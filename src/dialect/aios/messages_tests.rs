@@ -70,8 +70,8 @@ fn text(lines: &[String]) -> String {
 #[test]
 fn a_state_that_was_found_is_told_word_for_word() {
     let findings = [
-        found(FindingCode::StoryMissing, "the story file of 9 is not there"),
-        found(FindingCode::StoryDrift, "the story lags behind"),
+        found(FindingCode::StoryMissing, "the story file of 9 is missing"),
+        found(FindingCode::StoryDrift, "the story is out of date"),
         found(FindingCode::NotInGit, "not told"),
     ];
     let lines = summary(&story(), &story_plan(Verdict::Confirm), &findings);
@@ -91,10 +91,10 @@ Resume Point:
   Input: docs/stories/3.2.story.md
 
 Warnings:
-  - the story lags behind
+  - the story is out of date
 
 Conflicts (must resolve before resuming):
-  - the story file of 9 is not there
+  - the story file of 9 is missing
 "
     );
     let clean = text(&summary(&story(), &story_plan(Verdict::Resume), &[]));
@@ -104,7 +104,7 @@ Conflicts (must resolve before resuming):
 #[test]
 fn what_cannot_be_resumed_is_told_word_for_word() {
     let findings = [
-        found(FindingCode::StoryMissing, "story 3.5 is not there"),
+        found(FindingCode::StoryMissing, "story 3.5 is missing"),
         Finding { severity: crate::model::Severity::Blocking, ..found(FindingCode::StoryDrift, "3.4 was finished") },
     ];
     let plan = Plan { question: None, ..story_plan(Verdict::Blocked) };
@@ -113,7 +113,7 @@ fn what_cannot_be_resumed_is_told_word_for_word() {
         "=== Cannot Resume: SDC ===
 
 Reason: critical files are missing, and the state contradicts the project
-  - story 3.5 is not there
+  - story 3.5 is missing
   - 3.4 was finished
 
 Options:

@@ -1,8 +1,8 @@
 //! The saved states of AIOS, AIOX and nexos projects (docs/formats/aios.md, docs/formats/aios-states.md, docs/formats/aios-stories.md).
 //!
-//! Twelve kinds of state lie side by side in a project, and `kind` tells them apart by content; each is read by a module of its own,
-//! and written by one of `write`. What nobody saved is read from stories and from the artifacts of spec pipelines. Stories are
-//! evidence and never written.
+//! A project may have twelve kinds of state, which `kind` distinguishes by content. Each kind has a reader module and a writer
+//! module in `write`. Runs without a saved state are read from stories and artifacts of spec pipelines. Stories are evidence and
+//! are never written.
 
 mod ade;
 mod bob;
@@ -24,18 +24,18 @@ mod guided;
 mod identity;
 mod implied;
 mod kind;
+mod layout;
 mod leftovers;
 mod locks;
 mod messages;
 mod native;
 mod paused;
 mod phases;
-mod places;
-mod point;
 mod probe;
 mod qa_loop;
 mod rebuild;
 mod record;
+mod resume_point;
 mod settings;
 mod spec;
 mod steps;
@@ -83,7 +83,7 @@ use crate::model::Traces;
 
 use kind::Kind;
 
-/// Speaks the state files of AIOS, AIOX and nexos.
+/// The dialect of AIOS, AIOX and nexos state files.
 pub(crate) struct Aios;
 
 impl Dialect for Aios {
@@ -92,11 +92,11 @@ impl Dialect for Aios {
     }
 
     fn marks(&self, path: &str) -> bool {
-        places::is_marked(path)
+        layout::is_marked(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
-        places::keeps_state_in(folder)
+        layout::keeps_state_in(folder)
     }
 
     fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
@@ -116,8 +116,8 @@ impl Dialect for Aios {
             Ok(kind) => {
                 let mut loaded = load(kind, files);
                 subject::attach(kind, files, &mut loaded);
-                changes::want(files, &mut loaded);
-                locks::look(files, &mut loaded);
+                changes::add_wanted(files, &mut loaded);
+                locks::check(files, &mut loaded);
                 loaded
             }
             Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
@@ -149,11 +149,11 @@ impl Dialect for Aios {
     }
 
     fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
-        places::backup_of(path)
+        layout::backup_of(path)
     }
 
     fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
-        write::put_away(files).map(|()| None)
+        write::check_archivable(files).map(|()| None)
     }
 
     fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {

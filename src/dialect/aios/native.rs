@@ -1,11 +1,11 @@
-//! The plan in the words of the `orchestrate-resume` task (docs/formats/aios.md#messages).
+//! The plan in the format of the `orchestrate-resume` task (docs/formats/aios.md#messages).
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::messages;
-use super::point;
-use super::point::Point;
+use super::resume_point;
+use super::resume_point::ResumePoint;
 use crate::model::AgeBand;
 use crate::model::Finding;
 use crate::model::Plan;
@@ -13,7 +13,7 @@ use crate::model::Run;
 use crate::model::Severity;
 use crate::model::StepId;
 
-/// Returns the resume plan of the task: where the run was, where it goes on, what is left, and what the task says of it.
+/// Returns the task's resume plan: last phase, resume phase, remaining phases and messages.
 pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
     let last = plan.steps.completed.last().and_then(|id| run.step(id));
     let resume = plan.next.first().map(|next| {
@@ -21,7 +21,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         json!({
             "step": next.step,
             "name": next.title,
-            "label": Point::of(run, &next.step).map(|point| point.label),
+            "label": ResumePoint::of(run, &next.step).map(|point| point.label),
             "wave": group.filter(|_| run.workflow == "epic-execution"),
             "agent": next.agent,
             "inputs": messages::inputs(run, plan),
@@ -36,13 +36,13 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         .map(|step| &step.id)
         .filter(|id| !is_next(id) && open.iter().any(|ids| ids.contains(id)))
         .collect();
-    let said = |severity: Severity| -> Vec<&str> {
+    let messages_of = |severity: Severity| -> Vec<&str> {
         findings.iter().filter(|finding| finding.severity == severity).map(|finding| finding.message.as_str()).collect()
     };
     json!({
         "messages": messages::summary(run, plan, findings),
         "confirmation": messages::resuming(run, plan, findings),
-        "workflow_type": point::workflow_type(run),
+        "workflow_type": resume_point::workflow_type(run),
         "state_source": run.state_files.first(),
         "state_age": plan.age.band.map(|band| json!({ "assessment": assessment(band), "recommendation": advice(band) })),
         "last_completed_phase": last.map(|step| json!({
@@ -53,8 +53,8 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         })),
         "resume_phase": resume,
         "validation_status": validation(findings),
-        "warnings": said(Severity::Warning),
-        "conflicts": said(Severity::Blocking),
+        "warnings": messages_of(Severity::Warning),
+        "conflicts": messages_of(Severity::Blocking),
         "remaining_phases": remaining,
     })
 }

@@ -1,6 +1,7 @@
-//! The state of a development cycle put to rest or given up at its checkpoint (docs/formats/aios-states.md#paused-development-cycle).
+//! The state of a development cycle that was paused or aborted at its checkpoint
+//! (docs/formats/aios-states.md#paused-development-cycle).
 //!
-//! It replaces the state of the cycle and says nothing of its phases: what is left is the rest of the epic's stories.
+//! It replaces the state of the cycle and has no phases: only the remaining stories of the epic.
 
 use super::dev_cycle;
 use super::fields::Field;
@@ -32,7 +33,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     stories.completed(&tree);
     let resting = if is_aborted { story(progress.get("aborted_at_story")).or(current) } else { current };
     if let Some(story) = &resting {
-        // A cycle rests after its checkpoint, and is given up before the story is done.
+        // A cycle pauses after its checkpoint; an aborted one did not finish its story.
         stories.add(story, if is_aborted { Status::Pending } else { Status::Completed });
     } else {
         tree.report(Finding::new(FindingCode::StateMissingField, "`current_story` names no story"));
@@ -44,7 +45,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut run = tree.run(Kind::Paused, dev_cycle::WORKFLOW, dev_cycle::title(&tree.subject(Kind::Paused)));
     run.stamp = if is_aborted { aborted_at } else { tree.get("paused_at").time() };
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
-    // The count has the story that rests in it.
+    // The count includes the current story.
     let named = stories.steps.iter().filter(|step| step.status == Status::Completed).count();
     run.done_elsewhere = stories.counted.saturating_sub(named);
     run.position = resting.map(StepId::new).filter(|id| stories.steps.iter().any(|step| step.id == *id));
@@ -55,12 +56,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 #[derive(Default)]
 struct Stories {
     steps: Vec<Step>,
-    /// Stories that are only counted.
+    /// The number of stories that are only counted.
     counted: usize,
 }
 
 impl Stories {
-    /// Reads the stories that are done: by name, or only their number.
+    /// Reads the completed stories, which are named or only counted.
     fn completed(&mut self, tree: &Tree<'_>) {
         let completed = tree.root().get("epic_progress").get("completed_stories");
         if completed.is_number() {
@@ -74,7 +75,7 @@ impl Stories {
         }
     }
 
-    /// Adds a story; what was said of it first stands.
+    /// Adds a story unless it is there.
     fn add(&mut self, story: &str, status: Status) {
         let id = StepId::new(story);
         if story.is_empty() || self.steps.iter().any(|step| step.id == id) {

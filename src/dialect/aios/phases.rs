@@ -1,6 +1,6 @@
 //! The phases of a context manager (docs/formats/aios-states.md#context-manager).
 //!
-//! A phase is written when it is over, so the running one is never in the file. How many there are is in the workflow file; the
+//! A phase is written when it ends, so the running phase is never in the file. The number of phases is in the workflow file; the
 //! hand-over of the last phase may name the next one.
 
 use super::fields::Field;
@@ -17,7 +17,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
-/// How many phases that are missing between two others are named.
+/// Maximum number of missing phases that are listed.
 const GAP_LIMIT: usize = 50;
 
 /// Reads the run.
@@ -42,7 +42,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 
 fn steps(tree: &Tree<'_>) -> Vec<Step> {
     let mut phases: Vec<(u32, Field<'_>)> = Vec::new();
-    for (number, phase) in tree.get("phases").needed().members() {
+    for (number, phase) in tree.get("phases").required().members() {
         match number.parse() {
             Ok(number) => phases.push((number, phase)),
             Err(_) => {
@@ -57,7 +57,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (number, phase) in &phases {
         for missing in (before + 1..*number).take(GAP_LIMIT) {
             let step = follow(&mut steps, id(missing), format!("Phase {missing}"), Status::Pending);
-            let message = format!("{} is not recorded, and phase {number} after it is", step.id);
+            let message = format!("{} is not recorded, but the later phase {number} is", step.id);
             phase.report(Finding::new(FindingCode::StateCorrupt, message).on(&step.id));
         }
         recorded(&mut steps, *number, *phase);
@@ -76,7 +76,7 @@ fn id(number: u32) -> StepId {
     StepId::new(format!("phase-{number}"))
 }
 
-/// Adds a phase that was written: over, unless its result says that it failed.
+/// Adds a recorded phase: it is completed unless its result says otherwise.
 fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
     let task = phase.either(["action", "task"]).id();
     let title = task.map_or_else(|| format!("Phase {number}"), |task| format!("Phase {number}: {task}"));
@@ -97,7 +97,7 @@ fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
     }
 }
 
-/// The phase that failed is not written as one: the state names it beside them.
+/// Marks the failed phase, which the state names separately from the recorded ones.
 fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
     let id = id(number);
     if steps.iter().all(|step| step.id != id) {
@@ -109,7 +109,7 @@ fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
     step.error = tree.get("error").text().map(str::to_owned);
 }
 
-/// Adds what comes after the last phase that was written, unless one of those is to be done again.
+/// Adds the phase after the last recorded one, unless a failed phase comes first.
 fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>) {
     if steps.iter().any(|step| step.status == Status::Failed) {
         return;
@@ -124,7 +124,7 @@ fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>)
     let step = follow(steps, id(number), format!("Phase {number}{title}"), Status::Pending);
     step.agent = target.and_then(|target| target.get("agent").agent());
     if named.is_none() && last.is_some() {
-        let message = "nothing says whether a phase comes after the last one that was written";
+        let message = "it is unknown whether there is a phase after the last recorded one";
         tree.report(Finding::new(FindingCode::TotalMissing, message));
     }
 }

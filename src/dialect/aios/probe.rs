@@ -1,11 +1,11 @@
-//! Finding what was saved, and saying of everything else under the probed places what it is.
+//! Finds saved states and reports other files in the probed folders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::epic;
 use super::epic::State;
 use super::execution;
@@ -14,13 +14,13 @@ use super::identity;
 use super::implied;
 use super::kind;
 use super::kind::Evidence;
+use super::kind::FileClass;
 use super::kind::Kind;
-use super::kind::Sort;
+use super::layout;
+use super::layout::Area;
+use super::layout::PathParts;
 use super::leftovers;
 use super::messages;
-use super::places;
-use super::places::Area;
-use super::places::Place;
 use super::rebuild;
 use super::settings;
 use super::subject;
@@ -46,29 +46,29 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         listing,
         documents: None,
         found: Vec::new(),
-        told: BTreeSet::new(),
+        covered: BTreeSet::new(),
         stories: BTreeSet::new(),
         locks: Vec::new(),
         probed: Probed::default(),
     };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(place) = places::place(entry.path.as_str()) {
-            prober.take(entry, &place);
+        if let Some(parts) = layout::split(entry.path.as_str()) {
+            prober.visit(entry, &parts);
         }
     }
     prober.keep_newest();
-    let (told, stories) = (prober.told, prober.stories);
+    let (covered, stories) = (prober.covered, prober.stories);
     let implied = implied::candidates(listing, &stories, &mut prober.probed.findings);
     for candidate in implied {
-        if told.contains(&candidate.state) {
+        if covered.contains(&candidate.state) {
             prober.probed.findings.extend(candidate.findings);
         } else {
             prober.probed.candidates.push(candidate);
         }
     }
-    subject::read_each_other(listing, &mut prober.probed.candidates);
+    subject::link_reads(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
-        let of_project = |candidate: &&mut Candidate| places::base_of(&candidate.state) == base;
+        let of_project = |candidate: &&mut Candidate| layout::base_of(&candidate.state) == base;
         for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
             candidate.reads.push(ReadSpec::File(lock.clone()));
         }
@@ -76,11 +76,11 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
         prober.probed.findings.extend(nothing_saved(listing));
     }
-    prober.probed.findings.extend(settings::doubts(listing));
+    prober.probed.findings.extend(settings::warnings(listing));
     prober.probed
 }
 
-/// Says that a project of the framework has nothing that was interrupted, which is no failure.
+/// Reports that a project of the framework has no interrupted workflows. This is not an error.
 fn nothing_saved(listing: &Listing) -> Option<Finding> {
     let folders = listing.entries.iter().filter(|entry| entry.is_dir);
     let home = folders.map(|entry| &entry.path).find(|path| matches!(path.name(), ".aios" | ".aiox" | ".nexos"))?;
@@ -90,115 +90,114 @@ fn nothing_saved(listing: &Listing) -> Option<Finding> {
 
 struct Prober<'a> {
     listing: &'a Listing,
-    /// Made for the first epic: most projects have none.
+    /// Built for the first epic, because most projects have none.
     documents: Option<DocumentIndex<'a>>,
-    found: Vec<Found<'a>>,
-    /// What an epic speaks of that goes on or is completed: such a story implies no run of its own (docs/formats/aios.md#which-state-counts).
-    told: BTreeSet<RelPath>,
-    /// The stories of which another state speaks, by project and id: they imply no run of their own either.
+    found: Vec<SavedState<'a>>,
+    /// Documents of active or completed epics. Their stories imply no run (docs/formats/aios.md#which-state-counts).
+    covered: BTreeSet<RelPath>,
+    /// Stories that another state is about, by project and id. They imply no run either.
     stories: BTreeSet<(String, String)>,
     /// The locks, each with its project.
     locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
 }
 
-/// Is a saved state that can be read.
-struct Found<'a> {
+/// A readable saved state.
+struct SavedState<'a> {
     path: &'a RelPath,
     base: &'a str,
     kind: Kind,
     run: String,
     stamp: Option<Timestamp>,
     reads: Vec<ReadSpec>,
-    /// It was completed or given up: then it is no candidate, and neither is an older state of the same run.
+    /// Completed or aborted: then neither it nor an older state of the same run is a candidate.
     is_over: bool,
 }
 
 impl<'a> Prober<'a> {
-    fn take(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn visit(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
-        if place.area == Area::Locks && path.name().ends_with(".lock") {
-            self.locks.push((place.base, path));
-        } else if leftovers::is_temporary(path.name()) && place.area.holds_states() {
-            let message = "a temporary file of a write that was cut off; it is not read";
-            self.tell(FindingCode::TemporaryLeft, path, message.to_owned());
+        if parts.area == Area::Locks && path.name().ends_with(".lock") {
+            self.locks.push((parts.base, path));
+        } else if leftovers::is_temporary(path.name()) && parts.area.holds_states() {
+            let message = "a temporary file of an interrupted write; it is not read";
+            self.report(FindingCode::TemporaryLeft, path, message.to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
-            self.probed.findings.extend(leftovers::put_aside(self.listing, entry, &original));
-        } else if places::is_data(path.name()) && place.area != Area::Specs {
-            self.sort(entry, place);
-        } else if matches!(place.area, Area::WorkflowState | Area::Orchestrator) {
-            self.tell(FindingCode::FileUnclassified, path, "no state has such a name; it is not read".to_owned());
+            self.probed.findings.extend(leftovers::report_renamed(self.listing, entry, &original));
+        } else if layout::is_data(path.name()) && parts.area != Area::Specs {
+            self.classify(entry, parts);
+        } else if matches!(parts.area, Area::WorkflowState | Area::Orchestrator) {
+            self.report(FindingCode::FileUnclassified, path, "not the name of a state; it is not read".to_owned());
         }
     }
 
-    fn sort(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn classify(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
         let expected = kind::by_name(path);
         let Some(look) = entry.look.as_deref() else {
             match expected {
-                // The run says why.
-                Some(kind) => self.unread(path, place.base, kind),
-                None if kind::known_name(path).is_none() && place.area.holds_states() => {
-                    let message = "it is too large for a state or may not be read";
-                    self.tell(FindingCode::FileUnclassified, path, message.to_owned());
+                // Loading the run reports why.
+                Some(kind) => self.add_unreadable(path, parts.base, kind),
+                None if kind::known_name(path).is_none() && parts.area.holds_states() => {
+                    let message = "it is too large for a state or not readable";
+                    self.report(FindingCode::FileUnclassified, path, message.to_owned());
                 }
                 None => {}
             }
             return;
         };
-        match (kind::sort(path, look), expected) {
-            (Sort::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.epic(path, place.base, kind, look),
-            (Sort::State(kind), _) => self.state(path, place.base, kind, look),
-            (Sort::Unreadable(..), Some(kind)) => self.unread(path, place.base, kind),
-            (Sort::Unreadable(at, problem), None) if place.area.holds_states() => {
+        match (kind::classify(path, look), expected) {
+            (FileClass::State(kind @ (Kind::Epic | Kind::Pipeline)), _) => self.add_epic(path, parts.base, kind, look),
+            (FileClass::State(kind), _) => self.add_state(path, parts.base, kind, look),
+            (FileClass::Unreadable(..), Some(kind)) => self.add_unreadable(path, parts.base, kind),
+            (FileClass::Unreadable(at, problem), None) if parts.area.holds_states() => {
                 let message = format!("it cannot be parsed and is not read: {problem}");
                 let finding = Finding::new(FindingCode::FileUnclassified, message).at(path);
                 self.probed.findings.push(finding.line(at.line, Some(at.column)));
             }
-            (Sort::Idle, _) => {
-                let message =
-                    format!("{path} is the status of a loop, and names no story yet: nothing was interrupted");
+            (FileClass::Idle, _) => {
+                let message = format!("{path} is a loop status without a story: nothing was interrupted");
                 let finding = Finding::new(FindingCode::NoRunHere, message).at(path);
                 self.probed.findings.push(finding.fix(messages::NOTHING_SAVED_FIX));
             }
-            (Sort::NotOurs, Some(_)) => {
-                let message = "named like a state, and no kind of state that is known";
-                self.tell(FindingCode::LookAlike, path, message.to_owned());
+            (FileClass::NotOurs, Some(_)) => {
+                let message = "named like a state, but not a known kind of state";
+                self.report(FindingCode::LookAlike, path, message.to_owned());
             }
-            (Sort::Evidence(Evidence::Digest), Some(_)) => {
-                let message = "named like a state, and there are several documents in it: it is not read";
-                self.tell(FindingCode::LookAlike, path, message.to_owned());
+            (FileClass::Evidence(Evidence::Digest), Some(_)) => {
+                let message = "named like a state, but it has several documents: it is not read";
+                self.report(FindingCode::LookAlike, path, message.to_owned());
             }
-            (Sort::NotOurs, None) if place.area.holds_states() => {
-                self.tell(FindingCode::FileUnclassified, path, "of no kind that is known; it is not read".to_owned());
+            (FileClass::NotOurs, None) if parts.area.holds_states() => {
+                self.report(FindingCode::FileUnclassified, path, "not a known kind; it is not read".to_owned());
             }
-            (Sort::Unreadable(..) | Sort::NotOurs, None) | (Sort::Evidence(_), _) => {}
+            (FileClass::Unreadable(..) | FileClass::NotOurs, None) | (FileClass::Evidence(_), _) => {}
         }
     }
 
-    fn tell(&mut self, code: FindingCode, path: &RelPath, message: String) {
+    fn report(&mut self, code: FindingCode, path: &RelPath, message: String) {
         self.probed.findings.push(Finding::new(code, message).at(path));
     }
 
-    /// Takes a file in that should be a state and could not be read as one.
-    fn unread(&mut self, path: &RelPath, base: &str, kind: Kind) {
+    /// Adds a file that should be a state but is unreadable.
+    fn add_unreadable(&mut self, path: &RelPath, base: &str, kind: Kind) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::Epic {
-            let backup = places::backup_of(path);
-            let state = backup.as_ref().and_then(|path| self.looked_at(path));
+            let backup = layout::backup_of(path);
+            let state = backup.as_ref().and_then(|path| self.read_epic_state(path));
             reads.extend(backup.map(ReadSpec::File));
             reads.extend(state.iter().flat_map(|state| self.documents(base, state)));
             if state.is_none() {
-                reads.extend(rebuild::witnesses_of_epic(self.listing, base, path));
+                reads.extend(rebuild::evidence_for_epic(self.listing, base, path));
             }
         }
         if kind == Kind::QaLoop {
-            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
+            reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
         }
         self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
     }
 
-    fn state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
+    fn add_state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Ok(node) = kind::parse(look) else { return };
         let identity = identity::of(kind, &node, path);
         if let Some(story) = identity.story {
@@ -206,47 +205,46 @@ impl<'a> Prober<'a> {
         }
         let mut reads = vec![ReadSpec::File(path.clone())];
         if kind == Kind::QaLoop {
-            reads.extend(rebuild::witnesses_of_loop(self.listing, base, path));
+            reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
         }
         let (run, stamp) = (identity.run, identity.stamp);
-        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: false });
+        self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: false });
     }
 
-    /// Reads a state of an epic that was looked at.
-    fn looked_at(&self, path: &RelPath) -> Option<State> {
+    /// Reads the state of an epic from the listing.
+    fn read_epic_state(&self, path: &RelPath) -> Option<State> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
         State::read(&kind::parse(self.listing.entries[at].look.as_deref()?).ok()?, path)
     }
 
-    fn epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
+    fn add_epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
         let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
         let found = compare(documents, base, &state);
         let id = clean_line(&state.id, 100);
-        if found.is_left_behind {
-            let message =
-                format!("epic {id}: neither its plan nor any of its stories is here, so the state was left behind");
+        if found.is_orphaned {
+            let message = format!("epic {id}: its plan and its stories are all missing, so the state is a leftover");
             let severity = if state.is_ended() { Severity::Info } else { Severity::Warning };
             let finding = Finding::new(FindingCode::StateLeftover, message).at(path);
-            let fix = "bring the plan and the stories back from git, or remove the file";
+            let fix = "restore the plan and the stories from git, or remove the file";
             self.probed.findings.push(Finding { severity, ..finding.fix(fix) });
             if state.is_ended() {
-                self.ended(path, base, &state);
+                self.add_ended(path, base, &state);
             }
         } else if state.is_ended() {
             let is_completed = state.status.as_deref() == Some("completed");
             if is_completed {
                 let documents = self.documents(base, &state);
-                self.tell_of(&documents);
+                self.cover(&documents);
             }
             let how = if is_completed { "completed" } else { "was aborted" };
             let finding = Finding::new(FindingCode::RunEnded, format!("epic {id} {how}")).at(path);
             let finding =
-                if is_completed { finding } else { finding.fix("to take it up again, set `status: active` in it") };
+                if is_completed { finding } else { finding.fix("to continue it, set `status: active` in it") };
             self.probed.findings.push(finding);
-            self.ended(path, base, &state);
-            self.find(path, base, kind, &state, Vec::new());
-            // Nothing is left that a story could hold up.
+            self.add_ended(path, base, &state);
+            self.add_saved(path, base, kind, &state, Vec::new());
+            // The epic is over, so drift cannot block it.
             let drift = found
                 .drift
                 .into_iter()
@@ -254,29 +252,29 @@ impl<'a> Prober<'a> {
             self.probed.findings.extend(drift);
         } else {
             let mut reads = vec![ReadSpec::File(path.clone())];
-            reads.extend(places::backup_of(path).map(ReadSpec::File));
+            reads.extend(layout::backup_of(path).map(ReadSpec::File));
             reads.extend(self.documents(base, &state));
-            self.tell_of(&reads);
-            self.find(path, base, kind, &state, reads);
+            self.cover(&reads);
+            self.add_saved(path, base, kind, &state, reads);
         }
     }
 
-    fn find(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
-        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::moment(stamp, 0));
+    fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
+        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::parse_time(stamp, 0));
         let run = Kind::Epic.run_id(&state.id);
-        self.found.push(Found { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
+        self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
-    /// Keeps the state of an epic that is over for whoever names it.
-    fn ended(&mut self, path: &RelPath, base: &str, state: &State) {
+    /// Adds the state of an ended epic, which is only used if named explicitly.
+    fn add_ended(&mut self, path: &RelPath, base: &str, state: &State) {
         let mut reads = vec![ReadSpec::File(path.clone())];
-        reads.extend(places::backup_of(path).map(ReadSpec::File));
+        reads.extend(layout::backup_of(path).map(ReadSpec::File));
         reads.extend(self.documents(base, state));
         self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
     }
 
-    fn tell_of(&mut self, documents: &[ReadSpec]) {
-        self.told.extend(documents.iter().filter_map(|spec| match spec {
+    fn cover(&mut self, documents: &[ReadSpec]) {
+        self.covered.extend(documents.iter().filter_map(|spec| match spec {
             ReadSpec::File(path) => Some(path.clone()),
             ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
                 None
@@ -301,24 +299,24 @@ impl<'a> Prober<'a> {
         ids.sort_unstable();
         ids.dedup();
         let stories = ids.into_iter().filter_map(|id| match documents.locate(base, plan.as_ref(), id) {
-            Located::At(path) => Some(path),
-            Located::Gone(_) | Located::Nowhere => None,
+            StoryLocation::At(path) => Some(path),
+            StoryLocation::Missing(_) | StoryLocation::NotFound => None,
         });
         path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
     }
 
-    /// Of several states of one run the one that was written last counts: `.aios` and `.aiox` may hold one each, a QA loop may lie in
-    /// two places. The JSON of an epic never counts beside its YAML.
+    /// Keeps the newest of several states of one run: `.aios` and `.aiox` may each have one, and a QA loop may be in two folders.
+    /// The JSON of an epic never wins over its YAML.
     fn keep_newest(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|a, b| {
-            let rank = |found: &Found<'_>| found.kind == Kind::Pipeline;
+            let is_pipeline = |found: &SavedState<'_>| found.kind == Kind::Pipeline;
             (a.base, &a.run).cmp(&(b.base, &b.run)).then_with(|| {
                 let (first, second) = (Reverse(a.stamp), Reverse(b.stamp));
-                (rank(a), first, a.is_over, a.path).cmp(&(rank(b), second, b.is_over, b.path))
+                (is_pipeline(a), first, a.is_over, a.path).cmp(&(is_pipeline(b), second, b.is_over, b.path))
             })
         });
-        let mut kept: Option<Found<'_>> = None;
+        let mut kept: Option<SavedState<'_>> = None;
         for found in found {
             if let Some(first) = &kept
                 && (first.base, &first.run) == (found.base, &found.run)
@@ -327,14 +325,14 @@ impl<'a> Prober<'a> {
                     continue;
                 }
                 let how = if first.stamp > found.stamp { "an older" } else { "another" };
-                let message = format!("{how} state of the run {} that {} holds, which counts", found.run, first.path);
-                let say = |code| {
+                let message = format!("{how} state of the run {}; {} is used instead", found.run, first.path);
+                let superseded = |code| {
                     let finding = Finding::new(code, message).at(found.path);
                     finding.fix("compare the two, and remove the one that is out of date")
                 };
                 match self.probed.candidates.last_mut().filter(|_| !first.is_over) {
-                    Some(counts) => counts.findings.push(say(FindingCode::StateSuperseded)),
-                    None => self.probed.findings.push(say(FindingCode::StateLeftover)),
+                    Some(counts) => counts.findings.push(superseded(FindingCode::StateSuperseded)),
+                    None => self.probed.findings.push(superseded(FindingCode::StateLeftover)),
                 }
                 continue;
             }
@@ -347,26 +345,26 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// Is what the documents of an epic say about it.
-struct Compared {
-    /// It names a plan or stories, and none of them is there.
-    is_left_behind: bool,
+/// The comparison of an epic with its documents.
+struct DocumentComparison {
+    /// It names a plan or stories, but none of them exists.
+    is_orphaned: bool,
     drift: Vec<Finding>,
 }
 
-fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Compared {
+fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> DocumentComparison {
     let path = epic::plan_path(base, state);
     let plan = path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
     let mut has_documents = path.as_ref().is_some_and(|path| documents.holds(path));
     let mut drift = Vec::new();
     for story in state.stories() {
         let at = documents.locate(base, plan.as_ref(), &story.id);
-        has_documents |= matches!(at, Located::At(_));
+        has_documents |= matches!(at, StoryLocation::At(_));
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
         drift.extend(consistency::compare(documents, &at, &StepId::new(story.id.as_str()), status));
     }
     let names_some = path.is_some() || state.stories().next().is_some();
-    Compared { is_left_behind: names_some && !has_documents, drift }
+    DocumentComparison { is_orphaned: names_some && !has_documents, drift }
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
@@ -377,7 +375,7 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         reads,
         claim: Claim::StatedAmong { priority: kind.priority() },
         rank: None,
-        // Another state of the same epic may be the newer one.
+        // Another state of the same epic may be newer.
         may_be_replaced: true,
         findings: Vec::new(),
         name,

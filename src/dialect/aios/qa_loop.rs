@@ -1,7 +1,7 @@
 //! The state of a QA loop (docs/formats/aios.md#qa-loop): reviews of one story, each followed by a fix until one approves.
 //!
-//! The loop counts an iteration before its review runs, and its own resume counts another. Here the history says what
-//! happened, and going on never uses up an iteration.
+//! The loop counts an iteration before its review runs, and its own resume counts another one. Piton reads the history instead,
+//! and resuming never uses up an iteration.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::clean_line;
 
-/// What AIOS takes where nothing says how often a story may be reviewed.
+/// The default number of reviews in AIOS.
 pub(super) const MAX_ITERATIONS: u32 = 5;
 
-/// A loop that has said nothing for longer is taken to be abandoned (docs/formats/aios.md#liveness).
+/// A loop that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.
@@ -43,34 +43,36 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let history = qa.history();
     let current = qa.current(&history);
     qa.steps(&history, current);
-    let state = qa.word();
-    qa.ending(state);
+    let state = qa.loop_status();
+    qa.apply_status(state);
     let steps = qa.steps;
     let title = format!("QA Loop for story {}", tree.subject(Kind::QaLoop));
     let mut run = tree.run(Kind::QaLoop, "qa-loop", title);
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
-    if state == Some(Word::InProgress) {
+    if state == Some(LoopStatus::InProgress) {
         tree.report_abandoned(run.stamp, ABANDONED_SECONDS);
     }
     let is_over = steps.iter().all(|step| step.status == Status::Completed);
     run.status = match state {
-        Some(Word::Completed) if is_over => RunStatus::Completed,
-        Some(Word::Stopped) => RunStatus::Paused,
-        Some(Word::Pending | Word::InProgress | Word::Completed | Word::Escalated) | None => RunStatus::Active,
+        Some(LoopStatus::Completed) if is_over => RunStatus::Completed,
+        Some(LoopStatus::Stopped) => RunStatus::Paused,
+        Some(LoopStatus::Pending | LoopStatus::InProgress | LoopStatus::Completed | LoopStatus::Escalated) | None => {
+            RunStatus::Active
+        }
     };
     run.position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     run.steps = steps;
     tree.loaded(run)
 }
 
-/// Says where the state and the folder it lies in name different stories, or nothing names one.
+/// Reports a state whose story is missing or differs from its folder.
 fn check_story(tree: &Tree<'_>) {
     let folder = tree.files().state.parent();
     let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
     match (tree.root().either(["storyId", "story_id"]).id(), folder) {
         (Some(story), Some(folder)) if folder != story => {
-            let message = format!("the loop is of story {story} and lies in the folder {folder}");
+            let message = format!("the loop is about story {story} but is in the folder {folder}");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
         (None, None) => {
@@ -81,9 +83,9 @@ fn check_story(tree: &Tree<'_>) {
     }
 }
 
-/// Is the status of the loop.
+/// The status of the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum LoopStatus {
     Pending,
     InProgress,
     Completed,
@@ -91,20 +93,20 @@ enum Word {
     Escalated,
 }
 
-/// Is what a review came to.
+/// The outcome of a review.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Approved,
     Rejected,
     Blocked,
-    /// In a word that nobody knows.
+    /// Not in the vocabulary.
     Unknown,
 }
 
-/// Is one entry of the history.
+/// One entry of the history.
 struct Iteration<'a> {
     entry: Field<'a>,
-    /// `None` while the review is not done.
+    /// `None` until the review is done.
     outcome: Option<Outcome>,
     is_fixed: bool,
 }
@@ -123,15 +125,15 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn word(&self) -> Option<Word> {
+    fn loop_status(&self) -> Option<LoopStatus> {
         let field = self.tree.get("status");
         let word = field.text()?;
         let known = match word.trim().to_lowercase().as_str() {
-            "pending" => Word::Pending,
-            "in_progress" => Word::InProgress,
-            "completed" => Word::Completed,
-            "stopped" => Word::Stopped,
-            "escalated" => Word::Escalated,
+            "pending" => LoopStatus::Pending,
+            "in_progress" => LoopStatus::InProgress,
+            "completed" => LoopStatus::Completed,
+            "stopped" => LoopStatus::Stopped,
+            "escalated" => LoopStatus::Escalated,
             _ => {
                 field.report_unknown(FindingCode::StatusUnknown, word, None);
                 return None;
@@ -140,17 +142,17 @@ impl<'a> Loop<'a> {
         Some(known)
     }
 
-    /// Returns the entries by iteration; of two of the same the later one counts.
+    /// Returns the entries by iteration; the later of two duplicates wins.
     fn history(&self) -> BTreeMap<u32, Iteration<'a>> {
         let mut history = BTreeMap::new();
         for entry in self.tree.get("history").items() {
             let Some(number) = entry.get("iteration").number().filter(|number| *number > 0) else {
-                let message = "an entry of the history says no iteration; it was ignored";
+                let message = "an entry of the history has no iteration; it was ignored";
                 self.tree.report(Finding::new(FindingCode::FieldIgnored, message));
                 continue;
             };
             if history.insert(number, self.iteration(number, entry)).is_some() {
-                let message = format!("the history has iteration {number} twice; the later entry counts");
+                let message = format!("the history has iteration {number} twice; the later entry wins");
                 self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
             }
         }
@@ -172,33 +174,32 @@ impl<'a> Loop<'a> {
                 }
             },
         });
-        // The entries of nexos have a `date` and nothing about the fix.
+        // Entries of nexos have a `date` and no fix time.
         let is_reviewed = entry.either(["reviewedAt", "date"]).is_there();
         if outcome.is_some() && !is_reviewed {
-            let message = format!("{review} has a verdict, and nothing says when it was reached; it is reviewed again");
+            let message = format!("{review} has a verdict without a time; it is reviewed again");
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message).on(&review));
         }
         Iteration { entry, outcome: outcome.filter(|_| is_reviewed), is_fixed: entry.get("fixedAt").is_there() }
     }
 
-    /// Returns the iteration that the loop is in.
+    /// Returns the current iteration.
     fn current(&self, history: &BTreeMap<u32, Iteration<'a>>) -> u32 {
         let root = self.tree.root();
         let counted = root.either(["currentIteration", "current_iteration"]).number();
         let counted = counted.or_else(|| root.get("iteration").number()).unwrap_or(0);
         let last = history.last_key_value().map_or(0, |(number, _)| *number);
         if counted < last {
-            let message =
-                format!("the loop counts {counted} iterations and its history has {last}; the history counts");
+            let message = format!("the loop counts {counted} iterations but its history has {last}; the history wins");
             self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
         }
         counted.max(last).max(1)
     }
 
-    /// Fills in the iterations up to the current one, and what follows from it.
+    /// Adds the steps of all iterations up to the current one and what follows.
     fn steps(&mut self, history: &BTreeMap<u32, Iteration<'a>>, current: u32) {
         for (number, iteration) in history.range(..current) {
-            self.earlier(*number, iteration);
+            self.add_past_iteration(*number, iteration);
         }
         let entry = history.get(&current);
         match entry.and_then(|iteration| Some((iteration, iteration.outcome?))) {
@@ -207,9 +208,9 @@ impl<'a> Loop<'a> {
             Some((_, Outcome::Blocked)) => {
                 let review = self.review(current, Status::Failed);
                 review.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None });
-                review.error = Some("the review is blocked: a person decides".to_owned());
+                review.error = Some("the review is blocked: the user decides".to_owned());
             }
-            // The finding about the word holds the step.
+            // The finding about the unknown verdict blocks the step.
             Some((_, Outcome::Unknown)) => _ = self.review(current, Status::Pending),
             Some((iteration, Outcome::Rejected)) => {
                 self.review(current, Status::Completed);
@@ -225,21 +226,21 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The loop went on from it, so both of its halves are over.
-    fn earlier(&mut self, number: u32, iteration: &Iteration<'a>) {
+    /// Adds an iteration that the loop has moved past: review and fix are over.
+    fn add_past_iteration(&mut self, number: u32, iteration: &Iteration<'a>) {
         self.review(number, Status::Completed);
         if iteration.outcome == Some(Outcome::Rejected) {
             self.fix(number, Status::Completed);
             if !iteration.is_fixed && iteration.entry.get("reviewedAt").is_there() {
                 let id = fix_id(number);
-                let message = format!("nothing says that {id} ended, and the loop went on to the next review");
+                let message = format!("{id} has no end, but the loop went on to the next review");
                 self.tree.report(Finding::new(FindingCode::StatusMissing, message).on(&id));
             }
         }
     }
 
     fn open_review(&mut self, number: u32, has_entry: bool) {
-        // The iteration is counted before its review runs, so a loop that runs has begun it.
+        // The iteration is counted before its review runs, so a running loop has started it.
         let is_counted = self.tree.root().either(["currentIteration", "current_iteration"]).number() == Some(number);
         let runs = is_counted && self.tree.get("status").text() == Some("in_progress");
         if has_entry || runs {
@@ -249,7 +250,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// An approval ends the loop; what is left is that the loop says so.
+    /// Adds the approving review. It stays open until the loop's status says completed.
     fn approved(&mut self, number: u32) {
         let file = self.tree.files().state.clone();
         let is_closed = self.tree.get("status").text().is_none_or(|status| status == "completed");
@@ -271,23 +272,30 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Adds what the status of the loop says on top of its history.
-    fn ending(&mut self, word: Option<Word>) {
-        match word {
-            Some(Word::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
+    /// Applies the status of the loop on top of its history.
+    fn apply_status(&mut self, status: Option<LoopStatus>) {
+        match status {
+            Some(LoopStatus::Escalated) if self.steps.iter().all(|step| step.kind != StepKind::Gate) => {
                 let reason = self.tree.get("escalationReason").text().unwrap_or("the loop was escalated").to_owned();
                 self.steps.retain(|step| matches!(step.status, Status::Completed | Status::Failed));
                 self.escalation(&reason);
             }
-            Some(Word::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
-                let message = "the loop is completed, and its last review did not approve";
+            Some(LoopStatus::Completed) if self.steps.iter().any(|step| step.status != Status::Completed) => {
+                let message = "the loop is completed, but its last review did not approve";
                 self.tree.report(Finding::new(FindingCode::StateCorrupt, message));
             }
-            Some(Word::Pending | Word::InProgress | Word::Completed | Word::Stopped | Word::Escalated) | None => {}
+            Some(
+                LoopStatus::Pending
+                | LoopStatus::InProgress
+                | LoopStatus::Completed
+                | LoopStatus::Stopped
+                | LoopStatus::Escalated,
+            )
+            | None => {}
         }
     }
 
-    /// Says which iteration of how many it is.
+    /// Returns the iteration and the maximum.
     fn round(&self, number: u32) -> String {
         format!("{number}/{}", self.max)
     }
@@ -308,9 +316,9 @@ impl<'a> Loop<'a> {
         step.group = Some(round);
     }
 
-    /// A person decides: another round, the story as it is, or the end of it.
+    /// Adds the gate at which the user decides how to continue.
     fn escalation(&mut self, reason: &str) {
-        let title = format!("Decide how the story goes on: {}", clean_line(reason, 200));
+        let title = format!("Decide how to continue the story: {}", clean_line(reason, 200));
         let step = follow(&mut self.steps, StepId::new("escalation"), title, Status::Pending);
         step.kind = StepKind::Gate;
     }

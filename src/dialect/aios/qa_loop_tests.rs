@@ -65,7 +65,7 @@ fn the_last_iteration_ends_with_a_person() {
         let run = loaded.run.unwrap();
         let gates: Vec<_> = run.steps.iter().filter(|step| step.kind == StepKind::Gate).collect();
         assert_eq!(gates.len(), usize::from(max == 1));
-        assert!(gates.iter().all(|gate| gate.title == "Decide how the story goes on: 1 of 1 reviews were used"));
+        assert!(gates.iter().all(|gate| gate.title == "Decide how to continue the story: 1 of 1 reviews were used"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): which phases of a workflow are over, and the one in hand.
+//! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): completed phases and the current one.
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -18,7 +18,7 @@ use crate::model::StepId;
 /// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;
 
-/// How many phases a record may count to.
+/// Maximum phase number of a record.
 const PHASE_LIMIT: u32 = 100;
 
 /// Reads the run.
@@ -38,7 +38,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-/// Returns title and agent of every phase of the workflows that are known.
+/// Returns title and agent of each phase of a known workflow.
 fn known(workflow: Option<&str>) -> Vec<(&'static str, &'static str)> {
     let word = workflow.unwrap_or_default().to_lowercase();
     if word.contains("spec") {
@@ -81,13 +81,13 @@ impl Phases<'_> {
             self.add(&mut steps, number, status, current);
         }
         if self.known.is_empty() && !is_over && steps.iter().all(|step| step.status != Status::InProgress) {
-            let message = "nothing says how many phases the workflow has";
+            let message = "the number of phases is unknown";
             self.tree.report(Finding::new(FindingCode::TotalMissing, message));
         }
         steps
     }
 
-    /// Reads which phase an entry is about: its number, its name, or a record of it.
+    /// Returns the phase of an entry, which is a number, a name or an object.
     fn number(&self, entry: Field<'_>) -> Option<u32> {
         let at = if entry.get("phase").is_there() { entry.get("phase") } else { entry };
         let word = at.id()?;
@@ -97,7 +97,7 @@ impl Phases<'_> {
         };
         let number = word.parse().ok().or_else(by_name).filter(|number| (1..=PHASE_LIMIT).contains(number));
         if number.is_none() {
-            let message = format!("the phase `{word}` is none that is known; it was ignored");
+            let message = format!("the phase `{word}` is unknown; it was ignored");
             at.report(Finding::new(FindingCode::StateCorrupt, message));
         }
         number

@@ -1,13 +1,13 @@
-//! What deserves a look because another file names it: stories that a setting keeps elsewhere, and the plans of epics.
+//! Files to read because another file names them: stories in configured folders and the plans of epics.
 
 use super::epic;
 use super::epic::State;
 use super::execution::word;
 use super::kind;
-use super::kind::Unparsed;
+use super::kind::ParseFailure;
 use super::kind::get;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -16,13 +16,13 @@ use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::clean_line;
 
-/// Is a file of settings that was looked at.
+/// A settings file.
 struct Settings<'a> {
     path: &'a RelPath,
     look: &'a [u8],
-    /// The folder of the project it is of, with its slash.
+    /// The folder of its project, with a trailing slash.
     base: &'a str,
-    /// It lies where only the framework keeps its settings.
+    /// Whether it lies in a folder of the framework.
     is_marked: bool,
 }
 
@@ -32,72 +32,72 @@ impl<'a> Settings<'a> {
         if entry.is_dir || !matches!(name, "config.yaml" | "config.yml") {
             return None;
         }
-        let place = places::place(path.as_str());
+        let parts = layout::split(path.as_str());
         let beside = || path.as_str().strip_suffix(name).unwrap_or_default();
-        let base = place.as_ref().map_or_else(beside, |place| place.base);
-        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: place.is_some() })
+        let base = parts.as_ref().map_or_else(beside, |parts| parts.base);
+        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: parts.is_some() })
     }
 
-    fn folder(&self, said: &str) -> Option<RelPath> {
-        RelPath::parse(&format!("{}{said}", self.base)).ok()
+    fn folder(&self, folder: &str) -> Option<RelPath> {
+        RelPath::parse(&format!("{}{folder}", self.base)).ok()
     }
 }
 
-/// Names the files.
+/// Returns the files that other files name.
 pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
-        for folder in story_folders(settings.look).iter().filter_map(|said| settings.folder(said)) {
+        for folder in story_folders(settings.look).iter().filter_map(|folder| settings.folder(folder)) {
             let stories = listing.entries.iter().filter(|other| is_story(other, &folder));
             found.extend(stories.map(|other| other.path.clone()));
         }
     }
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        let (Some(look), Some(place)) = (entry.look.as_deref(), places::place(entry.path.as_str())) else { continue };
-        if matches!(place.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
+        let (Some(look), Some(parts)) = (entry.look.as_deref(), layout::split(entry.path.as_str())) else { continue };
+        if matches!(parts.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
             let node = kind::parse(look).ok();
             let state = node.and_then(|node| State::read(&node, &entry.path));
-            found.extend(state.and_then(|state| epic::plan_path(place.base, &state)));
+            found.extend(state.and_then(|state| epic::plan_path(parts.base, &state)));
         }
     }
-    found.retain(|path| !places::is_marked(path.as_str()));
+    found.retain(|path| !layout::is_marked(path.as_str()));
     found.sort_unstable();
     found.dedup();
     found
 }
 
-/// Says which settings could not be followed, so that stories are looked for in the usual folder only.
-pub(super) fn doubts(listing: &Listing) -> Vec<Finding> {
-    let mut doubts = Vec::new();
+/// Reports settings that cannot be used.
+pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
+    let mut warnings = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
-        let mut say = |code, message: String, fix: &str| {
+        let mut warn = |code, message: String, fix: &str| {
             let severity = Severity::Warning;
-            doubts.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
+            warnings.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
         };
         match kind::parse(settings.look) {
-            // Many a program has such a file at the top of a project.
-            Err(Unparsed::Broken(_, problem)) if settings.is_marked => {
+            // Other programs also have such a file at the top of a project.
+            Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
-                    format!("the settings cannot be parsed, so stories are looked for in docs/stories: {problem}");
-                say(FindingCode::FileUnclassified, message, "correct the file");
+                    format!("the settings cannot be parsed, so stories are read from docs/stories: {problem}");
+                warn(FindingCode::FileUnclassified, message, "correct the file");
             }
-            Err(Unparsed::Empty | Unparsed::Documents | Unparsed::Broken(..)) | Ok(_) => {}
+            Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
         }
-        for said in story_folders(settings.look).iter().filter(|said| settings.folder(said).is_none()) {
-            let said = clean_line(said, 100);
+        for folder in story_folders(settings.look).iter().filter(|folder| settings.folder(folder).is_none()) {
+            let folder = clean_line(folder, 100);
             let message =
-                format!("the settings keep stories in `{said}`, which lies outside of the project: none is read");
-            say(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
+                format!("the settings keep stories in `{folder}`, which is outside the project; none are read");
+            warn(FindingCode::FieldIgnored, message, "name a folder of the project, relative to it");
         }
     }
-    doubts
+    warnings
 }
 
 fn is_story(entry: &ListingEntry, folder: &RelPath) -> bool {
     !entry.is_dir && entry.path.as_str().ends_with(".md") && entry.path.starts_with(folder)
 }
 
-/// Returns the folders of stories that a configuration names; tasks and packs of AIOS use different keys for them.
+/// Returns the story folders that a configuration names; AIOS uses several keys for them.
 fn story_folders(bytes: &[u8]) -> Vec<String> {
     let Ok(node) = kind::parse(bytes) else { return Vec::new() };
     let nested = get(&node, "stories").and_then(|stories| word(stories, "location"));

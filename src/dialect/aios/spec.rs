@@ -1,12 +1,12 @@
-//! The state of a spec pipeline that only its artifacts speak of (docs/formats/aios-stories.md#spec-pipeline).
+//! A spec pipeline whose state is only in its artifacts (docs/formats/aios-stories.md#spec-pipeline).
 //!
-//! The first artifact that is missing or unreadable, in the order of the complexity class, is what comes next. AIOS writes JSON
-//! and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
+//! The next phase is that of the first artifact that is missing or unreadable, in the order of the complexity class. AIOS writes
+//! JSON and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::kind;
 use super::kind::Kind;
-use super::places;
-use super::places::Area;
+use super::layout;
+use super::layout::Area;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::DialectId;
@@ -40,7 +40,7 @@ const CRITIQUE: usize = 4;
 const PLAN: usize = 5;
 const DATA: [&str; 3] = ["json", "yml", "yaml"];
 
-/// Is where a pipeline leaves its artifacts.
+/// The location of a pipeline's artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
     /// The story or the feature.
@@ -51,10 +51,10 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the pipeline that a file is an artifact of.
+    /// Returns the pipeline to which an artifact belongs.
     pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
-        // Every file of a project is asked.
-        if !matches!(places::place(path.as_str())?.area, Area::Stories | Area::Specs) {
+        // Called for every file of a project, so check the area first.
+        if !matches!(layout::split(path.as_str())?.area, Area::Stories | Area::Specs) {
             return None;
         }
         let pipeline = Self::of_folder(&path.parent()?)?;
@@ -62,11 +62,11 @@ impl Pipeline {
         is_artifact.then_some(pipeline)
     }
 
-    /// Takes `docs/stories/{id}/spec` or `docs/specs/{feature}`.
+    /// Returns the pipeline of `docs/stories/{id}/spec` or `docs/specs/{feature}`.
     fn of_folder(folder: &RelPath) -> Option<Self> {
         let probe = folder.join("spec.md").ok()?;
         let parent = folder.parent()?;
-        let area = places::place(probe.as_str())?.area;
+        let area = layout::split(probe.as_str())?.area;
         if area == Area::Stories && folder.name() == "spec" && parent.name() != "stories" {
             Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
         } else if area == Area::Specs && parent.name() == "specs" {
@@ -77,13 +77,13 @@ impl Pipeline {
         }
     }
 
-    /// Returns every path at which an artifact may lie.
+    /// Returns all possible paths of artifacts.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
         let phases = 0..PHASES.len();
-        phases.flat_map(|at| self.places_of(at))
+        phases.flat_map(|at| self.candidate_paths(at))
     }
 
-    fn places_of(&self, at: usize) -> Vec<RelPath> {
+    fn candidate_paths(&self, at: usize) -> Vec<RelPath> {
         let in_folder = |name: String| self.folder.join(&name).ok();
         if at == WRITE {
             return in_folder("spec.md".to_owned()).into_iter().chain([self.document.clone()]).collect();
@@ -93,27 +93,27 @@ impl Pipeline {
         names.filter_map(in_folder).collect()
     }
 
-    /// Tells whether the pipeline has reached its end.
+    /// Returns whether the pipeline is finished.
     pub(super) fn is_over<'a>(
         &self,
         is_there: &impl Fn(&RelPath) -> bool,
         bytes: &impl Fn(&RelPath) -> Option<&'a [u8]>,
     ) -> bool {
-        if self.places_of(PLAN).iter().any(is_there) {
+        if self.candidate_paths(PLAN).iter().any(is_there) {
             return true;
         }
-        let critique = self.places_of(CRITIQUE).into_iter().find(is_there);
+        let critique = self.candidate_paths(CRITIQUE).into_iter().find(is_there);
         !self.has_plan(is_there)
             && critique
                 .and_then(|path| kind::parse(bytes(&path)?).ok())
                 .is_some_and(|node| verdict(&node).and_then(ReviewVerdict::parse) == Some(ReviewVerdict::Approved))
     }
 
-    /// Tells whether a plan is the last phase: in the pipeline of AIOS, which writes JSON beside the story.
+    /// Returns whether the last phase is a plan, as in AIOS, which writes JSON beside the story.
     fn has_plan(&self, is_there: &impl Fn(&RelPath) -> bool) -> bool {
         let is_json = |path: &RelPath| path.name().ends_with(".json");
         let is_beside = self.document.parent().is_some_and(|folder| folder == self.folder);
-        self.places_of(PLAN).iter().any(is_there)
+        self.candidate_paths(PLAN).iter().any(is_there)
             || (is_beside && self.artifacts().filter(|path| is_there(path)).any(|path| is_json(&path)))
     }
 }
@@ -123,12 +123,12 @@ fn verdict(node: &Node) -> Option<&str> {
     node.get("verdict").or(inner).and_then(kind::text)
 }
 
-/// Tells whether a path is that of a folder in which a pipeline leaves its artifacts.
+/// Returns whether a path is the artifact folder of a pipeline.
 pub(super) fn is_folder(path: &RelPath) -> bool {
     Pipeline::of_folder(path).is_some()
 }
 
-/// Tells whether an assessment makes the feature simple: by its class, else by its score of 8 or less.
+/// Returns whether the feature is assessed as simple: by class, else by a score of at most 8.
 fn is_simple(node: &Node) -> bool {
     let place = node.get("complexity_assessment").unwrap_or(node);
     let class = ["result", "class"].iter().find_map(|key| kind::text(place.get(key)?));
@@ -142,8 +142,7 @@ fn is_simple(node: &Node) -> bool {
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let Some(pipeline) = Pipeline::of_folder(&files.state) else {
-        let finding =
-            Finding::new(FindingCode::StateUnreadable, "no spec pipeline leaves its artifacts in this folder");
+        let finding = Finding::new(FindingCode::StateUnreadable, "this is not the artifact folder of a spec pipeline");
         return Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() };
     };
     let mut artifacts = Artifacts { files, pipeline: &pipeline, findings: Vec::new() };
@@ -165,14 +164,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
-/// Is one artifact that is there; without content when it cannot be read or is prose.
+/// An existing artifact, with its content if it is readable data.
 struct Artifact {
     path: RelPath,
     node: Option<Node>,
     is_valid: bool,
 }
 
-/// Reads the artifacts in their order.
+/// Reader of the artifacts.
 struct Artifacts<'a> {
     files: &'a FileSet,
     pipeline: &'a Pipeline,
@@ -184,7 +183,7 @@ impl Artifacts<'_> {
         let found: [Option<Artifact>; 6] = std::array::from_fn(|at| self.artifact(at));
         let assessed = found[ASSESS].as_ref().and_then(|artifact| artifact.node.as_ref());
         let is_written = found[WRITE].is_some();
-        // A simple feature needs no research, and its spec may come without an assessment.
+        // A simple feature needs no research, and its spec may exist without an assessment.
         let skips_research =
             found[RESEARCH].is_none() && (assessed.is_some_and(is_simple) || (is_written && found[ASSESS].is_none()));
         let skips_assessment = found[ASSESS].is_none() && is_written && found[RESEARCH].is_none();
@@ -198,7 +197,7 @@ impl Artifacts<'_> {
             let mut step = Step::new(StepId::new(id), title);
             step.short = Some(short.to_owned());
             step.agent = Some(agent.to_owned());
-            // A spec that was written without what comes before it is not judged before that is there.
+            // A spec written without its inputs is not reviewed until they exist.
             step.depends_on = steps.iter().map(|before| before.id.clone()).collect();
             let skipped = (at == RESEARCH && skips_research) || (at == ASSESS && skips_assessment);
             step.status = match artifact {
@@ -229,7 +228,7 @@ impl Artifacts<'_> {
     }
 
     fn artifact(&mut self, at: usize) -> Option<Artifact> {
-        let path = self.pipeline.places_of(at).into_iter().find(|path| self.files.files.contains_key(path))?;
+        let path = self.pipeline.candidate_paths(at).into_iter().find(|path| self.files.files.contains_key(path))?;
         let problem = match self.files.bytes(&path) {
             None => self.files.problem(&path).map_or_else(String::new, |problem| problem.to_string()),
             Some(bytes) if at == WRITE && !bytes.trim_ascii().is_empty() => {
@@ -238,18 +237,18 @@ impl Artifacts<'_> {
             Some(_) if at == WRITE => "the file is empty".to_owned(),
             Some(bytes) => match kind::parse(bytes) {
                 Ok(node) => return Some(Artifact { path, node: Some(node), is_valid: true }),
-                Err(kind::Unparsed::Broken(place, message)) => format!("line {}: {message}", place.line),
-                Err(kind::Unparsed::Empty) => "the file is empty".to_owned(),
-                Err(kind::Unparsed::Documents) => "it holds several documents".to_owned(),
+                Err(kind::ParseFailure::Broken(place, message)) => format!("line {}: {message}", place.line),
+                Err(kind::ParseFailure::Empty) => "the file is empty".to_owned(),
+                Err(kind::ParseFailure::Documents) => "it has several documents".to_owned(),
             },
         };
         let message = format!("the artifact of {} cannot be used: {problem}", PHASES[at].2);
         let finding = Finding::new(FindingCode::PartUnreadable, message).at(&path);
-        self.findings.push(finding.fix("the phase is planned again; what it wrote stays until then"));
+        self.findings.push(finding.fix("the phase is repeated; its artifact is kept until then"));
         Some(Artifact { path, node: None, is_valid: false })
     }
 
-    /// Reads the verdict: a critique that is there is no approval.
+    /// Applies the verdict: the critique's existence alone is not an approval.
     fn judge(&mut self, critique: &Artifact, step: &mut Step) {
         let word = critique.node.as_ref().and_then(verdict).unwrap_or_default();
         let verdict = if word.eq_ignore_ascii_case("BLOCKED") {

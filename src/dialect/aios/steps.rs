@@ -1,4 +1,4 @@
-//! Steps that come one after the other, as most kinds of state have them, and what the word for the whole run means.
+//! Helpers for sequential steps and for the status of a run.
 
 use super::fields::Field;
 use crate::model::Finding;
@@ -9,7 +9,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-/// Adds a step that waits for the one before it.
+/// Adds a step that depends on the previous one.
 pub(super) fn follow(steps: &mut Vec<Step>, id: StepId, title: impl Into<String>, status: Status) -> &mut Step {
     let mut step = Step::new(id, title);
     step.status = status;
@@ -18,12 +18,12 @@ pub(super) fn follow(steps: &mut Vec<Step>, id: StepId, title: impl Into<String>
     steps.last_mut().expect("it was just added")
 }
 
-/// Returns the first step that is not over.
+/// Returns the first step that is neither completed nor skipped.
 pub(super) fn first_open(steps: &[Step]) -> Option<&Step> {
     steps.iter().find(|step| !matches!(step.status, Status::Completed | Status::Skipped))
 }
 
-/// Notes what failed attempts at a step said, oldest first.
+/// Records the errors of failed attempts, oldest first.
 pub(super) fn note_failures(step: &mut Step, errors: Vec<String>) {
     step.failures = u32::try_from(errors.len()).unwrap_or(u32::MAX).max(step.failures);
     step.attempts = step.failures.max(1);
@@ -32,7 +32,7 @@ pub(super) fn note_failures(step: &mut Step, errors: Vec<String>) {
 }
 
 impl Field<'_> {
-    /// Reads the status of a run. A run that is called over with a step open goes on there.
+    /// Reads the status of a run. A run marked completed with an open step stays active.
     pub(super) fn run_status(self, steps: &[Step]) -> RunStatus {
         let Some(word) = self.text() else { return RunStatus::Active };
         match (word.trim().to_lowercase().as_str(), first_open(steps)) {
@@ -41,7 +41,7 @@ impl Field<'_> {
             ("aborted", _) => RunStatus::Aborted,
             ("completed" | "complete", None) => RunStatus::Completed,
             ("completed" | "complete", Some(open)) => {
-                let message = format!("the run is completed, and {} is open", open.id);
+                let message = format!("the run is completed, but {} is open", open.id);
                 self.report(Finding::new(FindingCode::StateCorrupt, message).on(&open.id));
                 RunStatus::Active
             }

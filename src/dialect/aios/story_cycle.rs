@@ -1,7 +1,7 @@
-//! The state of a story development cycle that only its story speaks of (docs/formats/aios-stories.md#story-development-cycle).
+//! A story development cycle whose state is only in its story (docs/formats/aios-stories.md#story-development-cycle).
 //!
-//! Four phases; the status of the story says which of them is over. Whether a review passed is never read out of `InReview`
-//! (docs/formats/aios-stories.md#what-inreview-means): the newest gate file says it, or nobody does.
+//! There are four phases; the status of the story says which are over. `InReview` never means that a review passed
+//! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file says so.
 
 use super::gate;
 use super::gate::Decision;
@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::kind::Kind;
 use super::story;
 use super::story::SectionKind;
-use super::story::Seen;
+use super::story::StatusMention;
 use super::story::Story;
 use super::story::StoryStatus;
 use super::story::Task;
@@ -44,7 +44,7 @@ const VALIDATE: usize = 1;
 const IMPLEMENT: usize = 2;
 const REVIEW: usize = 3;
 
-/// Returns the place in the order in which `orchestrate-resume` looks, for a story that implies a run; `None` for every other.
+/// Returns the priority in the search order of `orchestrate-resume` for a story that implies a run; otherwise `None`.
 pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
     match story.status().filter(|_| story.is_story())?.status {
         StoryStatus::InProgress => Some(4),
@@ -67,15 +67,15 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let story = story::parse(&files.state, bytes);
     let mut findings = contradictions(files, &story);
-    let Some(seen) = story.status().filter(|seen| seen.status != StoryStatus::Unknown) else {
+    let Some(mention) = story.status().filter(|mention| mention.status != StoryStatus::Unknown) else {
         findings.push(no_status(files, &story));
         return Loaded { findings, ..Loaded::default() };
     };
     let gate = gate::newest(files, &story.id, &mut findings);
-    findings.extend(remarks(files, seen, gate.as_ref()));
-    let steps = Phases { files, story: &story, status: seen.status, gate: gate.as_ref() }.steps();
+    findings.extend(remarks(files, mention, gate.as_ref()));
+    let steps = Phases { files, story: &story, status: mention.status, gate: gate.as_ref() }.steps();
     let id = clean_line(&story.id, 100);
-    let is_over = matches!(seen.status, StoryStatus::Done | StoryStatus::TerminalOther);
+    let is_over = matches!(mention.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     let title = format!("SDC for story {id}");
     let (id, files) = (Kind::StoryCycle.run_id(&id), vec![files.state.clone()]);
@@ -89,54 +89,60 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }
 
-fn said(seen: &Seen) -> String {
-    format!("`{}`", clean_line(&seen.raw, 60))
+fn quoted_status(mention: &StatusMention) -> String {
+    format!("`{}`", clean_line(&mention.raw, 60))
 }
 
-/// Says which places of the story disagree, each with its line.
+/// Reports contradicting statuses in the story.
 fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
     let Some(first) = story.status() else { return Vec::new() };
-    let finding = |other: &Seen| {
-        let message =
-            format!("the story says {} in line {} and {} in line {}", said(first), first.line, said(other), other.line);
+    let finding = |other: &StatusMention| {
+        let message = format!(
+            "the story says {} in line {} and {} in line {}",
+            quoted_status(first),
+            first.line,
+            quoted_status(other),
+            other.line
+        );
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
         finding
             .line(other.line, Some(other.column))
-            .fix("bring the story to one status; the first one counts until then")
+            .fix("keep one status in the story; the first one is used until then")
     };
     story.contradictions().map(finding).collect()
 }
 
-/// Says why nothing can be resumed from the story.
+/// Reports why the story cannot be resumed.
 fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
     let fix = "write one of Draft, Ready, InProgress, InReview, Done as the status of the story";
     let finding = match story.status() {
-        Some(seen) => {
-            let message = format!("the status {} is not in the vocabulary; nothing is resumed from it", said(seen));
+        Some(mention) => {
+            let message =
+                format!("the status {} is not in the vocabulary; nothing is resumed from it", quoted_status(mention));
             let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state);
-            finding.line(seen.line, Some(seen.column))
+            finding.line(mention.line, Some(mention.column))
         }
         None => Finding::new(FindingCode::StatusUnknown, "the story has no status").at(&files.state),
     };
     Finding { severity: Severity::Blocking, ..finding.fix(fix) }
 }
 
-/// Says what a person should know about the status and the gate together.
-fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
+/// Returns findings about the status and the gate.
+fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at_status =
-        |code, message: String| Finding::new(code, message).at(&files.state).line(seen.line, Some(seen.column));
-    if seen.is_announced {
-        let message = format!("{} announces what comes after the work; it counts as done", said(seen));
+        |code, message: String| Finding::new(code, message).at(&files.state).line(mention.line, Some(mention.column));
+    if mention.is_provisional {
+        let message = format!("{} announces a later step; it counts as done", quoted_status(mention));
         let finding = at_status(FindingCode::StatusAlias, message);
         findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
     }
-    if seen.status == StoryStatus::Blocked {
-        let message = format!("the story says {}: a person decides how to go on", said(seen));
+    if mention.status == StoryStatus::Blocked {
+        let message = format!("the story says {}: the user decides how to continue", quoted_status(mention));
         let finding = at_status(FindingCode::RunFailed, message);
         findings.push(Finding {
             severity: Severity::Blocking,
-            ..finding.fix("resolve it and bring the story to InProgress")
+            ..finding.fix("resolve it and set the story to InProgress")
         });
     }
     match gate {
@@ -147,8 +153,8 @@ fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
             let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&gate.file).line(gate.line, None);
             findings.push(finding.fix("review the story again"));
         }
-        None if seen.status == StoryStatus::InReview => {
-            let message = format!("the story says {} and no gate says how the review ended", said(seen));
+        None if mention.status == StoryStatus::InReview => {
+            let message = format!("the story says {} but no gate has the result of the review", quoted_status(mention));
             let finding = at_status(FindingCode::VerdictMissing, message);
             findings.push(Finding { severity: Severity::Warning, ..finding.fix("the review is planned") });
         }
@@ -157,7 +163,7 @@ fn remarks(files: &FileSet, seen: &Seen, gate: Option<&Gate>) -> Vec<Finding> {
     findings
 }
 
-/// Is what the phases are made from.
+/// The sources of the phases.
 struct Phases<'a> {
     files: &'a FileSet,
     story: &'a Story<'a>,
@@ -229,8 +235,8 @@ impl Phases<'_> {
         }
         let Some(gate) = self.gate.filter(|_| step.status != Status::Completed) else { return };
         match gate.decision {
-            // FAIL sends the story to InProgress and leaves its ticks (docs/formats/aios-stories.md#what-inreview-means):
-            // what was found is mended before the next review.
+            // FAIL sets the story to InProgress and leaves its checkboxes (docs/formats/aios-stories.md#what-inreview-means): the
+            // issues are fixed before the next review.
             Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);

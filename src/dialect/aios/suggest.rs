@@ -1,17 +1,17 @@
-//! What a person could change in a story that lags behind: the status, and the boxes of tasks that are done. Stories are never
-//! written (docs/formats/aios-stories.md#stories), so this is a suggestion, and what is doubtful is none: it becomes a note.
+//! Suggests edits of outdated stories: the status and the checkboxes of completed tasks. Stories are never written
+//! (docs/formats/aios-stories.md#stories), and doubtful changes become notes instead of suggestions.
 
 use std::ops::Range;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
 use super::kind::Kind;
 use super::story;
-use super::story::Seen;
+use super::story::StatusMention;
 use super::story::Story;
 use super::story::StoryStatus;
 use crate::model::FileSet;
@@ -32,7 +32,7 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
         Kind::Epic => of_epic(files, run),
         Kind::StoryCycle => of_story(files),
         Kind::QaLoop => of_loop(files, run),
-        Kind::Spec => Suggestions::none("the artifacts of a spec pipeline say nothing that the run knows better"),
+        Kind::Spec => Suggestions::none("there is nothing to suggest for the artifacts of a spec pipeline"),
         Kind::Guided
         | Kind::Engine
         | Kind::DevCycle
@@ -43,13 +43,13 @@ pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
         | Kind::Build
         | Kind::Record
         | Kind::Pipeline => {
-            let message = format!("{} does not say of a story that it is finished", kind.what());
+            let message = format!("{} does not say which stories are finished", kind.what());
             Suggestions::none(message)
         }
     }
 }
 
-/// The state of an epic is kept while stories are forgotten: what it says of a story and the story does not say is suggested.
+/// Suggests edits that bring stories up to date with the epic, whose state is usually newer.
 fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let documents = DocumentIndex::of_files(files);
@@ -60,34 +60,34 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         let is_approved = gate_of(run, step).is_some_and(|gate| gate.status == Status::Completed);
         let gate = gate::newest(files, step.id.as_str(), &mut Vec::new());
         let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
-        let mut draft = Draft::of(path, bytes, &mut suggestions);
-        let Some(seen) = draft.story.status().cloned() else { continue };
-        if let Some(wanted) = in_epic(step.status, seen.status) {
-            draft.say(&seen, wanted, &format!("{} is {} in the epic", step.id, step.status));
+        let mut edit = StoryEdit::of(path, bytes, &mut suggestions);
+        let Some(mention) = edit.story.status().cloned() else { continue };
+        if let Some(wanted) = status_from_epic(step.status, mention.status) {
+            edit.set_status(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
-            draft.align(&seen);
-            let drift = consistency::compare(&documents, &Located::At(path.clone()), &step.id, step.status);
+            edit.align(&mention);
+            let drift = consistency::compare(&documents, &StoryLocation::At(path.clone()), &step.id, step.status);
             let drift = drift.into_iter().filter(|finding| finding.severity != Severity::Info);
-            let doubts: Vec<String> = drift.map(|finding| format!("{}; a person decides", finding.message)).collect();
-            draft.doubts(doubts);
+            let doubts: Vec<String> = drift.map(|finding| format!("{}; the user decides", finding.message)).collect();
+            edit.add_notes(doubts);
         }
-        let is_worked_off = seen.status == StoryStatus::InReview || seen.status == StoryStatus::Done;
-        if step.status == Status::Completed && seen.status != StoryStatus::TerminalOther {
-            draft.tick(reviewed || is_worked_off, &format!("{} is completed in the epic", step.id));
+        let is_work_done = mention.status == StoryStatus::InReview || mention.status == StoryStatus::Done;
+        if step.status == Status::Completed && mention.status != StoryStatus::TerminalOther {
+            edit.tick_open_tasks(reviewed || is_work_done, &format!("{} is completed in the epic", step.id));
         }
-        draft.finish();
+        edit.finish();
     }
-    suggestions.or("every story says what the epic says of it")
+    suggestions.or("every story matches the epic")
 }
 
-/// Returns the gate that stands behind a story of an epic.
+/// Returns the gate that depends on a story of an epic.
 fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
     let is_gate = |step: &&Step| step.kind == StepKind::Review && step.depends_on.contains(&story.id);
     run.steps.iter().find(is_gate)
 }
 
-/// Returns what a story should say; `None` where the two agree, or where nobody can tell which of them is right.
-fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
+/// Returns the status that a story should have; `None` if the two agree or it is unclear which is right.
+fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     let lags = matches!(story, StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview);
     match epic {
         Status::Completed => Some(StoryStatus::Done).filter(|_| lags),
@@ -101,29 +101,30 @@ fn in_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
     }
 }
 
-/// A story of its own: its tasks and its newest gate say more than its status (docs/formats/aios-stories.md#what-inreview-means).
+/// Suggests edits of a story without an epic: tasks and the newest gate are more reliable than its status
+/// (docs/formats/aios-stories.md#what-inreview-means).
 fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
-    let mut draft = Draft::of(&files.state, bytes, &mut suggestions);
-    if let Some(seen) = draft.story.status().cloned() {
-        let gate = gate::newest(files, &draft.story.id, &mut Vec::new());
-        let all_ticked = !draft.story.tasks.is_empty() && draft.story.first_open_task().is_none();
-        match by_gate(seen.status, gate.as_ref(), all_ticked) {
-            Some((wanted, why)) => draft.say(&seen, wanted, &why),
-            None => draft.align(&seen),
+    let mut edit = StoryEdit::of(&files.state, bytes, &mut suggestions);
+    if let Some(mention) = edit.story.status().cloned() {
+        let gate = gate::newest(files, &edit.story.id, &mut Vec::new());
+        let all_ticked = !edit.story.tasks.is_empty() && edit.story.first_open_task().is_none();
+        match status_from_gate(mention.status, gate.as_ref(), all_ticked) {
+            Some((wanted, why)) => edit.set_status(&mention, wanted, &why),
+            None => edit.align(&mention),
         }
     }
-    draft.finish();
-    suggestions.or("the story says what its tasks and its newest gate say")
+    edit.finish();
+    suggestions.or("the story matches its tasks and its newest gate")
 }
 
-fn by_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
+fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option<(StoryStatus, String)> {
     let why = |gate: &Gate| format!("the newest gate, {}, says `{}`", gate.file, clean_line(&gate.word, 40));
-    let is_worked_off = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
+    let is_work_done = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
     match gate {
         Some(gate) => match gate.decision {
-            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_worked_off),
+            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_work_done),
             Decision::Fail => Some((StoryStatus::InProgress, why(gate))).filter(|_| status == StoryStatus::InReview),
             Decision::Unknown => None,
         },
@@ -134,12 +135,12 @@ fn by_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) -> Option
     }
 }
 
-/// A QA loop that approved or rejected says where its story is.
+/// Suggests edits of the story of a QA loop that approved or rejected it.
 fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
-    let base = super::places::place(files.state.as_str()).map_or("", |place| place.base);
-    let Located::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
+    let base = super::layout::split(files.state.as_str()).map_or("", |parts| parts.base);
+    let StoryLocation::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
         return Suggestions::none(format!("no story file of {id} was found"));
     };
     let Some(bytes) = files.bytes(&path) else { return suggestions.or("the story cannot be read") };
@@ -148,23 +149,25 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
         .last()
         .filter(|step| step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved));
     let fixing = run.steps.iter().find(|step| step.id.as_str().starts_with("fix-") && step.status != Status::Completed);
-    let mut draft = Draft::of(&path, bytes, &mut suggestions);
-    if let Some(seen) = draft.story.status().cloned() {
-        let is_open = matches!(seen.status, StoryStatus::InProgress | StoryStatus::InReview);
+    let mut edit = StoryEdit::of(&path, bytes, &mut suggestions);
+    if let Some(mention) = edit.story.status().cloned() {
+        let is_open = matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview);
         match (approved, fixing) {
-            (Some(step), _) if is_open => draft.say(&seen, StoryStatus::Done, &format!("{} approved it", step.id)),
-            (None, Some(step)) if seen.status == StoryStatus::InReview => {
-                draft.say(&seen, StoryStatus::InProgress, &format!("{} is what comes next", step.id));
+            (Some(step), _) if is_open => {
+                edit.set_status(&mention, StoryStatus::Done, &format!("{} approved it", step.id))
             }
-            (Some(_) | None, _) => draft.align(&seen),
+            (None, Some(step)) if mention.status == StoryStatus::InReview => {
+                edit.set_status(&mention, StoryStatus::InProgress, &format!("{} comes next", step.id));
+            }
+            (Some(_) | None, _) => edit.align(&mention),
         }
     }
-    draft.finish();
-    suggestions.or("the story says what the loop says of it")
+    edit.finish();
+    suggestions.or("the story matches the loop")
 }
 
-/// Is one story with the changes that were decided so far.
-struct Draft<'a> {
+/// A story with the edits collected so far.
+struct StoryEdit<'a> {
     path: &'a RelPath,
     bytes: &'a [u8],
     story: Story<'a>,
@@ -174,62 +177,63 @@ struct Draft<'a> {
     into: &'a mut Suggestions,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> StoryEdit<'a> {
     fn of(path: &'a RelPath, bytes: &'a [u8], into: &'a mut Suggestions) -> Self {
         let story = story::parse(path, bytes);
         Self { path, bytes, story, edits: Vec::new(), reasons: Vec::new(), notes: Vec::new(), into }
     }
 
-    /// Brings every place that counts to one status.
-    fn say(&mut self, seen: &Seen, wanted: StoryStatus, why: &str) {
-        let word = seen.word_for(wanted);
-        let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&seen.raw, 40), seen.line);
-        if self.put(seen, wanted) {
+    /// Sets all statuses that count to one value.
+    fn set_status(&mut self, mention: &StatusMention, wanted: StoryStatus, why: &str) {
+        let word = mention.word_for(wanted);
+        let reason = format!("{why}, and the story says `{}` in line {}", clean_line(&mention.raw, 40), mention.line);
+        if self.write_status(mention, wanted) {
             self.reasons.push(reason);
-            self.follow(seen, wanted, &word);
+            self.align_others(mention, wanted, &word);
         } else {
-            self.notes.push(format!("{reason}; how to write `{word}` there is not clear"));
+            self.notes.push(format!("{reason}; it is unclear how to write `{word}` there"));
         }
     }
 
-    /// Brings the places that count to the first of them.
-    fn align(&mut self, seen: &Seen) {
-        if !matches!(seen.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
-            self.follow(seen, seen.status, &seen.raw);
+    /// Sets all statuses that count to the first one.
+    fn align(&mut self, mention: &StatusMention) {
+        if !matches!(mention.status, StoryStatus::Unknown | StoryStatus::TerminalOther) {
+            self.align_others(mention, mention.status, &mention.raw);
         }
     }
 
-    fn follow(&mut self, first: &Seen, wanted: StoryStatus, word: &str) {
-        let others: Vec<Seen> = self.story.statuses.iter().filter(|seen| *seen != first).cloned().collect();
+    fn align_others(&mut self, first: &StatusMention, wanted: StoryStatus, word: &str) {
+        let others: Vec<StatusMention> =
+            self.story.statuses.iter().filter(|mention| *mention != first).cloned().collect();
         for other in others.into_iter().filter(|other| other.status != wanted) {
-            let said = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
-            if other.counts && self.put(&other, wanted) {
-                self.reasons.push(format!("{said}; one status is left"));
+            let other_status = format!("line {} says `{}` as well", other.line, clean_line(&other.raw, 40));
+            if other.counts && self.write_status(&other, wanted) {
+                self.reasons.push(format!("{other_status}; one status is kept"));
             } else {
-                self.notes.push(format!("{said}, beside `{}`", clean_line(word, 40)));
+                self.notes.push(format!("{other_status}, beside `{}`", clean_line(word, 40)));
             }
         }
     }
 
-    /// Writes a status in the place of another one: the word, or the tick in a list of all of them.
-    fn put(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
-        let Some(line) = self.line(seen.line) else { return false };
-        let start = line.start + (seen.column as usize).saturating_sub(1);
-        let word = start..start + seen.raw.len();
-        if self.bytes.get(word.clone()) != Some(seen.raw.as_bytes()) {
+    /// Replaces a status: the word, or the tick in a list of all statuses.
+    fn write_status(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
+        let Some(line) = self.line(mention.line) else { return false };
+        let start = line.start + (mention.column as usize).saturating_sub(1);
+        let word = start..start + mention.raw.len();
+        if self.bytes.get(word.clone()) != Some(mention.raw.as_bytes()) {
             return false;
         }
         if tick_in(&self.bytes[line.start..start]).is_none() {
-            self.edits.push((word, seen.word_for(wanted)));
+            self.edits.push((word, mention.word_for(wanted)));
             return true;
         }
-        self.tick_up_to(seen, wanted)
+        self.tick_boxes_to(mention, wanted)
     }
 
-    /// In a list of all values the boxes down to the wanted one are ticked.
-    fn tick_up_to(&mut self, seen: &Seen, wanted: StoryStatus) -> bool {
+    /// Ticks the boxes of a status list down to the wanted one.
+    fn tick_boxes_to(&mut self, mention: &StatusMention, wanted: StoryStatus) -> bool {
         let mut ticks = Vec::new();
-        for number in seen.line + 1.. {
+        for number in mention.line + 1.. {
             let Some(range) = self.line(number) else { return false };
             let Some(at) = open_box_in(&self.bytes[range.clone()]) else { return false };
             ticks.push(range.start + at);
@@ -242,8 +246,8 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Ticks the tasks that are open, where a second voice says that they are done.
-    fn tick(&mut self, is_sure: bool, why: &str) {
+    /// Ticks the open tasks if a second source confirms that they are done.
+    fn tick_open_tasks(&mut self, is_confirmed: bool, why: &str) {
         let open: Vec<u32> = self.story.tasks.iter().filter(|task| !task.done).map(|task| task.line).collect();
         if open.is_empty() {
             return;
@@ -251,8 +255,8 @@ impl<'a> Draft<'a> {
         let lines = open.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
         let boxes =
             format!("{} not ticked (line {lines}{})", tasks(open.len()), if open.len() > 8 { ", ..." } else { "" });
-        if !is_sure {
-            self.notes.push(format!("{why}, no review says so, and {boxes}: tick those that were done"));
+        if !is_confirmed {
+            self.notes.push(format!("{why}, but no review confirms it and {boxes}: tick those that are done"));
             return;
         }
         for number in open {
@@ -262,13 +266,13 @@ impl<'a> Draft<'a> {
         self.reasons.push(format!("{why}, and {boxes}"));
     }
 
-    fn doubts(&mut self, doubts: Vec<String>) {
+    fn add_notes(&mut self, doubts: Vec<String>) {
         if self.edits.is_empty() {
             self.notes.extend(doubts);
         }
     }
 
-    /// Returns the bytes of a line, without its end and without the mark at the start of the file.
+    /// Returns the byte range of a line, without its line end and without the BOM.
     fn line(&self, number: u32) -> Option<Range<usize>> {
         let mut start = if self.bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         for _ in 1..number {
@@ -288,7 +292,7 @@ impl<'a> Draft<'a> {
             return;
         }
         if std::str::from_utf8(self.bytes).is_err() {
-            self.into.notes.push(format!("{path} is no UTF-8; nothing is suggested for it"));
+            self.into.notes.push(format!("{path} is not UTF-8; nothing is suggested for it"));
             return;
         }
         let mut after = Vec::with_capacity(self.bytes.len());
@@ -307,12 +311,12 @@ fn tasks(count: usize) -> String {
     if count == 1 { "1 task is".to_owned() } else { format!("{count} tasks are") }
 }
 
-/// Finds the mark of a ticked box.
+/// Returns the position of the tick in a ticked box.
 fn tick_in(line: &[u8]) -> Option<usize> {
     line.windows(3).position(|box_| box_ == b"[x]" || box_ == b"[X]").map(|at| at + 1)
 }
 
-/// Finds where the tick of an open box goes, at the beginning of a list item.
+/// Returns the position for the tick of an open box at the start of a list item.
 fn open_box_in(line: &[u8]) -> Option<usize> {
     let at = line.windows(3).position(|box_| box_ == b"[ ]")? + 1;
     let is_item =

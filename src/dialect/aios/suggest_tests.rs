@@ -64,9 +64,9 @@ fn of_a_list_of_all_values_the_boxes_are_ticked() {
 #[test]
 fn what_is_doubtful_is_a_note() {
     for (epic, story, note) in [
-        ("completed", "Draft", "5.1 is completed in the epic, and its story says `Draft`"),
-        ("pending", "Done", "5.1 is pending in the epic, and its story says `Done`"),
-        ("in_progress", "Whatever", "5.1 is in_progress in the epic, and its story says `Whatever`"),
+        ("completed", "Draft", "5.1 is completed in the epic, but its story says `Draft`"),
+        ("pending", "Done", "5.1 is pending in the epic, but its story says `Done`"),
+        ("in_progress", "Whatever", "5.1 is in_progress in the epic, but its story says `Whatever`"),
     ] {
         let (lines, notes) = in_epic(epic, &format!("# Story 5.1: A\n\n**Status:** {story}\n"));
         assert_eq!(lines, [] as [&str; 0], "{story}");

@@ -1,25 +1,25 @@
-//! Putting a run away: both files go to `memory/state/.archive/{id}_{stamp}` (docs/formats/dotagent.md#archive).
+//! Archives a run: both files are moved to `memory/state/.archive/{id}_{stamp}` (docs/formats/dotagent.md#archive).
 
 use super::layout::Layout;
 use super::layout::is_part;
-use super::state::Source;
+use super::state::JsonFile;
 use crate::dialect::Archival;
 use crate::dialect::EditError;
 use crate::dialect::Moved;
 use crate::model::FileSet;
 use crate::model::Timestamp;
 
-/// What stands for the id of a state that cannot be read.
+/// Archive name for a state with an unreadable id.
 const UNREADABLE: &str = "unreadable";
 
-/// Returns where the state goes.
+/// Returns what is moved and where.
 ///
 /// # Errors
 ///
-/// When the workflow id cannot be part of a path.
+/// If the workflow id cannot be part of a path.
 pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>, EditError> {
     let Some(layout) = Layout::of(&files.state) else { return Ok(None) };
-    let source = Source::open(files, &layout.phase).ok();
+    let source = JsonFile::open(files, &layout.phase).ok();
     let id = source.as_ref().and_then(|source| source.value.get("workflow_id")?.as_str()).unwrap_or(UNREADABLE);
     if let Some(problem) = problem_of(id) {
         let message = format!("`workflow_id` `{}` {problem}; correct it before it is archived", id.escape_debug());
@@ -31,7 +31,7 @@ pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>
     Ok(Some(Archival { edits: Vec::new(), to, moved, register: None }))
 }
 
-/// Says why an id cannot name an archive; `None` when it can.
+/// Returns why an id cannot name an archive; `None` if it can.
 pub(super) fn problem_of(id: &str) -> Option<&'static str> {
     if id.trim().is_empty() {
         Some("is empty")

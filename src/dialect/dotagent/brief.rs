@@ -1,4 +1,4 @@
-//! The hand-over to an agent: what to read, what to leave, and in which form.
+//! The hand-over to an agent: what to read, what to write, and in which form.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::model::Run;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Writes the hand-over for one step of the plan.
+/// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(layout) = Layout::of(&files.state) else { return Brief::default() };
     let step = run.step(&next.step);
@@ -43,7 +43,7 @@ fn task_of(next: &Next) -> &str {
     id.strip_suffix(":verify").or_else(|| id.strip_suffix(":resolve")).unwrap_or(id)
 }
 
-/// Returns the file that the agent has to leave.
+/// Returns the file that the agent has to write.
 fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task: bool) -> Option<RelPath> {
     let id = next.step.as_str();
     if id == steps::DESIGNS || phase == Phase::Reflection {
@@ -78,9 +78,9 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
     }
     if phase == Phase::Implementation {
         let task = task_of(next);
-        add("what the task left so far", layout.of_task(files, task, "output.json"));
-        add("what the verifier said", layout.of_task(files, task, "verification.json"));
-        add("the resolution of what blocked it", layout.resolution(files, task));
+        add("the task's output so far", layout.of_task(files, task, "output.json"));
+        add("the verification", layout.of_task(files, task, "verification.json"));
+        add("the resolution of the blocker", layout.resolution(files, task));
     }
     if phase == Phase::Architecture && next.step.as_str() != steps::DESIGNS {
         let designs = layout.designs();
@@ -93,16 +93,16 @@ fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
     let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
     match next.action {
         Action::Approve => {
-            "Present the options to the user again and record the answer. Run no agent before that.".to_owned()
+            "Present the options to the user again and record the answer. Do not run an agent before that.".to_owned()
         }
-        Action::Verify => "Look at what is there and record it. Run nothing.".to_owned(),
+        Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Retry | Action::Return => {
             let leave = match output {
                 Some(path) => format!(
-                    "Leave {path} as compact single-line JSON: write it under a temporary name beside it, then rename it."
+                    "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it."
                 ),
-                None => "Leave your result as compact single-line JSON in the folder of this phase.".to_owned(),
+                None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
             };
             let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
             let verdict = if is_review { " --verdict APPROVED or --verdict NEEDS_REVISION" } else { "" };

@@ -1,5 +1,5 @@
-//! The four validations before a resume (docs/formats/dotagent.md#validation). Whether outputs exist and belong to this run is proved
-//! step by step by the planner; what is said here is about the state itself.
+//! The four validations before a resume (docs/formats/dotagent.md#validation). They cover the state itself; the planner verifies
+//! for each step that its outputs exist and belong to this run.
 
 use super::archive;
 use super::execution::Presence;
@@ -13,11 +13,11 @@ use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::human_age;
 
-/// How far ahead of this machine's clock a stamp may be.
+/// How far ahead of the local clock a timestamp may be.
 const SKEW_SECONDS: i64 = 300;
 const WEEK_SECONDS: i64 = 604_800;
 
-/// Adds what is wrong with the state.
+/// Adds findings about the state.
 pub(super) fn check(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let before = findings.len();
     let was_sound = !findings.iter().any(|finding| finding.code == FindingCode::StateCorrupt);
@@ -34,7 +34,7 @@ pub(super) fn check(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     }
 }
 
-/// Check 1, as far as it is about the second state file.
+/// Check 1, for the second state file.
 fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let is_needed = workflow_files.state.phase >= Phase::Implementation
         || workflow_files.state.has_completed(Phase::Implementation);
@@ -43,14 +43,14 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     let (file, count) = (&workflow_files.layout.execution, workflow_files.execution.tasks.len());
     let finding = if is_rebuilt(workflow_files) {
-        let message = format!("{file} is missing; {count} tasks were put together from what they left, as a proposal");
+        let message = format!("{file} is missing; {count} tasks were rebuilt from their outputs, as a proposal");
         let run = workflow_files.state.name();
         Finding::new(FindingCode::PartMissing, message)
-            .fix(format!("look at the tasks; `piton resume {run} --yes` writes them down"))
+            .fix(format!("check the tasks; `piton resume {run} --yes` saves them"))
     } else {
-        let message = format!("{file} is missing, and no task left anything to rebuild it from");
+        let message = format!("{file} is missing, and there are no task outputs to rebuild it from");
         let finding = Finding::new(FindingCode::PartMissing, message);
-        // The executor may have been cut off before it wrote its first task.
+        // The executor may have been interrupted before it wrote its first task.
         let severity =
             if workflow_files.state.phase == Phase::Implementation { Severity::Warning } else { Severity::Info };
         Finding { severity, ..finding }
@@ -71,7 +71,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     for (pointer, at) in named.iter().chain(&inner) {
         let ahead = at.seconds_since(now);
         if ahead > SKEW_SECONDS {
-            let message = format!("{} lies {} in the future", spoken(pointer), human_age(ahead));
+            let message = format!("{} is {} in the future", describe_pointer(pointer), human_age(ahead));
             let fix = "check the clock of this machine and of the one that wrote the state";
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
         }
@@ -83,7 +83,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     for (pointer, at) in &inner {
         if *at < started || (*at > updated && started <= updated) {
-            let message = format!("{} lies outside of `started_at` and `last_updated`", spoken(pointer));
+            let message = format!("{} is not between `started_at` and `last_updated`", describe_pointer(pointer));
             findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message));
         }
     }
@@ -95,18 +95,18 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Says which stamp a pointer means: `completed_at` of `completed_phases` number 2.
-fn spoken(pointer: &str) -> String {
+/// Describes a pointer, for example: `completed_at` of entry 2 in `completed_phases`.
+fn describe_pointer(pointer: &str) -> String {
     match pointer.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         [list, at, field] => {
             let number = at.parse::<usize>().map_or(0, |at| at + 1);
-            format!("`{field}` of number {number} in `{list}`")
+            format!("`{field}` of entry {number} in `{list}`")
         }
         _ => format!("`{}`", pointer.trim_start_matches('/')),
     }
 }
 
-/// Check 3: what is complete is the beginning of the five phases, and the current one comes next.
+/// Check 3: the completed phases are a prefix of the five, and the current one comes next.
 fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let state = &workflow_files.state;
     let mut prefix = Phase::ALL.into_iter();
@@ -115,7 +115,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
         if expected != Some(done.phase) {
             let message = match expected {
                 Some(expected) => {
-                    format!("`completed_phases` has {} where {} comes", done.phase.as_str(), expected.as_str())
+                    format!("`completed_phases` has {} where {} is expected", done.phase.as_str(), expected.as_str())
                 }
                 None => "`completed_phases` has more entries than there are phases".to_owned(),
             };
@@ -129,7 +129,7 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     if next != Some(state.phase) && !is_at_last {
         let expected = next.map_or("complete", Phase::as_str);
         let message = format!(
-            "`current_phase` is {} ({}) where {expected} comes next by `completed_phases`",
+            "`current_phase` is {} ({}) but by `completed_phases` {expected} comes next",
             state.phase.as_str(),
             state.status.as_str()
         );
@@ -137,15 +137,15 @@ fn progression(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// Check 4. A marker on a file that is sound is what a crash after the rename leaves behind (docs/formats/dotagent.md#the-interruption-marker).
+/// Check 4. A crash after the rename leaves the marker on a sound file (docs/formats/dotagent.md#the-interruption-marker).
 fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings: &mut Vec<Finding>) {
     if workflow_files.state.is_safe == Some(false) {
         let (code, tail) = if is_sound {
-            (FindingCode::InterruptedWrite, "the file is whole, and the next write clears it")
+            (FindingCode::InterruptedWrite, "the file is intact, and the next write clears it")
         } else {
-            (FindingCode::StateCorrupt, "and the file is not sound")
+            (FindingCode::StateCorrupt, "the file is damaged")
         };
-        let message = format!("`interruption_safe` is false: a write was cut off; {tail}");
+        let message = format!("`interruption_safe` is false: a write was interrupted; {tail}");
         findings.push(workflow_files.source.finding(code, "/interruption_safe", message));
     }
     let beside = workflow_files
@@ -154,20 +154,20 @@ fn incomplete_write(workflow_files: &WorkflowFiles<'_>, is_sound: bool, findings
         .map(|(path, _)| path.clone())
         .collect::<Vec<_>>();
     for path in beside.iter().filter(|path| path.as_str().ends_with(".tmp")) {
-        let message = format!("{path} was left by a write that was cut off; the state beside it is whole");
+        let message = format!("{path} was left by an interrupted write; the state next to it is intact");
         let finding = Finding::new(FindingCode::TemporaryLeft, message).at(path);
-        let finding = finding.fix("look whether it holds anything newer, then delete it");
+        let finding = finding.fix("check whether it has anything newer, then delete it");
         findings.push(Finding { severity: Severity::Warning, ..finding });
     }
 }
 
-/// Goes on only when somebody agrees (docs/formats/dotagent.md#validation).
+/// Reports a failed phase, which continues only after confirmation (docs/formats/dotagent.md#validation).
 fn failed(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if workflow_files.state.status == PhaseStatus::Failed
         && !workflow_files.state.has_completed(workflow_files.state.phase)
     {
         let message = format!(
-            "the state says that {} failed; it goes on when somebody agrees",
+            "the state says that {} failed; it continues after confirmation",
             workflow_files.state.phase.as_str()
         );
         findings.push(workflow_files.source.finding(FindingCode::RunFailed, "/phase_status", message));

@@ -1,4 +1,4 @@
-//! `execution.json`, of which only the shape of its examples is known (docs/formats/dotagent.md#the-execution-file).
+//! Reads `execution.json`, whose format is only known from examples (docs/formats/dotagent.md#the-execution-file).
 
 use serde_json::Map;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::json;
 use super::layout::Layout;
 use super::layout::is_part;
 use super::output;
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::rules;
-use super::rules::Word;
-use super::state::Source;
+use super::rules::TaskStatus;
+use super::state::JsonFile;
 use super::state::State;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -21,19 +21,19 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 
 const TASKS: usize = 20_000;
-/// The name of the field is not documented.
+/// The field name is not documented.
 const OUTPUT_FIELDS: [&str; 3] = ["output", "output_path", "output_file"];
 const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
 
-/// Says what became of the file.
+/// The state of the file.
 #[derive(Debug)]
 pub(super) enum Presence {
     Missing,
     Unreadable,
-    Read(Box<Source>),
+    Read(Box<JsonFile>),
 }
 
-/// Is what `execution.json` says, or what can be rebuilt without it.
+/// The contents of `execution.json`, or what can be rebuilt without it.
 #[derive(Debug)]
 pub(super) struct Execution {
     pub(super) presence: Presence,
@@ -41,31 +41,31 @@ pub(super) struct Execution {
     pub(super) stamp: Option<Timestamp>,
 }
 
-/// Is one task.
+/// One task.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: String,
-    /// Where it stands in the file; of a rebuilt one, nowhere.
+    /// Its pointer in the file; empty for a rebuilt task.
     pub(super) pointer: String,
     pub(super) value: Value,
-    /// `None` for a word nobody knows.
-    pub(super) word: Option<Word>,
+    /// `None` for an unknown word.
+    pub(super) status: Option<TaskStatus>,
     pub(super) attempts: u32,
     pub(super) started_at: Option<Timestamp>,
     pub(super) completed_at: Option<Timestamp>,
     pub(super) output: Option<RelPath>,
     pub(super) depends_on: Vec<String>,
-    /// It has a stamp from before the run began: an earlier workflow left it.
+    /// Whether a timestamp is from before the run: then an earlier workflow left it.
     pub(super) is_leftover: bool,
 }
 
 impl Execution {
     pub(super) fn read(files: &FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
         let presence = if files.files.contains_key(&layout.execution) {
-            match Source::open(files, &layout.execution) {
+            match JsonFile::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
-                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; nothing overwrites it";
+                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; it is not overwritten";
                     let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };
                     findings.push(Finding { severity: finding.code.severity(), ..finding });
                     Presence::Unreadable
@@ -92,15 +92,15 @@ impl Execution {
         matches!(self.presence, Presence::Read(_))
     }
 
-    /// Returns the content of a file with these tasks, for a person to agree to.
+    /// Returns the content of a new file with these tasks, for confirmation.
     pub(super) fn proposal(&self, state: &State) -> Value {
         let tasks = self.tasks.iter().map(|task| {
-            json!({ "id": task.id, "status": task.word.unwrap_or(Word::Pending).as_str(), "attempts": task.attempts })
+            json!({ "id": task.id, "status": task.status.unwrap_or(TaskStatus::Pending).as_str(), "attempts": task.attempts })
         });
         json!({ "workflow_id": state.id, "tasks": tasks.collect::<Vec<_>>() })
     }
 
-    /// Finds the task that an id means, with or without its prefix.
+    /// Returns the position of the task with an id, with or without its prefix.
     pub(super) fn position(&self, id: &str) -> Option<usize> {
         let exact = self.tasks.iter().position(|task| task.id == id);
         exact.or_else(|| self.tasks.iter().position(|task| rules::is_same_task(&task.id, id)))
@@ -108,9 +108,9 @@ impl Execution {
 }
 
 impl Task {
-    /// Returns whose output this task's is.
-    pub(super) fn owner<'a>(&'a self, state: &'a State) -> Owner<'a> {
-        Owner {
+    /// Returns the owner that the task's output must name.
+    pub(super) fn owner<'a>(&'a self, state: &'a State) -> OutputOwner<'a> {
+        OutputOwner {
             workflow: state.id.as_deref(),
             task: Some(&self.id),
             run_start: state.started_at,
@@ -122,7 +122,7 @@ impl Task {
         fields.iter().find_map(|field| self.value.get(*field)?.as_str()).map(|text| clean_line(text, 400))
     }
 
-    /// Returns what defines the task, without what its execution changes.
+    /// Returns the fields that define the task, without those that its execution changes.
     pub(super) fn definition(&self) -> Value {
         let keys = ["title", "name", "description", "boundaries", "depends_on", "dependencies", "acceptance"];
         let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(*key)?.clone())));
@@ -131,7 +131,7 @@ impl Task {
     }
 }
 
-/// Returns the outputs that tasks name.
+/// Returns the outputs that the tasks name.
 pub(super) fn named_outputs(execution: &Value) -> Vec<String> {
     let named = |task: &Value| OUTPUT_FIELDS.iter().find_map(|field| task.get(*field)?.as_str().map(str::to_owned));
     match execution.get("tasks") {
@@ -159,7 +159,7 @@ struct Reader<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
     state: &'a State,
-    source: &'a Source,
+    source: &'a JsonFile,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -169,7 +169,7 @@ impl Reader<'_> {
         let foreign = source.value.get("workflow_id").and_then(Value::as_str).filter(|id| Some(*id) != self.id());
         let foreign = foreign.map(|id| clean_line(id, 60));
         if let Some(id) = &foreign {
-            let message = format!("the tasks belong to the run `{id}`; none of them counts as done here");
+            let message = format!("the tasks belong to the run `{id}`; they do not count as done here");
             self.findings.push(source.finding(FindingCode::StateLeftover, "/workflow_id", message));
         }
         let found: Vec<(String, Option<&str>, &Value)> = match source.value.get("tasks") {
@@ -198,12 +198,12 @@ impl Reader<'_> {
                 _ => key.map(str::to_owned),
             };
             let Some(id) = id.filter(|_| value.is_object()) else {
-                let message = "a task without an id; it is left alone";
+                let message = "a task without an id; it is ignored";
                 self.findings.push(source.finding(FindingCode::StateCorrupt, &pointer, message));
                 continue;
             };
             if tasks.iter().any(|task| rules::is_same_task(&task.id, &id)) {
-                let message = format!("two tasks are called {}; the first counts", clean_line(&id, 60));
+                let message = format!("two tasks have the id {}; the first one is used", clean_line(&id, 60));
                 self.findings.push(source.finding(FindingCode::DuplicateId, &pointer, message));
                 continue;
             }
@@ -230,7 +230,7 @@ impl Reader<'_> {
             None => self.layout.of_task(self.files, &id, "output.json"),
         };
         if let (Some(named), None) = (named, &output) {
-            let message = format!("the output `{}` is no path below the project", clean_line(named, 80));
+            let message = format!("the output `{}` is not a path in the project", clean_line(named, 80));
             self.findings.push(self.source.finding(FindingCode::IdUnsafe, &pointer, message));
         }
         let (started_at, completed_at) =
@@ -241,15 +241,15 @@ impl Reader<'_> {
             .is_some_and(|start| [started_at, completed_at].into_iter().flatten().any(|stamp| stamp < start));
         if is_leftover {
             let message = format!(
-                "task {} has a stamp from before this run began; an earlier workflow left it, and it is not believed",
+                "task {} has a timestamp from before this run; an earlier workflow left it, so it is ignored",
                 clean_line(&id, 60)
             );
             self.findings.push(self.source.finding(FindingCode::StateLeftover, &pointer, message));
         }
         Task {
-            word: match text {
-                None => Some(Word::Pending),
-                Some(text) => Word::parse(text),
+            status: match text {
+                None => Some(TaskStatus::Pending),
+                Some(text) => TaskStatus::parse(text),
             },
             attempts: count(value.get("attempts")).max(count(value.get("attempts_made"))),
             started_at,
@@ -275,12 +275,13 @@ fn dependencies(value: &Value) -> Vec<String> {
     found.into_iter().flatten().filter_map(named).collect()
 }
 
-/// Puts the tasks together from what they left and from the final design (docs/formats/dotagent.md#reconstruction).
+/// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).
 fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
-    let owner = Owner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
-    let design = layout.at("memory/reports/final_design.json").map(|path| owner.look(files, &path));
-    if let Some(Found::Fits(design)) = design {
+    let owner =
+        OutputOwner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
+    let design = layout.at("memory/reports/final_design.json").map(|path| owner.check(files, &path));
+    if let Some(OutputCheck::Valid(design)) = design {
         for value in design.get("tasks").and_then(Value::as_array).into_iter().flatten().take(TASKS) {
             let id = value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| is_part(id));
             if let Some(id) = id.filter(|id| !tasks.iter().any(|task| rules::is_same_task(&task.id, id))) {
@@ -291,13 +292,13 @@ fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     let folder = layout.tasks();
     for path in files.files.keys().filter(|path| path.starts_with(&folder) && path.name() == "output.json") {
         let Some(id) = path.parent().map(|parent| parent.name().to_owned()) else { continue };
-        let Found::Fits(value) = (Owner { task: Some(&id), ..owner }).look(files, path) else { continue };
+        let OutputCheck::Valid(value) = (OutputOwner { task: Some(&id), ..owner }).check(files, path) else { continue };
         let known = tasks.iter().position(|task| rules::is_same_task(&task.id, &id));
         let at = known.unwrap_or_else(|| {
             tasks.push(missing_task(files, layout, &id, Vec::new()));
             tasks.len() - 1
         });
-        tasks[at].word = Some(output::reported(&value).unwrap_or(Word::Pending));
+        tasks[at].status = Some(output::reported_status(&value).unwrap_or(TaskStatus::Pending));
     }
     tasks
 }
@@ -307,7 +308,7 @@ fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<Stri
         id: id.to_owned(),
         pointer: String::new(),
         value: Value::Null,
-        word: Some(Word::Pending),
+        status: Some(TaskStatus::Pending),
         attempts: 0,
         started_at: None,
         completed_at: None,

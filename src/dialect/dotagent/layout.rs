@@ -1,6 +1,6 @@
 //! Where a project keeps its files (docs/formats/dotagent.md#files).
 
-use super::place::base_of;
+use super::paths::base_of;
 use super::rules;
 use crate::model::FileSet;
 use crate::model::RelPath;
@@ -8,30 +8,30 @@ use crate::model::RelPath;
 pub(super) const PHASE_FILE: &str = "memory/state/phase.json";
 pub(super) const EXECUTION_FILE: &str = "memory/state/execution.json";
 
-/// Names the files of one project, which may lie below the root.
+/// The files of one project, which may lie below the root.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// The folder that holds `memory`, with its slash; empty for the root itself.
+    /// The folder that contains `memory`, with a trailing slash; empty for the root.
     base: String,
     pub(super) phase: RelPath,
     pub(super) execution: RelPath,
 }
 
 impl Layout {
-    /// Takes apart the path of a phase file; `None` for any other path.
+    /// Returns the layout for the path of a phase file; `None` for any other path.
     pub(super) fn of(phase: &RelPath) -> Option<Self> {
         let base = base_of(phase.as_str(), PHASE_FILE)?;
         let execution = RelPath::parse(&format!("{base}{EXECUTION_FILE}")).ok()?;
         Some(Self { base: base.to_owned(), phase: phase.clone(), execution })
     }
 
-    /// Puts a path that the state names below the project; `None` for one that leaves it.
+    /// Resolves a path in the state against the project; `None` if it leaves the project.
     pub(super) fn at(&self, path: &str) -> Option<RelPath> {
         let path = RelPath::parse(path).ok()?;
         RelPath::parse(&format!("{}{path}", self.base)).ok()
     }
 
-    /// Returns how the state names a path; paths outside of the project keep their spelling.
+    /// Returns a path as the state spells it; paths outside the project are unchanged.
     pub(super) fn name_of<'a>(&self, path: &'a RelPath) -> &'a str {
         path.as_str().strip_prefix(self.base.as_str()).unwrap_or(path.as_str())
     }
@@ -72,27 +72,27 @@ impl Layout {
         self.literal("memory/tasks")
     }
 
-    /// Returns a file of a task's folder: the one that is there under either spelling of the id, else the usual one. `None`
-    /// when the id cannot be part of a path.
+    /// Returns a file in a task's folder, under the spelling of the id that exists, else the usual one; `None` if the id cannot
+    /// be part of a path.
     pub(super) fn of_task(&self, files: &FileSet, id: &str, name: &str) -> Option<RelPath> {
         let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/tasks/{id}/{name}"))).flatten();
-        self.either(files, id, &path)
+        self.existing_spelling(files, id, &path)
     }
 
-    /// Returns where the resolution of a blocked task lies.
+    /// Returns the path of the resolution of a blocked task.
     pub(super) fn resolution(&self, files: &FileSet, id: &str) -> Option<RelPath> {
         let path = |id: &str| is_part(id).then(|| self.at(&format!("memory/contracts/resolution_{id}.json"))).flatten();
-        self.either(files, id, &path)
+        self.existing_spelling(files, id, &path)
     }
 
-    fn either(&self, files: &FileSet, id: &str, path: &dyn Fn(&str) -> Option<RelPath>) -> Option<RelPath> {
+    fn existing_spelling(&self, files: &FileSet, id: &str, path: &dyn Fn(&str) -> Option<RelPath>) -> Option<RelPath> {
         let usual = path(id)?;
         let other = path(&rules::other_spelling(id)).filter(|other| files.files.contains_key(other));
         Some(if files.files.contains_key(&usual) { usual } else { other.unwrap_or(usual) })
     }
 }
 
-/// Tells whether a text can be one part of a path.
+/// Returns whether a text can be one component of a path.
 pub(super) fn is_part(text: &str) -> bool {
     RelPath::parse(text).is_ok_and(|path| path.as_str() == text) && !text.contains(['/', '\\']) && text.len() <= 200
 }

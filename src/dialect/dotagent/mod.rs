@@ -1,19 +1,19 @@
 //! The phase and execution checkpoints of the dotagent workflow (docs/formats/dotagent.md).
 //!
-//! Two files: `phase.json` says which of five phases a run is in, `execution.json` where the tasks of one of them stand. What a
-//! phase is worth is proved by what it left: outputs that parse, name this run and are newer than its start.
+//! `phase.json` has the current one of five phases, `execution.json` the tasks of one phase. A phase counts as done only with its
+//! outputs: they must parse, name this run and be newer than its start.
 //!
-//! Runs of a workflow that somebody defined in a file have the same two files and carry their definition; `own` speaks them.
+//! Runs of custom workflows, which are defined in a file, use the same two files and carry their definition; see `custom`.
 
 mod archive;
 mod brief;
 mod checks;
+pub(super) mod custom;
 mod execution;
 mod layout;
 mod native;
 mod output;
-pub(super) mod own;
-mod place;
+mod paths;
 mod probe;
 mod read;
 mod rebuild;
@@ -28,7 +28,7 @@ use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
-use crate::dialect::NO_OTHER_VOICE;
+use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::Probed;
 use crate::model::Brief;
 use crate::model::Change;
@@ -48,7 +48,7 @@ use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Traces;
 
-/// Speaks the two state files of the dotagent workflow.
+/// The dialect of the dotagent workflow.
 pub(crate) struct Dotagent;
 
 impl Dialect for Dotagent {
@@ -57,11 +57,11 @@ impl Dialect for Dotagent {
     }
 
     fn marks(&self, path: &str) -> bool {
-        probe::is_marked(path) || place::is_phase_file(path)
+        probe::is_marked(path) || paths::is_phase_file(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
-        ["", "run/", "state/"].iter().any(|tail| place::is_phase_file(&format!("{folder}/{tail}phase.json")))
+        ["", "run/", "state/"].iter().any(|tail| paths::is_phase_file(&format!("{folder}/{tail}phase.json")))
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -69,20 +69,20 @@ impl Dialect for Dotagent {
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        if own::is_own(files) { own::load(files) } else { read::load(files) }
+        if custom::is_custom(files) { custom::load(files) } else { read::load(files) }
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match &change.kind {
-            ChangeKind::Start(spec) if spec.definition.is_some() => own::start(spec, change.at),
-            _ if own::is_own(files) => own::edit(files, change),
+            ChangeKind::Start(spec) if spec.definition.is_some() => custom::start(spec, change.at),
+            _ if custom::is_custom(files) => custom::edit(files, change),
             _ => write::edit(files, change),
         }
     }
 
     fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        if own::is_own(files) {
-            Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned()))
+        if custom::is_custom(files) {
+            Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
         } else {
             rebuild::reconstruct(files, at)
         }
@@ -90,9 +90,9 @@ impl Dialect for Dotagent {
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let path = path.as_str();
-        if place::base_of(path, layout::PHASE_FILE).is_some() {
+        if paths::base_of(path, layout::PHASE_FILE).is_some() {
             Some("dotagent-phase")
-        } else if place::base_of(path, layout::EXECUTION_FILE).is_some() {
+        } else if paths::base_of(path, layout::EXECUTION_FILE).is_some() {
             Some("dotagent-execution")
         } else {
             let in_tasks = path.starts_with("memory/tasks/") || path.contains("/memory/tasks/");
@@ -109,7 +109,7 @@ impl Dialect for Dotagent {
     }
 
     fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        if rules::is_built_in(run) { native::native(run, plan) } else { own::native(run, plan) }
+        if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
@@ -117,6 +117,6 @@ impl Dialect for Dotagent {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        if own::is_own(files) { own::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
+        if custom::is_custom(files) { custom::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
     }
 }

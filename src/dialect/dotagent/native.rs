@@ -1,4 +1,4 @@
-//! The plan in the words of the `checkpoint` skill (docs/formats/dotagent.md#messages).
+//! The plan in the format of the `checkpoint` skill (docs/formats/dotagent.md#messages).
 
 use serde_json::Value;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::Verdict;
 
-/// Returns the messages word for word, the resume point, and the tasks that were put together without their file.
+/// Returns the skill's messages verbatim, the resume point, and tasks that were rebuilt without their file.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     let is_open = !matches!(plan.verdict, Verdict::Complete | Verdict::Nothing);
     let phase = phase_of(run, plan);
@@ -44,7 +44,7 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     native
 }
 
-/// Returns the question in the skill's own words, with the command that answers it where that is not the resume itself.
+/// Returns the skill's question, with the command that answers it if that is not the resume.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     let archive = format!("piton archive {} --yes", crate::model::quoted(run.id.as_str()));
     let ask = |text: String, default: &str| Question {

@@ -1,9 +1,9 @@
-//! What a phase, a task or a verifier left: is it a result of this run at all?
+//! Checks whether the output of a phase, a task or a verifier is a result of this run.
 
 use serde_json::Value;
 
 use super::rules;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::FileSet;
@@ -13,58 +13,58 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Some file systems keep times in steps of two seconds.
+/// Some file systems have a time resolution of two seconds.
 const TIME_STEP: i64 = 2;
 
-/// Says what is at the path of an output.
+/// The result of checking an output.
 #[derive(Debug)]
-pub(super) enum Found {
-    Absent,
-    /// There, and older than what it would have to follow.
+pub(super) enum OutputCheck {
+    Missing,
+    /// It exists but is older than the run or the attempt.
     Older,
-    /// There, and no result of this run, with why.
+    /// It exists but is not a result of this run, with the reason.
     Rejected(String),
-    /// There, and read or readable.
-    Fits(Value),
+    /// It exists and is a result of this run; `Null` if it is not JSON or was not read.
+    Valid(Value),
 }
 
-/// Says whose output it has to be.
+/// The owner that an output must name, and how new it must be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owner<'a> {
+pub(super) struct OutputOwner<'a> {
     pub(super) workflow: Option<&'a str>,
     pub(super) task: Option<&'a str>,
-    /// The run's start; not a second before it.
+    /// The start of the run, without tolerance.
     pub(super) run_start: Option<Timestamp>,
     /// The start of this attempt, if known.
     pub(super) attempt_start: Option<Timestamp>,
 }
 
-impl Owner<'_> {
-    /// Looks at one output. What is no JSON, or outside of what was read, is only known to be there.
-    pub(super) fn look(&self, files: &FileSet, path: &RelPath) -> Found {
-        let Some(entry) = files.files.get(path) else { return Found::Absent };
+impl OutputOwner<'_> {
+    /// Checks one output. For files that are not JSON or were not read, only existence and time are checked.
+    pub(super) fn check(&self, files: &FileSet, path: &RelPath) -> OutputCheck {
+        let Some(entry) = files.files.get(path) else { return OutputCheck::Missing };
         let is_older = |start: Option<Timestamp>, slack: i64| {
             let (Some(start), Some(modified)) = (start, entry.modified) else { return false };
             start > modified && start.seconds_since(modified) >= slack
         };
         if is_older(self.run_start, 0) || is_older(self.attempt_start, TIME_STEP) {
-            return Found::Older;
+            return OutputCheck::Older;
         }
         match &entry.content {
-            Content::Bytes(bytes) if bytes.is_empty() => Found::Rejected("is empty".to_owned()),
+            Content::Bytes(bytes) if bytes.is_empty() => OutputCheck::Rejected("is empty".to_owned()),
             Content::Bytes(bytes) if path.as_str().ends_with(".json") => match parse_value(bytes) {
-                Ok(value) => match self.objection(&value) {
-                    Some(why) => Found::Rejected(why),
-                    None => Found::Fits(value),
+                Ok(value) => match self.rejection(&value) {
+                    Some(why) => OutputCheck::Rejected(why),
+                    None => OutputCheck::Valid(value),
                 },
-                Err(error) => Found::Rejected(format!("does not parse: {}", error.message)),
+                Err(error) => OutputCheck::Rejected(format!("does not parse: {}", error.message)),
             },
-            Content::Bytes(_) | Content::NameOnly => Found::Fits(Value::Null),
-            Content::Problem(problem) => Found::Rejected(format!("cannot be read: {problem}")),
+            Content::Bytes(_) | Content::NameOnly => OutputCheck::Valid(Value::Null),
+            Content::Problem(problem) => OutputCheck::Rejected(format!("cannot be read: {problem}")),
         }
     }
 
-    fn objection(&self, value: &Value) -> Option<String> {
+    fn rejection(&self, value: &Value) -> Option<String> {
         let is_empty = match value {
             Value::Null => true,
             Value::String(text) => text.trim().is_empty(),
@@ -73,7 +73,7 @@ impl Owner<'_> {
             Value::Bool(_) | Value::Number(_) => false,
         };
         if is_empty {
-            return Some("has nothing in it".to_owned());
+            return Some("has no content".to_owned());
         }
         let named = |field: &str| value.get(field).and_then(Value::as_str);
         if let (Some(other), Some(own)) = (named("workflow_id"), self.workflow)
@@ -90,21 +90,21 @@ impl Owner<'_> {
     }
 }
 
-/// Returns the status that a task's output reports; `Err` with the word for one nobody knows.
-pub(super) fn reported(output: &Value) -> Result<Word, String> {
+/// Returns the status that a task's output reports; `Err` with an unknown word.
+pub(super) fn reported_status(output: &Value) -> Result<TaskStatus, String> {
     match output.get("status") {
-        // What is no JSON, or says nothing, is a result that a verifier has to judge.
-        None | Some(Value::Null) => Ok(Word::PreComplete),
-        Some(Value::String(text)) => match Word::parse(text) {
-            Some(Word::PreComplete | Word::Verified) => Ok(Word::PreComplete),
-            Some(word @ (Word::Blocked | Word::Failed)) => Ok(word),
-            Some(Word::Pending | Word::Running | Word::Verifying) | None => Err(clean_line(text, 40)),
+        // An output without a status has to be judged by a verifier.
+        None | Some(Value::Null) => Ok(TaskStatus::PreComplete),
+        Some(Value::String(text)) => match TaskStatus::parse(text) {
+            Some(TaskStatus::PreComplete | TaskStatus::Verified) => Ok(TaskStatus::PreComplete),
+            Some(status @ (TaskStatus::Blocked | TaskStatus::Failed)) => Ok(status),
+            Some(TaskStatus::Pending | TaskStatus::Running | TaskStatus::Verifying) | None => Err(clean_line(text, 40)),
         },
         Some(other) => Err(clean_line(&other.to_string(), 40)),
     }
 }
 
-/// Returns what a verifier decided; `Err` when it says nothing that can be understood.
+/// Returns the verdict of a verifier; `Err` if it is not understood.
 pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
     for field in ["verdict", "status", "result", "overall", "overall_status"] {
         if let Some(text) = verification.get(field).and_then(Value::as_str) {
@@ -119,8 +119,8 @@ pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
     Err("nothing".to_owned())
 }
 
-/// Returns what an output says about a failure or a block, in one line.
-pub(super) fn complaint(output: &Value) -> Option<String> {
+/// Returns what an output says about a failure or blocker, on one line.
+pub(super) fn failure_text(output: &Value) -> Option<String> {
     let pointers = [
         "/blocked_details/description",
         "/failure_reason",

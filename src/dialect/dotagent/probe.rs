@@ -1,14 +1,14 @@
-//! Finding projects by the shape of their phase file.
+//! Finds projects by the shape of their phase file.
 
 use serde_json::Value;
 
+use super::custom;
 use super::execution;
 use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
 use super::layout::PHASE_FILE;
-use super::own;
-use super::place;
-use super::place::base_of;
+use super::paths;
+use super::paths::base_of;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
@@ -22,10 +22,10 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Outputs outside of the usual folders that are read; more of them are judged by name and time alone.
+/// Maximum number of outputs read outside the usual folders; any more are judged by name and time only.
 const ELSEWHERE: usize = 1_000;
 
-/// Tells whether a path is that of a state file.
+/// Returns whether a path is a state file.
 pub(super) fn is_marked(path: &str) -> bool {
     base_of(path, PHASE_FILE).is_some() || base_of(path, EXECUTION_FILE).is_some()
 }
@@ -34,18 +34,18 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if place::is_phase_file(entry.path.as_str())
-            && let Some(own) = own::candidate(entry)
+        if paths::is_phase_file(entry.path.as_str())
+            && let Some(candidate) = custom::candidate(entry)
         {
-            probed.candidates.push(own);
+            probed.candidates.push(candidate);
             continue;
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };
-        // A file that is too large to look at, or does not parse, is read and reported as a run all the same.
+        // A file that is too large or does not parse is still reported as a run.
         let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());
         match value {
             Some(value) if !has_shape(&value) => {
-                let message = "a phase.json without `workflow_id` and a phase: another tool's state";
+                let message = "a phase.json without `workflow_id` and phase: the state of another tool";
                 probed.findings.push(Finding::new(FindingCode::LookAlike, message).at(&entry.path));
             }
             value => probed.candidates.push(candidate(listing, layout, value.as_ref())),
@@ -84,7 +84,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
     }
 }
 
-/// Returns the outputs that the state names outside of the usual folders.
+/// Returns the outputs that the state names outside the usual folders.
 fn elsewhere(listing: &Listing, layout: &Layout, phase: Option<&Value>) -> Vec<RelPath> {
     let found = listing.entries.binary_search_by(|entry| entry.path.cmp(&layout.execution));
     let execution: Option<&ListingEntry> = found.ok().map(|at| &listing.entries[at]);

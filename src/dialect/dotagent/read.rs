@@ -1,4 +1,4 @@
-//! From the files to a run.
+//! Reads a run from the files.
 
 use super::checks;
 use super::execution::Execution;
@@ -6,7 +6,7 @@ use super::execution::Presence;
 use super::layout::Layout;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::state::Source;
+use super::state::JsonFile;
 use super::state::State;
 use super::steps;
 use crate::dialect::Loaded;
@@ -24,28 +24,28 @@ use crate::model::Wanted;
 use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 
-/// Is both state files, read.
+/// Both state files, parsed.
 pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) source: Source,
+    pub(super) source: JsonFile,
     pub(super) state: State,
     pub(super) execution: Execution,
 }
 
 impl<'a> WorkflowFiles<'a> {
-    /// Reads what a project says of its run; the finding says why that is impossible.
+    /// Reads both state files; the finding says why that is impossible.
     pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
-            Finding::new(FindingCode::StateUnreadable, "the state is no `memory/state/phase.json`").at(&files.state)
+            Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
         })?;
-        let source = Source::open(files, &layout.phase)?;
+        let source = JsonFile::open(files, &layout.phase)?;
         let state = State::read(&source, files, findings);
         let execution = Execution::read(files, &layout, &state, findings);
         Ok(Self { files, layout, source, state, execution })
     }
 
-    /// Returns a finding about a task, at its place in the file where it has one.
+    /// Returns a finding about a task, with its position in the file if it has one.
     pub(super) fn about(
         &self,
         task: &super::execution::Task,
@@ -68,8 +68,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(finding) => {
             let path = files.state.as_str();
             let fix = format!(
-                "State appears corrupted. `piton restore ./{path}` brings an earlier checkpoint back; \
-                 `piton archive ./{path} --yes` puts it away to start fresh"
+                "State appears corrupted. `piton restore ./{path}` restores an earlier checkpoint; \
+                 `piton archive ./{path} --yes` archives it to start fresh"
             );
             return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
@@ -99,7 +99,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         done_elsewhere: 0,
         goal: None,
         started_at: state.started_at,
-        // During IMPLEMENTATION the tasks are normally newer (docs/formats/dotagent.md#two-files-one-checkpoint).
+        // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
         after: (!is_over).then(|| After {
@@ -116,7 +116,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
     }
 }
 
-/// Tells whether there are tasks although the file that should hold them is missing.
+/// Returns whether tasks were rebuilt because their file is missing.
 pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
     matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
 }

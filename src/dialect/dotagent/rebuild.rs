@@ -1,6 +1,6 @@
-//! Phase and execution file from what the phases and the tasks left (docs/formats/dotagent.md#reconstruction).
+//! Rebuilds phase and execution file from the outputs of phases and tasks (docs/formats/dotagent.md#reconstruction).
 //!
-//! A phase counts as completed when a later one left something; whether the last of them is done is for the plan to prove.
+//! A phase counts as completed if a later one produced output; the plan verifies the last one.
 
 use serde_json::Value;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::output;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use crate::dialect::EditError;
 use crate::dialect::json::parse_value;
 use crate::dialect::salvage;
@@ -21,47 +21,47 @@ use crate::model::ReviewVerdict;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// Rebuilds whichever of the two files cannot be read.
+/// Rebuilds the unreadable ones of the two files.
 ///
 /// # Errors
 ///
-/// When both can be read, when the broken one belongs to a workflow of somebody's own, or when nothing names the run.
+/// If both can be read, if the broken one belongs to a custom workflow, or if nothing names the run.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let Some(layout) = Layout::of(&files.state) else {
-        return Err(EditError::Unsupported("the state is no `memory/state/phase.json`".to_owned()));
+        return Err(EditError::Unsupported("the state is not a `memory/state/phase.json`".to_owned()));
     };
     let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_value(bytes).is_err());
-    let mut remains = Remains { files, layout: &layout, at, rebuilt: Reconstruction::default() };
+    let mut rebuilder = Rebuilder { files, layout: &layout, at, rebuilt: Reconstruction::default() };
     if let Some(bytes) = broken(&layout.execution) {
-        remains.execution(bytes);
+        rebuilder.execution(bytes);
     }
     if let Some(bytes) = broken(&layout.phase) {
-        remains.phase(bytes)?;
+        rebuilder.phase(bytes)?;
     }
-    if remains.rebuilt.files.is_empty() {
+    if rebuilder.rebuilt.files.is_empty() {
         return Err(EditError::Unsupported("both state files parse".to_owned()));
     }
-    Ok(remains.rebuilt)
+    Ok(rebuilder.rebuilt)
 }
 
-/// Is what is left of a run while its state is rebuilt.
-struct Remains<'a> {
+/// The sources and results of a rebuild.
+struct Rebuilder<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
     at: Timestamp,
     rebuilt: Reconstruction,
 }
 
-impl Remains<'_> {
+impl Rebuilder<'_> {
     fn phase(&mut self, broken: &[u8]) -> Result<(), EditError> {
         if broken.windows(12).any(|window| window == b"\"definition\"") {
-            let message = "it belonged to a workflow of one's own, whose definition and results were in it alone";
+            let message = "it belonged to a custom workflow, whose definition and results were only in this file";
             return Err(EditError::Unsupported(message.to_owned()));
         }
         let id = self.workflow_id(broken)?;
         let outputs = self.outputs();
         let reached = outputs.iter().rposition(Option::is_some).unwrap_or(0);
-        // A gap is where the run goes on: nothing behind it is believed.
+        // The run continues at a gap; later outputs are not trusted.
         let gap = outputs[..reached].iter().position(Option::is_none);
         let current = gap.unwrap_or(reached);
         let started = self.started_at(broken, &outputs);
@@ -69,7 +69,7 @@ impl Remains<'_> {
         for (phase, path) in Phase::ALL.into_iter().zip(&outputs).take(current) {
             let Some(path) = path else { continue };
             let later = Phase::ALL[current];
-            let evidence = vec![path.to_string(), format!("{} left something after it", later.as_str())];
+            let evidence = vec![path.to_string(), format!("there is output of the later {}", later.as_str())];
             self.rebuilt.say(phase.as_str(), "completed", evidence);
             let modified = self.files.files.get(path).and_then(|entry| entry.modified).unwrap_or(self.at);
             let modified = modified.clamp(started, self.at);
@@ -79,11 +79,11 @@ impl Remains<'_> {
         }
         let phase = Phase::ALL[current];
         let evidence = match &outputs[current] {
-            Some(path) => vec![path.to_string(), "nothing of a later phase is there".to_owned()],
-            None => vec!["it left nothing".to_owned()],
+            Some(path) => vec![path.to_string(), "there is no output of a later phase".to_owned()],
+            None => vec!["it has no output".to_owned()],
         };
         self.rebuilt.say(phase.as_str(), PhaseStatus::InProgress.as_str(), evidence);
-        self.rebuilt.not_known("who approved what: `user_checkpoints` is empty, and an open approval is asked again");
+        self.rebuilt.not_known("the approvals: `user_checkpoints` is empty, so an open approval is requested again");
         let value = json!({
             "workflow_id": id,
             "started_at": started,
@@ -98,7 +98,7 @@ impl Remains<'_> {
         Ok(())
     }
 
-    /// Returns what each phase left, in the order of the phases.
+    /// Returns the output of each phase, in order.
     fn outputs(&self) -> [Option<RelPath>; 5] {
         let there = |phase: Phase| {
             let path = self.layout.at(phase.output()?)?;
@@ -136,7 +136,7 @@ impl Remains<'_> {
         Ok(id)
     }
 
-    /// Nothing that the run left may be older than its start, or the plan would not believe it.
+    /// Determines the start of the run. The plan rejects outputs older than the start.
     fn started_at(&mut self, broken: &[u8], outputs: &[Option<RelPath>]) -> Timestamp {
         let torn = salvage::text(broken, "started_at").and_then(|text| self.files.time(&text));
         if let Some(torn) = torn.filter(|torn| *torn <= self.at) {
@@ -150,14 +150,14 @@ impl Remains<'_> {
         let modified = |path: &RelPath| self.files.files.get(path).and_then(|entry| entry.modified);
         let oldest = outputs.iter().flatten().filter_map(|path| Some((modified(path)?, path))).min();
         let (started, evidence) = match oldest.filter(|(at, _)| *at <= self.at) {
-            Some((at, path)) => (at, format!("{path} is the oldest output, and that is when it was written")),
-            None => (self.at, "nothing says it: now".to_owned()),
+            Some((at, path)) => (at, format!("the modification time of the oldest output, {path}")),
+            None => (self.at, "unknown, so the current time".to_owned()),
         };
         self.rebuilt.say("started_at", started.to_string(), vec![evidence]);
         started
     }
 
-    /// Returns the ids of the tasks that left something.
+    /// Returns the ids of the tasks with output.
     fn task_folders(&self) -> Vec<String> {
         let tasks = self.layout.tasks();
         let below = self.files.files.keys().filter(|path| path.starts_with(&tasks));
@@ -169,9 +169,9 @@ impl Remains<'_> {
     fn execution(&mut self, broken: &[u8]) {
         let mut tasks: Vec<Value> = Vec::new();
         for id in self.task_folders() {
-            let (word, evidence) = self.task(&id);
-            self.rebuilt.say(format!("task {id}"), word.as_str(), evidence);
-            tasks.push(json!({ "id": id, "status": word.as_str(), "attempts": 1 }));
+            let (status, evidence) = self.task(&id);
+            self.rebuilt.say(format!("task {id}"), status.as_str(), evidence);
+            tasks.push(json!({ "id": id, "status": status.as_str(), "attempts": 1 }));
         }
         for (id, path) in self.designed_tasks() {
             if !tasks.iter().any(|task| task["id"].as_str().is_some_and(|known| super::rules::is_same_task(known, &id)))
@@ -179,12 +179,12 @@ impl Remains<'_> {
                 self.rebuilt.say(
                     format!("task {id}"),
                     "pending",
-                    vec![format!("{path} names it, and it left nothing")],
+                    vec![format!("{path} names it, and it has no output")],
                 );
                 tasks.push(json!({ "id": id, "status": "pending", "attempts": 0 }));
             }
         }
-        self.rebuilt.not_known("how often each task was tried, what it waits for and when it began");
+        self.rebuilt.not_known("attempts, dependencies and start time of each task");
         let mut value = json!({ "tasks": tasks });
         if let Some(id) = salvage::text(broken, "workflow_id") {
             value = json!({ "workflow_id": id, "tasks": tasks });
@@ -192,30 +192,30 @@ impl Remains<'_> {
         self.rebuilt.files.push((self.layout.execution.clone(), format!("{value}\n").into_bytes()));
     }
 
-    /// Of output and verification the lower counts: without an approval nothing is verified.
-    fn task(&self, id: &str) -> (Word, Vec<String>) {
+    /// Determines the status of a task. Without an approval it is not verified.
+    fn task(&self, id: &str) -> (TaskStatus, Vec<String>) {
         let read = |name: &str| {
             let path = self.layout.of_task(self.files, id, name)?;
             let value = parse_value(self.files.bytes(&path)?).ok()?;
             Some((path, value))
         };
         let Some((path, output)) = read("output.json") else {
-            return (Word::Pending, vec!["its output is missing or cannot be read".to_owned()]);
+            return (TaskStatus::Pending, vec!["its output is missing or cannot be read".to_owned()]);
         };
-        let word = output::reported(&output).unwrap_or(Word::PreComplete);
-        let mut evidence = vec![format!("{path} says {}", word.as_str())];
+        let status = output::reported_status(&output).unwrap_or(TaskStatus::PreComplete);
+        let mut evidence = vec![format!("{path} says {}", status.as_str())];
         if let Some((path, verification)) = read("verification.json") {
             let verdict = output::verdict(&verification);
             let said = verdict.as_ref().map_or_else(|said| clean_line(said, 40), ReviewVerdict::to_string);
             evidence.push(format!("{path} says {said}"));
-            if word == Word::PreComplete && verdict == Ok(ReviewVerdict::Approved) {
-                return (Word::Verified, evidence);
+            if status == TaskStatus::PreComplete && verdict == Ok(ReviewVerdict::Approved) {
+                return (TaskStatus::Verified, evidence);
             }
         }
-        (word, evidence)
+        (status, evidence)
     }
 
-    /// Returns the tasks that the chosen design lists.
+    /// Returns the tasks in the final design.
     fn designed_tasks(&self) -> Vec<(String, RelPath)> {
         let path = Phase::Architecture.output().and_then(|path| self.layout.at(path));
         let value = path.as_ref().and_then(|path| parse_value(self.files.bytes(path)?).ok());

@@ -2,7 +2,7 @@
 
 use crate::model::ReviewVerdict;
 
-/// Is one of the five phases, in their order.
+/// The five phases, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Requirements,
@@ -44,7 +44,7 @@ impl Phase {
         }
     }
 
-    /// Returns who does the phase as a whole.
+    /// Returns the agent for the whole phase.
     pub(super) const fn agent(self) -> &'static str {
         match self {
             Self::Requirements => "pm",
@@ -55,7 +55,7 @@ impl Phase {
         }
     }
 
-    /// Returns the one file that the phase leaves below the project; `None` where tasks or a folder speak for it.
+    /// Returns the output file of the phase; `None` if the output is a set of tasks or a folder.
     pub(super) const fn output(self) -> Option<&'static str> {
         match self {
             Self::Requirements => Some("memory/reports/demand.json"),
@@ -66,7 +66,7 @@ impl Phase {
     }
 }
 
-/// Is `phase_status`.
+/// The values of `phase_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PhaseStatus {
     Pending,
@@ -96,9 +96,9 @@ impl PhaseStatus {
     }
 }
 
-/// Is the status of a task.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum TaskStatus {
     Pending,
     Running,
     PreComplete,
@@ -108,8 +108,8 @@ pub(super) enum Word {
     Failed,
 }
 
-impl Word {
-    /// Reads a status; `complete` and `completed` are other words for `verified` (docs/formats/dotagent.md#task-vocabulary).
+impl TaskStatus {
+    /// Parses a status; `complete` and `completed` are synonyms of `verified` (docs/formats/dotagent.md#task-vocabulary).
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.trim().to_lowercase().as_str() {
             "pending" => Some(Self::Pending),
@@ -136,7 +136,7 @@ impl Word {
     }
 }
 
-/// Reads what a verifier says; its words are not documented.
+/// Parses a verifier's word; its vocabulary is not documented.
 pub(super) fn verdict(text: &str) -> Option<ReviewVerdict> {
     match text.trim().to_lowercase().as_str() {
         "passed" | "verified" | "success" | "ok" => Some(ReviewVerdict::Approved),
@@ -145,7 +145,7 @@ pub(super) fn verdict(text: &str) -> Option<ReviewVerdict> {
     }
 }
 
-/// Compares task ids with and without the prefix (docs/formats/dotagent.md#task-ids-in-both-spellings).
+/// Compares task ids ignoring the prefix (docs/formats/dotagent.md#task-ids-in-both-spellings).
 pub(super) fn is_same_task(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }
@@ -164,7 +164,7 @@ fn bare(id: &str) -> &str {
 
 const PREFIX: &str = "task-";
 
-/// Tells whether a run is one of the five phases, and not of a workflow that somebody defined.
+/// Returns whether a run has the five built-in phases and is not a custom workflow.
 pub(super) fn is_built_in(run: &crate::model::Run) -> bool {
     run.steps.iter().any(|step| step.id.as_str() == Phase::Requirements.as_str())
 }

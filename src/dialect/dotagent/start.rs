@@ -1,4 +1,4 @@
-//! A new run: both files, as compact as the workflow wants them (docs/formats/dotagent.md#sources).
+//! Creates both files of a new run, as compact JSON (docs/formats/dotagent.md#sources).
 
 use serde_json::Value;
 use serde_json::json;
@@ -15,11 +15,11 @@ use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::model::Timestamp;
 
-/// Computes the files of a new run; the phase last, since it is what counts.
+/// Computes the files of a new run; the phase file comes last because it is authoritative.
 ///
 /// # Errors
 ///
-/// When the feature cannot be part of the path of an archive.
+/// If the feature cannot be part of an archive path.
 pub(super) fn edit(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
     if let Some(problem) = archive::problem_of(&spec.feature) {
         return Err(EditError::Unsupported(format!("the feature `{}` {problem}", spec.feature.escape_debug())));

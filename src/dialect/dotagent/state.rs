@@ -1,4 +1,4 @@
-//! `phase.json`, read leniently (docs/formats/dotagent.md#the-phase-file).
+//! Reads `phase.json` leniently (docs/formats/dotagent.md#the-phase-file).
 
 use serde_json::Value;
 
@@ -13,16 +13,16 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// Is a JSON file with the place of every value.
+/// A JSON file with the position of every value.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct JsonFile {
     pub(super) file: RelPath,
     pub(super) document: Document,
     pub(super) value: Value,
 }
 
-impl Source {
-    /// Reads a file of the set that holds an object.
+impl JsonFile {
+    /// Reads a file that must contain an object.
     pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
         let Some(bytes) = files.bytes(file) else {
@@ -34,7 +34,7 @@ impl Source {
         })?;
         let value = document.value();
         if !value.is_object() {
-            return Err(Box::new(unreadable(format!("{file} holds no JSON object")).line(1, Some(1))));
+            return Err(Box::new(unreadable(format!("{file} is not a JSON object")).line(1, Some(1))));
         }
         Ok(Self { file: file.clone(), document, value })
     }
@@ -49,10 +49,10 @@ impl Source {
     }
 }
 
-/// Is what `phase.json` says.
+/// The contents of `phase.json`.
 #[derive(Debug)]
 pub(super) struct State {
-    /// As written: it is compared, and checked before it is used as a path.
+    /// As written; it is checked before it is used in a path.
     pub(super) id: Option<String>,
     pub(super) started_at: Option<Timestamp>,
     pub(super) last_updated: Option<Timestamp>,
@@ -60,11 +60,11 @@ pub(super) struct State {
     pub(super) status: PhaseStatus,
     pub(super) completed: Vec<Completed>,
     pub(super) approvals: Vec<Approval>,
-    /// `None` when missing, which counts as true.
+    /// `None` if missing, which counts as true.
     pub(super) is_safe: Option<bool>,
 }
 
-/// Is one entry of `completed_phases`.
+/// One entry of `completed_phases`.
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) phase: Phase,
@@ -73,7 +73,7 @@ pub(super) struct Completed {
     pub(super) pointer: String,
 }
 
-/// Is one entry of `user_checkpoints`.
+/// One entry of `user_checkpoints`.
 #[derive(Debug)]
 pub(super) struct Approval {
     pub(super) phase: Phase,
@@ -82,11 +82,11 @@ pub(super) struct Approval {
 }
 
 impl State {
-    pub(super) fn read(source: &Source, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
+    pub(super) fn read(source: &JsonFile, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
         let value = &source.value;
         let id = value.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
         if id.as_ref().is_none_or(|id| id.trim().is_empty()) {
-            let message = "`workflow_id` is missing or no text; nothing can be bound to this run";
+            let message = "`workflow_id` is missing or not text, so outputs cannot be matched to this run";
             findings.push(source.finding(FindingCode::StateMissingField, "/workflow_id", message));
         }
         let mut reader = Reader { source, files, findings };
@@ -96,7 +96,11 @@ impl State {
             None | Some(Value::Null) => None,
             Some(Value::Bool(safe)) => Some(*safe),
             Some(_) => {
-                reader.tell(FindingCode::FieldIgnored, "/interruption_safe", "`interruption_safe` is no true or false");
+                reader.report(
+                    FindingCode::FieldIgnored,
+                    "/interruption_safe",
+                    "`interruption_safe` is neither true nor false",
+                );
                 None
             }
         };
@@ -116,14 +120,14 @@ impl State {
         self.completed.iter().any(|done| done.phase == phase)
     }
 
-    /// Tells whether a person approved a phase in this run; an older approval belongs to another one.
+    /// Returns whether the user approved a phase in this run; older approvals belong to earlier runs.
     pub(super) fn has_approved(&self, phase: Phase) -> bool {
         self.approvals
             .iter()
             .any(|approval| approval.phase == phase && approval.at.is_none_or(|at| Some(at) >= self.started_at))
     }
 
-    /// Returns the id for people and for matching a name on the command line.
+    /// Returns the id for display and for matching names on the command line.
     pub(super) fn name(&self) -> String {
         let name = self.id.as_deref().map(|id| clean_line(id, 100)).unwrap_or_default();
         if name.is_empty() { "dotagent".to_owned() } else { name }
@@ -131,13 +135,13 @@ impl State {
 }
 
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a JsonFile,
     files: &'a FileSet,
     findings: &'a mut Vec<Finding>,
 }
 
 impl Reader<'_> {
-    fn tell(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
+    fn report(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
         self.findings.push(self.source.finding(code, pointer, message));
     }
 
@@ -146,13 +150,13 @@ impl Reader<'_> {
         let found = self.source.value.pointer(pointer);
         let stamp = found.and_then(Value::as_str).and_then(|text| self.files.time(text));
         if stamp.is_none() {
-            let what = if found.is_none() { "is missing" } else { "is no date and time" };
-            self.tell(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
+            let what = if found.is_none() { "is missing" } else { "is not a timestamp" };
+            self.report(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
         }
         stamp
     }
 
-    /// Returns the current phase; where it is unknown, the first that is not completed.
+    /// Returns the current phase; if unknown, the first that is not completed.
     fn phase(&mut self, completed: &[Completed]) -> Phase {
         let found = self.source.value.get("current_phase");
         if let Some(phase) = found.and_then(Value::as_str).and_then(Phase::parse) {
@@ -162,7 +166,7 @@ impl Reader<'_> {
         let phase = first.unwrap_or(Phase::Reflection);
         let what = if found.is_none() { "is missing" } else { "names no phase" };
         let message = format!("`current_phase` {what}; taken as {}, the first that is not completed", phase.as_str());
-        self.tell(FindingCode::StateCorrupt, "/current_phase", message);
+        self.report(FindingCode::StateCorrupt, "/current_phase", message);
         phase
     }
 
@@ -173,7 +177,7 @@ impl Reader<'_> {
         }
         let what = if found.is_none() { "is missing" } else { "is not in the vocabulary" };
         let message = format!("`phase_status` {what} (pending, in_progress, complete, failed); never read as complete");
-        self.tell(FindingCode::StateCorrupt, "/phase_status", message);
+        self.report(FindingCode::StateCorrupt, "/phase_status", message);
         PhaseStatus::Pending
     }
 
@@ -196,14 +200,14 @@ impl Reader<'_> {
         approvals
     }
 
-    /// Returns the entries of a list that name a phase; a bare name counts as an entry.
+    /// Returns the entries of a list that name a phase, as objects or plain names.
     fn entries(&mut self, list: &str) -> Vec<(String, Phase, Value)> {
         let source = self.source;
         let items: &[Value] = match source.value.get(list) {
             None | Some(Value::Null) => &[],
             Some(Value::Array(items)) => items,
             Some(_) => {
-                self.tell(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is no list"));
+                self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is not a list"));
                 &[]
             }
         };
@@ -213,7 +217,9 @@ impl Reader<'_> {
             let name = item.as_str().or_else(|| item.get("phase")?.as_str());
             match name.and_then(Phase::parse) {
                 Some(phase) => entries.push((pointer, phase, item.clone())),
-                None => self.tell(FindingCode::StateCorrupt, &pointer, format!("an entry of `{list}` names no phase")),
+                None => {
+                    self.report(FindingCode::StateCorrupt, &pointer, format!("an entry of `{list}` names no phase"))
+                }
             }
         }
         entries

@@ -1,7 +1,7 @@
-//! The phases as steps: what each must leave, who does it, and what waits for a person.
+//! Builds steps from phases: required outputs, agents and gates.
 
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
@@ -17,7 +17,7 @@ use crate::model::StepKind;
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";
 
-/// Returns the id of the gate of a phase; only two phases are put before the user (docs/formats/dotagent.md#approvals).
+/// Returns the id of the gate of a phase; only two phases need the user's approval (docs/formats/dotagent.md#approvals).
 pub(super) const fn gate_of(phase: Phase) -> Option<&'static str> {
     match phase {
         Phase::Requirements => Some("REQUIREMENTS:approval"),
@@ -44,7 +44,7 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     match workflow_files.recorded_output(Phase::Reflection) {
         Some(path) => reflection.proof.outputs = vec![path],
         None => {
-            // An aggregate over all workflows is no reflection on this one.
+            // The aggregate over all workflows is not a reflection on this one.
             reflection.proof.outputs =
                 workflow_files.json_in(&workflow_files.layout.reflections(), &["_aggregate.json"]);
             reflection.proof.outputs_any = true;
@@ -59,7 +59,7 @@ pub(super) fn id_of(phase: Phase) -> StepId {
     StepId::new(phase.as_str())
 }
 
-/// Returns the step of a phase with the status that the state gives it. Membership in `completed_phases` decides
+/// Returns the step of a phase with its status in the state. Membership in `completed_phases` is authoritative
 /// (docs/formats/dotagent.md#resume-point).
 fn phase_step(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Step {
     let state = &workflow_files.state;
@@ -89,25 +89,24 @@ fn status_of(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Status {
     }
 }
 
-/// Says which file proves a phase: the one the state names, else the usual one.
+/// Sets the output that proves a phase: the one the state names, else the usual one.
 fn expect(workflow_files: &WorkflowFiles<'_>, step: &mut Step, phase: Phase) {
     step.proof.outputs =
         workflow_files.recorded_output(phase).or_else(|| workflow_files.usual_output(phase)).into_iter().collect();
     reject(workflow_files, step);
 }
 
-/// Notes the outputs whose content is no result of this run.
+/// Marks outputs that are not results of this run.
 pub(super) fn reject(workflow_files: &WorkflowFiles<'_>, step: &mut Step) {
     for path in &step.proof.outputs {
-        if let Found::Rejected(why) = workflow_files.owner().look(workflow_files.files, path) {
+        if let OutputCheck::Rejected(why) = workflow_files.owner().check(workflow_files.files, path) {
             step.proof.rejected.push((path.clone(), why));
         }
     }
 }
 
-/// Returns the gate of a phase, behind a step. It stands open only while the run is at it: a later phase that has begun shows
-/// that somebody let it through.
-fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step {
+/// Returns the gate of a phase, which depends on a step. A later phase that has started implies that the gate was passed.
+fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     let state = &workflow_files.state;
     let title = match phase {
         Phase::Architecture => "Choice between the design options",
@@ -119,14 +118,14 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step 
     gate.kind = StepKind::Gate;
     gate.group = Some(phase.as_str().to_owned());
     gate.file = Some(workflow_files.layout.phase.clone());
-    gate.depends_on = vec![StepId::new(behind)];
-    let after = phase.next().unwrap_or(phase);
+    gate.depends_on = vec![StepId::new(after)];
+    let next = phase.next().unwrap_or(phase);
     let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
     let is_behind = match phase {
-        // The design is chosen before its phase is over.
+        // The design is chosen before the end of its phase.
         Phase::Architecture => state.has_completed(phase) || state.phase > phase,
         Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
-            state.has_completed(after) || state.phase > after || (state.phase == after && has_begun)
+            state.has_completed(next) || state.phase > next || (state.phase == next && has_begun)
         }
     };
     if is_behind || state.has_approved(phase) {
@@ -136,7 +135,7 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, behind: &str) -> Step 
     gate
 }
 
-/// Designs, the user's choice, the final design: whoever is asked again is the user, never the architects
+/// Returns the steps for designs, the user's choice and the final design. On resume the user is asked again, never the architects
 /// (docs/formats/dotagent.md#contradictions-and-decisions).
 fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let phase = Phase::Architecture;
@@ -153,7 +152,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     let usual = workflow_files.usual_output(phase);
     if status != Status::Completed {
         designs.proof.outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
-        // The final design comes out of designs: where it is, there were some.
+        // A final design implies that there were designs.
         designs.proof.outputs.extend(usual.clone().filter(|path| workflow_files.files.files.contains_key(path)));
         designs.proof.outputs_any = true;
         reject(workflow_files, &mut designs);
@@ -164,8 +163,8 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     last.title = "Final design".to_owned();
     last.depends_on = vec![designs.id.clone(), gate.id.clone()];
     expect(workflow_files, &mut last, phase);
-    let is_there =
-        usual.is_some_and(|path| matches!(workflow_files.owner().look(workflow_files.files, &path), Found::Fits(_)));
+    let is_there = usual
+        .is_some_and(|path| matches!(workflow_files.owner().check(workflow_files.files, &path), OutputCheck::Valid(_)));
     let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof.outputs);
     match status {
         Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
@@ -184,7 +183,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
 }
 
 fn has_fitting_design(workflow_files: &WorkflowFiles<'_>, outputs: &[RelPath]) -> bool {
-    outputs.iter().any(|path| matches!(workflow_files.owner().look(workflow_files.files, path), Found::Fits(_)))
+    outputs.iter().any(|path| matches!(workflow_files.owner().check(workflow_files.files, path), OutputCheck::Valid(_)))
 }
 
 fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
@@ -196,7 +195,7 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
         return vec![step];
     }
     if let Some(path) = workflow_files.recorded_output(phase)
-        && let Found::Absent = workflow_files.owner().look(workflow_files.files, &path)
+        && let OutputCheck::Missing = workflow_files.owner().check(workflow_files.files, &path)
     {
         let message = format!("the output {path} of {} is missing", phase.as_str());
         findings.push(Finding::new(FindingCode::OutputMissing, message).at(&path).on(&step.id));
@@ -212,9 +211,14 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
 }
 
 impl WorkflowFiles<'_> {
-    /// Returns whose the outputs of phases have to be.
-    pub(super) fn owner(&self) -> Owner<'_> {
-        Owner { workflow: self.state.id.as_deref(), task: None, run_start: self.state.started_at, attempt_start: None }
+    /// Returns the owner that the outputs of phases must name.
+    pub(super) fn owner(&self) -> OutputOwner<'_> {
+        OutputOwner {
+            workflow: self.state.id.as_deref(),
+            task: None,
+            run_start: self.state.started_at,
+            attempt_start: None,
+        }
     }
 
     /// Returns the output that the state names for a completed phase.
@@ -227,8 +231,8 @@ impl WorkflowFiles<'_> {
         self.layout.at(phase.output()?)
     }
 
-    pub(super) fn json_in(&self, dir: &RelPath, but: &[&str]) -> Vec<RelPath> {
+    pub(super) fn json_in(&self, dir: &RelPath, except: &[&str]) -> Vec<RelPath> {
         let found = self.files.in_dir(dir).map(|(path, _)| path);
-        found.filter(|path| path.as_str().ends_with(".json") && !but.contains(&path.name())).cloned().collect()
+        found.filter(|path| path.as_str().ends_with(".json") && !except.contains(&path.name())).cloned().collect()
     }
 }

@@ -1,15 +1,15 @@
-//! Tasks as steps: the work, its verification, and the resolution of what blocks it, with every row of the executor's recovery
+//! Builds steps from tasks: work, verification and resolution of blockers, following the executor's recovery table
 //! (docs/formats/dotagent.md#executor-recovery).
 
 use serde_json::Value;
 
 use super::execution::Task;
 use super::output;
-use super::output::Found;
-use super::output::Owner;
+use super::output::OutputCheck;
+use super::output::OutputOwner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use super::steps;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -27,7 +27,7 @@ use crate::model::Witness;
 pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut steps = Vec::new();
     for task in &workflow_files.execution.tasks {
-        let result = Left::of(workflow_files, task);
+        let result = TaskResult::of(workflow_files, task);
         let mut work = work(workflow_files, task, &result, findings);
         let verification = verification(workflow_files, task, &result, &work, findings);
         if work.status == Status::Blocked {
@@ -49,49 +49,49 @@ pub(super) fn resolve_id(task: &str) -> StepId {
     StepId::new(format!("{task}:resolve"))
 }
 
-/// Is what a task left and what that says, and the status that follows from it and the state.
-pub(super) struct Left {
-    /// The word that counts: of a task that was running, what its output reports (scenario 2).
-    pub(super) word: Option<Word>,
+/// The output of a task and the status that follows from it and the state.
+pub(super) struct TaskResult {
+    /// The effective status; for a running task, the one its output reports (scenario 2).
+    pub(super) status: Option<TaskStatus>,
     pub(super) output: Value,
     fits: bool,
     rejected: Option<String>,
     modified: Option<Timestamp>,
 }
 
-impl Left {
+impl TaskResult {
     pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
-        let mut result = Self { word: task.word, output: Value::Null, fits: false, rejected: None, modified: None };
+        let mut result = Self { status: task.status, output: Value::Null, fits: false, rejected: None, modified: None };
         if task.is_leftover {
-            result.word = Some(Word::Pending);
+            result.status = Some(TaskStatus::Pending);
         }
         let Some(path) = &task.output else { return result };
         result.modified = workflow_files.files.files.get(path).and_then(|entry| entry.modified);
-        match task.owner(&workflow_files.state).look(workflow_files.files, path) {
-            Found::Absent | Found::Older => {}
-            Found::Rejected(why) => result.rejected = Some(why),
-            Found::Fits(value) => match output::reported(&value) {
-                Ok(word) => {
+        match task.owner(&workflow_files.state).check(workflow_files.files, path) {
+            OutputCheck::Missing | OutputCheck::Older => {}
+            OutputCheck::Rejected(why) => result.rejected = Some(why),
+            OutputCheck::Valid(value) => match output::reported_status(&value) {
+                Ok(status) => {
                     result.fits = true;
                     result.output = value;
-                    if result.word == Some(Word::Running) {
-                        result.word = Some(word);
+                    if result.status == Some(TaskStatus::Running) {
+                        result.status = Some(status);
                     }
                 }
-                Err(word) => result.rejected = Some(format!("reports the status `{word}`")),
+                Err(status) => result.rejected = Some(format!("reports the status `{status}`")),
             },
         }
         result
     }
 
-    /// Tells whether the task was running by its state and has ended by its output.
+    /// Returns whether the state has the task running while its output says that it ended.
     pub(super) fn is_ahead(&self, task: &Task) -> bool {
-        task.word == Some(Word::Running) && self.fits && !task.is_leftover
+        task.status == Some(TaskStatus::Running) && self.fits && !task.is_leftover
     }
 
-    /// Tells whether an output is there that reports success.
+    /// Returns whether there is an output that reports success.
     pub(super) fn is_success(&self) -> bool {
-        self.fits && output::reported(&self.output) == Ok(Word::PreComplete)
+        self.fits && output::reported_status(&self.output) == Ok(TaskStatus::PreComplete)
     }
 
     pub(super) const fn is_there(&self) -> bool {
@@ -99,7 +99,7 @@ impl Left {
     }
 }
 
-fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings: &mut Vec<Finding>) -> Step {
+fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, findings: &mut Vec<Finding>) -> Step {
     let limit = workflow_files.files.config.limits.attempts;
     let mut step = Step::new(StepId::new(&task.id), title(task));
     step.short = Some(super::rules::other_spelling(&task.id));
@@ -114,17 +114,21 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
     step.detail.focus = task.text(&["retry_strategy"]).into_iter().collect();
     depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
-    // A retry counts the attempt that was lost; one that ended counts itself.
-    (step.status, step.attempts, step.failures) = match result.word {
-        Some(Word::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
-        Some(Word::Pending) => (Status::Pending, task.attempts, task.attempts),
-        Some(Word::Running) => (Status::InProgress, task.attempts.saturating_add(1), task.attempts.saturating_add(1)),
-        Some(Word::PreComplete) if is_ahead => (Status::InProgress, task.attempts.saturating_add(1), task.attempts),
-        Some(Word::PreComplete | Word::Verifying | Word::Verified) => {
+    // A retry counts the interrupted attempt; a finished attempt counts itself.
+    (step.status, step.attempts, step.failures) = match result.status {
+        Some(TaskStatus::Pending) if task.attempts >= limit => (Status::Failed, task.attempts, task.attempts),
+        Some(TaskStatus::Pending) => (Status::Pending, task.attempts, task.attempts),
+        Some(TaskStatus::Running) => {
+            (Status::InProgress, task.attempts.saturating_add(1), task.attempts.saturating_add(1))
+        }
+        Some(TaskStatus::PreComplete) if is_ahead => {
+            (Status::InProgress, task.attempts.saturating_add(1), task.attempts)
+        }
+        Some(TaskStatus::PreComplete | TaskStatus::Verifying | TaskStatus::Verified) => {
             (Status::Completed, task.attempts.saturating_add(1), task.attempts)
         }
-        Some(Word::Blocked) => (Status::Blocked, task.attempts.saturating_add(1), task.attempts),
-        Some(Word::Failed) => {
+        Some(TaskStatus::Blocked) => (Status::Blocked, task.attempts.saturating_add(1), task.attempts),
+        Some(TaskStatus::Failed) => {
             let failures = task.attempts.max(1).saturating_add(u32::from(is_ahead && task.attempts > 0));
             (Status::Failed, failures, failures)
         }
@@ -136,20 +140,20 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, findings
         }
     };
     if matches!(step.status, Status::Failed | Status::Blocked) {
-        step.error = output::complaint(&result.output)
+        step.error = output::failure_text(&result.output)
             .or_else(|| task.text(&["last_error", "failure_reason", "blocked_reason"]))
             .map(|text| crate::model::mask_secrets(&text).into_owned());
     }
     if matches!(step.status, Status::Failed | Status::Blocked)
         || (step.status == Status::Pending && result.fits && !result.is_success())
     {
-        // What is there says that it did not work: it proves nothing.
+        // The output reports a failure, so it proves nothing.
         step.proof.outputs.clear();
         step.proof.rejected.clear();
     }
-    if is_ahead && result.word != Some(Word::PreComplete) {
-        let says = result.word.map_or("nothing", Word::as_str);
-        let message = format!("{} was running and its output says {says}: it ended before the interruption", step.id);
+    if is_ahead && result.status != Some(TaskStatus::PreComplete) {
+        let says = result.status.map_or("nothing", TaskStatus::as_str);
+        let message = format!("{} was running, but its output says {says}: it ended before the interruption", step.id);
         findings.push(workflow_files.about(task, FindingCode::CompletedByEvidence, "", message));
     }
     if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
@@ -170,7 +174,7 @@ fn title(task: &Task) -> String {
     )
 }
 
-/// A task waits for the architecture and for the verification of the tasks it depends on.
+/// Adds dependencies: the architecture and the verification of the tasks it depends on.
 fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
     step.depends_on.push(steps::id_of(Phase::Architecture));
     for id in &task.depends_on {
@@ -184,7 +188,7 @@ fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
 fn verification(
     workflow_files: &WorkflowFiles<'_>,
     task: &Task,
-    result: &Left,
+    result: &TaskResult,
     work: &Step,
     findings: &mut Vec<Finding>,
 ) -> Step {
@@ -195,10 +199,10 @@ fn verification(
     step.file.clone_from(&work.file);
     step.depends_on = vec![work.id.clone()];
     step.returns_to = Some(work.id.clone());
-    let is_waited_for = matches!(result.word, Some(Word::PreComplete | Word::Verifying));
-    step.status = match result.word {
-        Some(Word::Verified) => Status::Completed,
-        Some(Word::Verifying) => Status::InProgress,
+    let is_waited_for = matches!(result.status, Some(TaskStatus::PreComplete | TaskStatus::Verifying));
+    step.status = match result.status {
+        Some(TaskStatus::Verified) => Status::Completed,
+        Some(TaskStatus::Verifying) => Status::InProgress,
         _ => Status::Pending,
     };
     step.attempts = u32::from(step.status != Status::Pending);
@@ -211,9 +215,10 @@ fn verification(
     let Some(path) = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json") else {
         return step;
     };
-    // It judges the output that is there, not an earlier one.
-    let owner = Owner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
-    let Found::Fits(value) = owner.look(workflow_files.files, &path) else { return step };
+    // It must judge the current output, not an earlier one.
+    let owner =
+        OutputOwner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
+    let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
     match output::verdict(&value) {
         Ok(verdict @ (ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions)) => {
             step.status = Status::InProgress;
@@ -226,19 +231,19 @@ fn verification(
             step.review = Some(Review { verdict, open_conditions: None });
             step.failures = task.attempts.saturating_add(1);
             step.attempts = 1;
-            step.error = output::complaint(&value);
+            step.error = output::failure_text(&value);
         }
         Err(word) => {
-            let message = format!("the verifier of {} says `{word}`, which is no verdict", work.id);
+            let message = format!("the verifier of {} says `{word}`, which is not a verdict", work.id);
             findings.push(Finding::new(FindingCode::VerdictUnknown, message).at(&path).on(&step.id));
         }
     }
     step
 }
 
-/// What blocks a task goes to the contract resolver, whose answer lies beside the contracts.
-fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, work: &Step) -> Step {
-    let mut step = Step::new(resolve_id(&task.id), format!("Resolution of what blocks {}", work.id));
+/// Returns the step in which the contract resolver resolves a blocker; its answer is next to the contracts.
+fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, work: &Step) -> Step {
+    let mut step = Step::new(resolve_id(&task.id), format!("Resolution of the blocker of {}", work.id));
     step.group.clone_from(&work.group);
     step.agent = Some("contract-resolver".to_owned());
     step.file.clone_from(&work.file);
@@ -249,8 +254,8 @@ fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &Left, wo
         step.attempts = 1;
     }
     let path: Option<RelPath> = workflow_files.layout.resolution(workflow_files.files, &task.id);
-    let owner = Owner { attempt_start: result.modified, ..task.owner(&workflow_files.state) };
-    if let Some(path) = path.filter(|path| matches!(owner.look(workflow_files.files, path), Found::Fits(_))) {
+    let owner = OutputOwner { attempt_start: result.modified, ..task.owner(&workflow_files.state) };
+    if let Some(path) = path.filter(|path| matches!(owner.check(workflow_files.files, path), OutputCheck::Valid(_))) {
         step.status = Status::InProgress;
         step.attempts = 1;
         step.proof.outputs = vec![path];

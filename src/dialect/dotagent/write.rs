@@ -1,7 +1,8 @@
-//! From a change to the bytes of both files. `execution.json` comes first and `phase.json` last, since that is what counts
+//! Writes a change into both files. `execution.json` comes first and `phase.json` last because it is authoritative
 //! (docs/formats/dotagent.md#two-files-one-checkpoint); the store makes them one checkpoint.
 //!
-//! `interruption_safe` is set to true where somebody left it false, and never written as false (docs/formats/dotagent.md#the-interruption-marker).
+//! `interruption_safe` is reset to true if it was left false, and never written as false
+//! (docs/formats/dotagent.md#the-interruption-marker).
 
 mod roll_back;
 
@@ -9,17 +10,17 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::execution::Presence;
-use super::output::Found;
+use super::output::OutputCheck;
 use super::read::WorkflowFiles;
 use super::read::is_rebuilt;
 use super::rebuild;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::rules::Word;
+use super::rules::TaskStatus;
 use super::start;
 use super::steps;
 use super::tasks;
-use super::tasks::Left;
+use super::tasks::TaskResult;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;
@@ -39,8 +40,8 @@ use crate::model::mask_secrets;
 ///
 /// # Errors
 ///
-/// When a state file is missing or does not parse, when an output that would be referred to is not there, or when the format
-/// has no word for the change.
+/// If a state file is missing or does not parse, an output that would be recorded is missing, or the format cannot express the
+/// change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(spec, change.at);
@@ -60,12 +61,10 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
         ChangeKind::Skip { step, .. } => {
-            return Err(EditError::Unsupported(format!(
-                "dotagent has no word for a step that is left out; {step} stays"
-            )));
+            return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
         }
         ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
-        // Failed goes on only when somebody agrees (docs/formats/dotagent.md#validation), which is what giving up means here.
+        // Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
         ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
         ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
@@ -77,17 +76,17 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
     match part {
-        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is none"))),
+        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is unknown"))),
         None => Ok(()),
     }
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
     Phase(Phase),
     Designs,
     Gate(Phase),
-    /// Positions in the list of tasks.
+    /// Index in the list of tasks.
     Work(usize),
     Verification(usize),
     Resolution(usize),
@@ -96,14 +95,14 @@ enum Target {
 struct Writer<'a> {
     workflow_files: WorkflowFiles<'a>,
     phase: Document,
-    /// `None` where the file is missing or unreadable.
+    /// `None` if the file is missing or unreadable.
     execution: Option<Document>,
-    /// A file that was put together and that the caller agreed to.
+    /// A rebuilt file that the caller confirmed.
     created: Option<Value>,
     at: String,
-    /// The words of the tasks as they are after this change.
-    words: Vec<Option<Word>>,
-    /// What is completed after this change.
+    /// The statuses of the tasks after this change.
+    task_statuses: Vec<Option<TaskStatus>>,
+    /// The completed phases after this change.
     completed: Vec<Phase>,
 }
 
@@ -116,13 +115,13 @@ impl<'a> Writer<'a> {
                 false => EditError::Missing { file },
             }
         })?;
-        // Stamps never run backwards, whatever the clock does.
+        // Timestamps never go backwards, even if the clock does.
         let at = workflow_files
             .state
             .last_updated
             .map_or(at, |last| last.max(at))
             .max(workflow_files.state.started_at.unwrap_or(at));
-        let reparse = |source: &super::state::Source| {
+        let reparse = |source: &super::state::JsonFile| {
             let bytes = files.bytes(&source.file).unwrap_or_default();
             Document::parse(bytes).map_err(|error| EditError::Unreadable {
                 file: source.file.as_str().to_owned(),
@@ -134,9 +133,10 @@ impl<'a> Writer<'a> {
             Presence::Read(source) => Some(reparse(source)?),
             Presence::Missing | Presence::Unreadable => None,
         };
-        let words = workflow_files.execution.tasks.iter().map(|task| task.word.filter(|_| !task.is_leftover)).collect();
+        let task_statuses =
+            workflow_files.execution.tasks.iter().map(|task| task.status.filter(|_| !task.is_leftover)).collect();
         let completed = workflow_files.state.completed.iter().map(|done| done.phase).collect();
-        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), words, completed })
+        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
     }
 
     fn into_edits(mut self) -> Vec<Edit> {
@@ -177,23 +177,23 @@ impl<'a> Writer<'a> {
 
     fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
         match self.target(step)? {
-            Target::Phase(phase) => self.enter(phase, step.as_str() != steps::FINAL),
-            Target::Designs => self.enter(Phase::Architecture, true),
+            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL),
+            Target::Designs => self.enter_phase(Phase::Architecture, true),
             Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
             Target::Work(at) => {
-                self.enter(Phase::Implementation, false);
-                self.set_word(at, Word::Running)?;
+                self.enter_phase(Phase::Implementation, false);
+                self.set_task_status(at, TaskStatus::Running)?;
                 let started = json!(self.at);
                 self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
                 self.set_task(at, "started_at", &started)?;
                 self.drop_task(at, "completed_at")?;
             }
             Target::Verification(at) => {
-                self.enter(Phase::Implementation, false);
-                self.set_word(at, Word::Verifying)?;
+                self.enter_phase(Phase::Implementation, false);
+                self.set_task_status(at, TaskStatus::Verifying)?;
             }
             Target::Resolution(at) => {
-                self.enter(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false);
                 let started = json!(self.at);
                 self.set_task(at, "resolver_started_at", &started)?;
             }
@@ -204,7 +204,7 @@ impl<'a> Writer<'a> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         if !matches!(outcome.status, Status::Completed | Status::Failed) {
             return Err(EditError::Unsupported(format!(
-                "a step ends as completed or failed; what waits for the user follows from its output ({})",
+                "a step ends as completed or failed; whether the user is asked follows from its output ({})",
                 outcome.step
             )));
         }
@@ -221,22 +221,23 @@ impl<'a> Writer<'a> {
                 return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
             }
             Target::Work(at) => self.finish_work(at, outcome)?,
-            Target::Verification(at) if is_done => self.verified(at)?,
+            Target::Verification(at) if is_done => self.mark_verified(at)?,
             Target::Verification(at) => self.fail(at, outcome)?,
             Target::Resolution(at) => {
                 self.drop_task(at, "resolver_started_at")?;
                 if is_done {
-                    self.set_word(at, Word::Pending)?;
+                    self.set_task_status(at, TaskStatus::Pending)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Records that a phase failed. The state speaks of one phase only: one that was complete becomes that phase again.
+    /// Records that a phase failed. The state has the status of one phase only, so a completed phase becomes the current one
+    /// again.
     fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
         if self.completed.contains(&phase) {
-            self.enter(phase, false);
+            self.enter_phase(phase, false);
         } else if phase != self.workflow_files.state.phase {
             let current = self.workflow_files.state.phase.as_str();
             return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
@@ -245,7 +246,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns what proves a phase: the file that the caller names, else the usual one, which has to be there.
+    /// Returns the output of a phase: the file that the caller names, else the usual one, which must exist.
     fn output_of(&self, phase: Phase, outcome: &Outcome) -> Result<Option<RelPath>, EditError> {
         if let Some(output) = outcome.outputs.first() {
             return Ok(Some(output.clone()));
@@ -256,7 +257,7 @@ impl<'a> Writer<'a> {
                 .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
                 .into_iter();
             let fitting = newest.filter(|path| {
-                matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+                matches!(self.workflow_files.owner().check(self.workflow_files.files, path), OutputCheck::Valid(_))
             });
             let modified = |path: &RelPath| self.workflow_files.files.files.get(path).and_then(|entry| entry.modified);
             return fitting.max_by_key(modified).map(Some).ok_or_else(|| {
@@ -266,11 +267,11 @@ impl<'a> Writer<'a> {
             });
         }
         let Some(path) = self.workflow_files.usual_output(phase) else { return Ok(None) };
-        let problem = match self.workflow_files.owner().look(self.workflow_files.files, &path) {
-            Found::Fits(_) => return Ok(Some(path)),
-            Found::Absent => "is not there".to_owned(),
-            Found::Older => "is older than this run".to_owned(),
-            Found::Rejected(why) => why,
+        let problem = match self.workflow_files.owner().check(self.workflow_files.files, &path) {
+            OutputCheck::Valid(_) => return Ok(Some(path)),
+            OutputCheck::Missing => "is missing".to_owned(),
+            OutputCheck::Older => "is older than this run".to_owned(),
+            OutputCheck::Rejected(why) => why,
         };
         Err(EditError::Unsupported(format!("the output {path} of {} {problem}; nothing was recorded", phase.as_str())))
     }
@@ -279,19 +280,19 @@ impl<'a> Writer<'a> {
         if outcome.status == Status::Failed {
             return self.fail(at, outcome);
         }
-        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
+        let result = TaskResult::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
         let task = &self.workflow_files.execution.tasks[at];
         if let Some(output) = outcome.outputs.first().filter(|path| task.output.as_ref() != Some(path)) {
             let field =
                 ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(*field).is_some());
             let name = json!(self.workflow_files.layout.name_of(output));
             self.set_task(at, field.unwrap_or("output"), &name)?;
-            self.set_word(at, Word::PreComplete)?;
-        } else if left.is_there() {
-            self.adopt(at)?;
+            self.set_task_status(at, TaskStatus::PreComplete)?;
+        } else if result.is_there() {
+            self.apply_reported_status(at)?;
         } else {
             let path = task.output.as_ref().map_or("its output", RelPath::as_str);
-            let message = format!("{path} of {} is no result of this attempt; nothing was recorded", task.id);
+            let message = format!("{path} of {} is not a result of this attempt; nothing was recorded", task.id);
             return Err(EditError::Unsupported(message));
         }
         let ended = json!(self.at);
@@ -299,12 +300,12 @@ impl<'a> Writer<'a> {
         self.drop_task(at, "last_error")
     }
 
-    /// Takes over what a task's own output reports (scenario 2).
-    fn adopt(&mut self, at: usize) -> Result<(), EditError> {
-        let left = Left::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
-        let word = super::output::reported(&left.output).unwrap_or(Word::PreComplete);
-        self.set_word(at, word)?;
-        if word == Word::Failed {
+    /// Applies the status that a task's output reports (scenario 2).
+    fn apply_reported_status(&mut self, at: usize) -> Result<(), EditError> {
+        let result = TaskResult::of(&self.workflow_files, &self.workflow_files.execution.tasks[at]);
+        let status = super::output::reported_status(&result.output).unwrap_or(TaskStatus::PreComplete);
+        self.set_task_status(at, status)?;
+        if status == TaskStatus::Failed {
             let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
             self.set_task(at, "attempts", &json!(attempts))?;
         }
@@ -313,7 +314,7 @@ impl<'a> Writer<'a> {
 
     fn fail(&mut self, at: usize, outcome: &Outcome) -> Result<(), EditError> {
         let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
-        self.set_word(at, Word::Failed)?;
+        self.set_task_status(at, TaskStatus::Failed)?;
         self.set_task(at, "attempts", &json!(attempts))?;
         if let Some(error) = outcome.error.as_deref().or(outcome.summary.as_deref()) {
             self.set_task(at, "last_error", &json!(mask_secrets(error)))?;
@@ -321,19 +322,20 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn verified(&mut self, at: usize) -> Result<(), EditError> {
-        self.set_word(at, Word::Verified)?;
+    fn mark_verified(&mut self, at: usize) -> Result<(), EditError> {
+        self.set_task_status(at, TaskStatus::Verified)?;
         let ended = json!(self.at);
         self.set_task(at, "completed_at", &ended)?;
         self.close_implementation();
         Ok(())
     }
 
-    /// The last task that is verified ends the phase.
+    /// Completes the phase once the last task is verified.
     fn close_implementation(&mut self) {
         let is_reached =
             self.completed.contains(&Phase::Architecture) || self.workflow_files.state.phase >= Phase::Implementation;
-        let all = !self.words.is_empty() && self.words.iter().all(|word| *word == Some(Word::Verified));
+        let all = !self.task_statuses.is_empty()
+            && self.task_statuses.iter().all(|status| *status == Some(TaskStatus::Verified));
         if all && is_reached && !self.completed.contains(&Phase::Implementation) {
             let output = self.workflow_files.layout.execution.clone();
             self.complete(Phase::Implementation, Some(output));
@@ -354,15 +356,15 @@ impl<'a> Writer<'a> {
                 }
                 Ok(())
             }
-            // A person accepts what the verifier did not.
-            Target::Verification(at) => self.verified(at),
+            // The user overrides the verifier.
+            Target::Verification(at) => self.mark_verified(at),
             Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
-                Err(EditError::Unsupported(format!("{step} is no gate and no verification")))
+                Err(EditError::Unsupported(format!("{step} is neither a gate nor a verification")))
             }
         }
     }
 
-    /// Brings the state up to date with what the plan found: what ended is recorded, what was orphaned is counted.
+    /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
     fn resume(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
         if is_rebuilt(&self.workflow_files) {
             self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
@@ -395,23 +397,23 @@ impl<'a> Writer<'a> {
         for at in 0..self.workflow_files.execution.tasks.len() {
             let task = &self.workflow_files.execution.tasks[at];
             let id = task.id.clone();
-            let left = Left::of(&self.workflow_files, task);
+            let result = TaskResult::of(&self.workflow_files, task);
             let is_verified = settled.iter().any(|(step, _)| *step == tasks::verify_id(&id));
             let is_next = next.iter().any(|step| step.as_str() == id);
             if is_verified {
-                self.verified(at)?;
-            } else if left.is_ahead(task) {
-                self.adopt(at)?;
-            } else if task.word == Some(Word::Running) && is_next {
+                self.mark_verified(at)?;
+            } else if result.is_ahead(task) {
+                self.apply_reported_status(at)?;
+            } else if task.status == Some(TaskStatus::Running) && is_next {
                 let attempts = task.attempts.saturating_add(1);
-                self.set_word(at, Word::Pending)?;
+                self.set_task_status(at, TaskStatus::Pending)?;
                 self.set_task(at, "attempts", &json!(attempts))?;
             }
         }
         Ok(())
     }
 
-    /// Returns the file that shows that a phase is done, where one does.
+    /// Returns the file that proves that a phase is done, if any.
     fn proof_of(&self, phase: Phase) -> Option<RelPath> {
         match phase {
             Phase::Implementation => self.execution.is_some().then(|| self.workflow_files.layout.execution.clone()),
@@ -421,32 +423,34 @@ impl<'a> Writer<'a> {
                     .json_in(&self.workflow_files.layout.reflections(), &["_aggregate.json"])
                     .into_iter();
                 found.rfind(|path| {
-                    matches!(self.workflow_files.owner().look(self.workflow_files.files, path), Found::Fits(_))
+                    matches!(self.workflow_files.owner().check(self.workflow_files.files, path), OutputCheck::Valid(_))
                 })
             }
             Phase::Requirements | Phase::Architecture | Phase::Verification => {
                 let path = self.workflow_files.usual_output(phase)?;
-                matches!(self.workflow_files.owner().look(self.workflow_files.files, &path), Found::Fits(_))
+                matches!(self.workflow_files.owner().check(self.workflow_files.files, &path), OutputCheck::Valid(_))
                     .then_some(path)
             }
         }
     }
 
-    /// Begins a phase: what comes before it is complete, what comes after it is open again. `anew`: its own work starts over,
-    /// and what a person approved of it counts no more once it was complete.
-    fn enter(&mut self, phase: Phase, anew: bool) {
+    /// Starts a phase: earlier phases are completed, later ones reopened. If `restarts` is set and the phase was complete, its
+    /// approval is removed too.
+    fn enter_phase(&mut self, phase: Phase, restarts: bool) {
         self.catch_up(phase);
         let was_complete = self.completed.contains(&phase);
         if self.completed.iter().any(|done| *done >= phase) {
             self.keep_entries("completed_phases", |entry| entry < phase);
             self.completed.retain(|done| *done < phase);
-            self.keep_entries("user_checkpoints", |entry| entry < phase || (entry == phase && !(anew && was_complete)));
+            self.keep_entries("user_checkpoints", |entry| {
+                entry < phase || (entry == phase && !(restarts && was_complete))
+            });
         }
         self.set("/current_phase", &json!(phase.as_str()));
         self.phase_status(PhaseStatus::InProgress);
     }
 
-    /// Records the phases before this one, which the planner has found done.
+    /// Records earlier phases, which the planner found done.
     fn catch_up(&mut self, phase: Phase) {
         for earlier in Phase::ALL.into_iter().take_while(|earlier| *earlier < phase) {
             if !self.completed.contains(&earlier) {
@@ -456,7 +460,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
+    /// Completes a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
     fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
         self.catch_up(phase);
         self.record(phase, output);
@@ -484,7 +488,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Removes the entries of a list that name a phase nobody wants kept.
+    /// Removes the entries of a list whose phase `keep` rejects.
     fn keep_entries(&mut self, list: &str, keep: impl Fn(Phase) -> bool) {
         let value = self.phase.value();
         let Some(Value::Array(entries)) = value.get(list) else { return };
@@ -505,9 +509,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn set_word(&mut self, at: usize, word: Word) -> Result<(), EditError> {
-        self.words[at] = Some(word);
-        self.set_task(at, "status", &json!(word.as_str()))
+    fn set_task_status(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
+        self.task_statuses[at] = Some(status);
+        self.set_task(at, "status", &json!(status.as_str()))
     }
 
     fn set_task(&mut self, at: usize, field: &str, value: &Value) -> Result<(), EditError> {

@@ -1,4 +1,4 @@
-//! From the events of the parser to the tree, within bounds.
+//! Builds the tree from parser events, within limits.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -11,26 +11,26 @@ use granit_parser::StrInput;
 use granit_parser::StructureStyle;
 use granit_parser::Tag;
 
-use super::Bounds;
 use super::Fault;
 use super::Kind;
+use super::Limits;
 use super::Member;
 use super::Node;
-use super::Place;
 use super::Span;
 use super::Style;
+use super::TextPosition;
 use super::YamlError;
 use crate::model::clean_line;
 
-/// Reads the one document of a text that stands `shift` bytes into its file.
-pub(super) fn tree(text: &str, shift: usize, bounds: &Bounds) -> Result<Node, YamlError> {
-    let limit = bounds.depth;
+/// Reads the single document of a text that starts `shift` bytes into its file.
+pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, YamlError> {
+    let limit = limits.depth;
     let options = granit_parser::options! { flow_nesting_limit: limit, block_nesting_limit: limit };
     let mut builder = Builder {
         parser: Parser::new_from_str_with_options(text, options),
         text,
         shift,
-        bounds: *bounds,
+        limits: *limits,
         nodes: 0,
         anchors: BTreeMap::new(),
     };
@@ -43,10 +43,10 @@ struct Builder<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     shift: usize,
-    bounds: Bounds,
-    /// How many values were made, those behind aliases counted each time.
+    limits: Limits,
+    /// Number of values, counting aliased values each time.
     nodes: usize,
-    /// What anchors name, with the number of values in it.
+    /// Anchored nodes with the number of values in them.
     anchors: BTreeMap<usize, (Node, usize)>,
 }
 
@@ -61,7 +61,8 @@ impl<'a> Builder<'a> {
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::StreamEnd => break,
                 Event::DocumentStart(..) if root.is_some() => {
-                    let message = "a second document begins here, and a state or definition is one".to_owned();
+                    let message =
+                        "a second document begins here, but a state or definition is a single document".to_owned();
                     return Err(YamlError { place: place(&span.start), message, fault: Fault::SecondDocument });
                 }
                 Event::DocumentStart(..) => {
@@ -88,8 +89,8 @@ impl<'a> Builder<'a> {
     }
 
     fn node(&mut self, (event, at): Spanned<'a>, depth: usize) -> Result<Node, YamlError> {
-        if depth > self.bounds.depth {
-            let message = format!("values are nested deeper than {} levels", self.bounds.depth);
+        if depth > self.limits.depth {
+            let message = format!("values are nested deeper than {} levels", self.limits.depth);
             return Err(YamlError { place: place(&at.start), message, fault: Fault::TooMuch });
         }
         let before = self.nodes;
@@ -103,7 +104,7 @@ impl<'a> Builder<'a> {
         };
         if anchor != 0 {
             let size = self.nodes - before;
-            // The copy counts, so that anchors inside of anchors cannot multiply either.
+            // Count the copy, so that nested anchors cannot multiply.
             self.count(size, &at.start)?;
             self.anchors.insert(anchor, (node.clone(), size));
         }
@@ -112,10 +113,10 @@ impl<'a> Builder<'a> {
 
     fn count(&mut self, nodes: usize, at: &Marker) -> Result<(), YamlError> {
         self.nodes += nodes;
-        if self.nodes <= self.bounds.nodes {
+        if self.nodes <= self.limits.nodes {
             return Ok(());
         }
-        let message = format!("there are more than {} values, those behind aliases counted", self.bounds.nodes);
+        let message = format!("there are more than {} values, counting aliased ones", self.limits.nodes);
         Err(YamlError { place: place(at), message, fault: Fault::TooMuch })
     }
 
@@ -123,17 +124,17 @@ impl<'a> Builder<'a> {
         let mut span = self.span(at);
         let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
         let (style, kind) = match style {
-            // What is written as nothing is read as `~`.
+            // The parser reports an empty scalar as `~`.
             ScalarStyle::Plain if span.start == span.end && !is_text => (Style::Plain, Kind::Null),
             ScalarStyle::Plain if span.start == span.end => (Style::Plain, Kind::Text(String::new())),
-            ScalarStyle::Plain if !is_text => (Style::Plain, meaning(value)),
+            ScalarStyle::Plain if !is_text => (Style::Plain, plain_scalar(value)),
             ScalarStyle::Plain => (Style::Plain, Kind::Text(value.to_owned())),
             ScalarStyle::SingleQuoted => (Style::SingleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, Kind::Text(value.to_owned())),
             ScalarStyle::Literal | ScalarStyle::Folded => {
-                // The parser's span goes on to the next token.
-                span.end = span.start + self.written(span).trim_end().len();
-                (Style::Lines, Kind::Text(value.to_owned()))
+                // The parser's span extends to the next token.
+                span.end = span.start + self.source_text(span).trim_end().len();
+                (Style::BlockScalar, Kind::Text(value.to_owned()))
             }
         };
         Node { place: place(&at.start), span, style, kind }
@@ -166,11 +167,11 @@ impl<'a> Builder<'a> {
             let (event, at) = self.next()?;
             let (key, style) = match event {
                 Event::MappingEnd => break at,
-                // A key that is written as nothing is read as `~`.
+                // The parser reports an empty key as `~`.
                 Event::Scalar(..) if at.is_empty() => (String::new(), ScalarStyle::Plain),
                 Event::Scalar(key, style, ..) => (key.into_owned(), style),
                 _ => {
-                    let message = "a key is one text, not a list, a mapping or an alias".to_owned();
+                    let message = "a key must be text, not a list, a mapping or an alias".to_owned();
                     return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
                 }
             };
@@ -208,7 +209,7 @@ impl<'a> Builder<'a> {
         Node { place: place(&opening.start), span: Span { start, end: end.max(start) }, style, kind }
     }
 
-    /// The parser lets a list that is not indented begin behind its first dash.
+    /// Returns the start of a list including its first dash: for lists that are not indented the parser starts after it.
     fn first_dash(&self, start: usize, first_item: Option<usize>) -> usize {
         let at = start - self.shift;
         if self.text[at..].starts_with('-') && first_item.is_some_and(|item| item > start) {
@@ -220,7 +221,7 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, at: &granit_parser::Span) -> Result<Node, YamlError> {
         let Some((node, size)) = self.anchors.get(&anchor) else {
-            let message = "an alias stands inside of what it stands for".to_owned();
+            let message = "an alias refers to a value that contains it".to_owned();
             return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
         };
         let (mut node, size) = (node.clone(), *size);
@@ -234,12 +235,12 @@ impl<'a> Builder<'a> {
         Span { start: range.start + self.shift, end: range.end.max(range.start) + self.shift }
     }
 
-    fn written(&self, span: Span) -> &'a str {
+    fn source_text(&self, span: Span) -> &'a str {
         self.text.get(span.start - self.shift..span.end - self.shift).unwrap_or_default()
     }
 }
 
-/// Adds what `<<` brings along: keys that the mapping does not have itself, of the first that has them.
+/// Adds merged keys (`<<`) that the mapping does not have itself; the first source of a key wins.
 fn merge(merged: Vec<Node>, members: &mut Vec<Member>, keys: &mut BTreeSet<String>) {
     for node in merged {
         let nodes = match node.kind {
@@ -254,9 +255,8 @@ fn merge(merged: Vec<Node>, members: &mut Vec<Member>, keys: &mut BTreeSet<Strin
     }
 }
 
-/// Returns what an unquoted scalar means. Only what JSON calls a number is one; the rest stays text, so `1_0`, `0o7`, `12:30` and
-/// `007` are not turned into something else.
-fn meaning(written: &str) -> Kind {
+/// Interprets an unquoted scalar. Only JSON numbers are numbers; `1_0`, `0o7`, `12:30` and `007` stay text.
+fn plain_scalar(written: &str) -> Kind {
     match written {
         "~" | "null" | "Null" | "NULL" => Kind::Null,
         "true" => Kind::Bool(true),
@@ -282,9 +282,9 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(|exponent| !exponent.is_empty() && digits(exponent))
 }
 
-fn place(marker: &Marker) -> Place {
+fn place(marker: &Marker) -> TextPosition {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
-    Place { line: number(marker.line()), column: number(marker.col() + 1) }
+    TextPosition { line: number(marker.line()), column: number(marker.col() + 1) }
 }
 
 fn syntax(error: &granit_parser::ScanError) -> YamlError {

@@ -1,8 +1,7 @@
-//! A YAML text being changed: one value at a time, every other byte left alone.
+//! Edits a YAML text, one value at a time, and preserves all other bytes.
 //!
-//! A change is written into the text where the tree says that the value stands. Then the text is read again: unless it says what
-//! it said before, but for this value, the change is refused. So nothing an anchor, an alias or an odd layout does can change more
-//! than was asked for.
+//! A change is written at the position that the tree gives. The text is then parsed again, and the change is refused if anything
+//! but this value changed. This prevents anchors, aliases and unusual layouts from causing side effects.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,16 +12,16 @@ use serde_json::Value;
 use super::Kind;
 use super::Member;
 use super::Node;
-use super::Place;
 use super::Style;
+use super::TextPosition;
 use super::YamlError;
 use super::parse_state;
-use super::render::Manner;
-use super::render::Slot;
+use super::render::Formatting;
+use super::render::ScalarContext;
 use super::render::is_bare_time;
 use super::render::key_of;
 
-/// Is a text with the tree that it says.
+/// A text with its parsed tree.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// With its BOM.
@@ -30,39 +29,39 @@ pub(crate) struct Document {
     root: Node,
 }
 
-/// Says where and why a value cannot be changed by itself.
+/// Where and why a value cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(crate) place: Place,
+pub(crate) struct EditRefused {
+    pub(crate) place: TextPosition,
     pub(crate) message: &'static str,
 }
 
-/// Is a value with what is around it.
+/// A value with its surroundings.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct Target<'a> {
     node: &'a Node,
-    /// Its key; `None` for an element of a list and for the whole.
+    /// Its key; `None` for list elements and the root.
     member: Option<&'a Member>,
     parent: Option<&'a Node>,
-    /// It stands inside of brackets.
+    /// Whether it is inside brackets.
     in_flow: bool,
 }
 
-impl Found<'_> {
-    /// A value is found again by its key.
-    fn place(self) -> Place {
+impl Target<'_> {
+    /// Returns the position of the key, else that of the value.
+    fn place(self) -> TextPosition {
         self.member.map_or(self.node.place, |member| member.place)
     }
 
-    fn refused(self, message: &'static str) -> Refused {
-        Refused { place: self.place(), message }
+    fn refused(self, message: &'static str) -> EditRefused {
+        EditRefused { place: self.place(), message }
     }
 }
 
 type Splice = (Range<usize>, String);
 
 impl Document {
-    /// Parses a text and notes where each value is.
+    /// Parses a text, keeping the position of each value.
     ///
     /// # Errors
     ///
@@ -74,78 +73,81 @@ impl Document {
 
     /// Returns the value at a JSON pointer.
     pub(crate) fn get(&self, pointer: &str) -> Option<&Node> {
-        self.find(&split(pointer)).ok()?.map(|found| found.node)
+        self.find(&split(pointer)).ok()?.map(|target| target.node)
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.text.into_bytes()
     }
 
-    /// Sets the value at a JSON pointer. A missing last key is added at the end of its mapping, or behind the neighbour that is
-    /// named; missing mappings on the way are made.
+    /// Sets the value at a JSON pointer. A missing key is added at the end of its mapping or after the given neighbour; missing
+    /// parent mappings are created.
     ///
     /// # Errors
     ///
-    /// When that would change more than the value.
-    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
+    /// If that would change more than the value.
+    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
         self.set_at(&split(pointer), value, neighbour)
     }
 
-    /// Appends a value to the list at a JSON pointer, making the list when it is missing.
+    /// Appends a value to the list at a JSON pointer, which is created if missing.
     ///
     /// # Errors
     ///
-    /// When that would change more than the list.
-    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), Refused> {
+    /// If that would change more than the list.
+    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditRefused> {
         let parts = split(pointer);
-        let Some(found) = self.find(&parts)? else {
+        let Some(target) = self.find(&parts)? else {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
         };
-        if found.node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+        if target.node.style == Style::Alias {
+            return Err(target.refused(ALIASED));
         }
-        let Kind::List(items) = &found.node.kind else {
-            if found.node.kind == Kind::Null {
+        let Kind::List(items) = &target.node.kind else {
+            if target.node.kind == Kind::Null {
                 return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
             }
-            return Err(found.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is there"));
         };
         if items.is_empty() {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
         }
-        let splice = match found.node.style {
-            Style::Flow => self.inside_brackets(found.node, None, None, value),
-            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
-                self.below_last_item(found.node, items, value)?
-            }
+        let splice = match target.node.style {
+            Style::Flow => self.inside_brackets(target.node, None, None, value),
+            Style::Block
+            | Style::Plain
+            | Style::SingleQuoted
+            | Style::DoubleQuoted
+            | Style::BlockScalar
+            | Style::Alias => self.below_last_item(target.node, items, value)?,
         };
-        let place = found.place();
+        let place = target.place();
         let mut expected = self.root.clone();
         let index = items.len().to_string();
         put(&mut expected, &[parts.as_slice(), &[index]].concat(), Some(Node::of(value)));
         self.write(vec![splice], &expected, place)
     }
 
-    /// Removes a key from its mapping or an element from its list. A missing one is no change.
+    /// Removes a key from its mapping or an element from its list. A missing one is not an error.
     ///
     /// # Errors
     ///
-    /// When that would remove more.
-    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), Refused> {
+    /// If that would remove more.
+    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), EditRefused> {
         let parts = split(pointer);
         let Some((last, before)) = parts.split_last() else { return Ok(()) };
-        let (Some(found), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
-        if found.node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+        let (Some(target), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
+        if target.node.style == Style::Alias {
+            return Err(target.refused(ALIASED));
         }
         let elements = self.elements(parent.node);
         let at = match &parent.node.kind {
-            Kind::Map(_) => own(parent.node).position(|member| member.key == *last),
+            Kind::Map(_) => own_members(parent.node).position(|member| member.key == *last),
             Kind::List(_) => last.parse().ok(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         };
         let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
-            return Err(found.refused("it stands there by way of a merge"));
+            return Err(target.refused("it comes from a merge"));
         };
         let splices = if parent.node.style == Style::Flow {
             vec![(without_comma(&elements, at), String::new())]
@@ -154,30 +156,30 @@ impl Document {
             if elements.len() == 1 {
                 let empty = if matches!(parent.node.kind, Kind::List(_)) { " []" } else { " {}" };
                 let colon = parent.member.and_then(|member| self.after_colon(member));
-                let colon = colon.ok_or_else(|| found.refused("nothing else is in what holds it"))?;
+                let colon = colon.ok_or_else(|| target.refused("it is the only element"))?;
                 splices.push((colon..colon, empty.to_owned()));
             }
             let lines =
-                self.lines_of(&element).ok_or_else(|| found.refused("it does not stand on a line of its own"))?;
+                self.lines_of(&element).ok_or_else(|| target.refused("it shares a line with something else"))?;
             splices.push((lines, String::new()));
             splices
         };
-        let place = found.place();
+        let place = target.place();
         let mut expected = self.root.clone();
         put(&mut expected, &parts, None);
         self.write(splices, &expected, place)
     }
 
-    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
-        if let Some(found) = self.find(parts)? {
-            let splice = self.replaced(found, value)?;
-            let place = found.place();
+    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
+        if let Some(target) = self.find(parts)? {
+            let splice = self.replaced(target, value)?;
+            let place = target.place();
             let mut expected = self.root.clone();
             put(&mut expected, parts, Some(Node::of(value)));
             return self.write(vec![splice], &expected, place);
         }
         let Some((key, before)) = parts.split_last() else {
-            return Err(refused(&self.root, "there is nothing in the file"));
+            return Err(refused(&self.root, "the file is empty"));
         };
         let within = || Value::Object(Map::from_iter([(key.clone(), value.clone())]));
         let Some(parent) = self.find(before)? else { return self.set_at(before, &within(), None) };
@@ -185,16 +187,19 @@ impl Document {
             if parent.node.kind == Kind::Null && !before.is_empty() {
                 return self.set_at(before, &within(), None);
             }
-            return Err(parent.refused("a value of another type is in the way"));
+            return Err(parent.refused("a value of another type is there"));
         };
         if members.is_empty() && !before.is_empty() {
             return self.set_at(before, &within(), None);
         }
         let splice = match parent.node.style {
             Style::Flow => self.inside_brackets(parent.node, neighbour, Some(key), value),
-            Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Lines | Style::Alias => {
-                self.below_member(parent.node, neighbour, key, value)?
-            }
+            Style::Block
+            | Style::Plain
+            | Style::SingleQuoted
+            | Style::DoubleQuoted
+            | Style::BlockScalar
+            | Style::Alias => self.below_member(parent.node, neighbour, key, value)?,
         };
         let place = parent.place();
         let mut expected = self.root.clone();
@@ -202,8 +207,8 @@ impl Document {
         self.write(vec![splice], &expected, place)
     }
 
-    /// Puts the changes into the text, unless it would then say anything else than is expected.
-    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: Place) -> Result<(), Refused> {
+    /// Applies the changes to the text if the result parses to the expected tree.
+    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), EditRefused> {
         splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
         for (range, with) in splices {
@@ -211,42 +216,42 @@ impl Document {
         }
         let message = "changing it would change more of the file than this value";
         let root = parse_state(text.as_bytes()).ok().filter(|root| is_same(root, expected));
-        self.root = root.ok_or(Refused { place, message })?;
+        self.root = root.ok_or(EditRefused { place, message })?;
         self.text = text;
         Ok(())
     }
 
-    /// Follows a path. A value behind an alias is somebody else's.
-    fn find(&self, parts: &[String]) -> Result<Option<Found<'_>>, Refused> {
-        let mut found = Found { node: &self.root, member: None, parent: None, in_flow: false };
+    /// Follows a path. Aliased values are refused, because editing them would change other values.
+    fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, EditRefused> {
+        let mut target = Target { node: &self.root, member: None, parent: None, in_flow: false };
         for part in parts {
-            if found.node.style == Style::Alias {
-                return Err(found.refused(ALIASED));
+            if target.node.style == Style::Alias {
+                return Err(target.refused(ALIASED));
             }
-            let in_flow = found.in_flow || found.node.style == Style::Flow;
-            let parent = Some(found.node);
-            found = match &found.node.kind {
-                Kind::Map(_) => match found.node.member(part) {
-                    Some(member) => Found { node: &member.value, member: Some(member), parent, in_flow },
+            let in_flow = target.in_flow || target.node.style == Style::Flow;
+            let parent = Some(target.node);
+            target = match &target.node.kind {
+                Kind::Map(_) => match target.node.member(part) {
+                    Some(member) => Target { node: &member.value, member: Some(member), parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::List(items) => match part.parse().ok().and_then(|at: usize| items.get(at)) {
-                    Some(node) => Found { node, member: None, parent, in_flow },
+                    Some(node) => Target { node, member: None, parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => return Ok(None),
             };
         }
-        Ok(Some(found))
+        Ok(Some(target))
     }
 
-    fn manner(&self) -> Manner {
-        Manner::of(&self.text, &self.root)
+    fn formatting(&self) -> Formatting {
+        Formatting::of(&self.text, &self.root)
     }
 
-    /// Writes a value where another stands.
-    fn replaced(&self, found: Found<'_>, value: &Value) -> Result<Splice, Refused> {
-        let node = found.node;
+    /// Returns the splice that replaces a value.
+    fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, EditRefused> {
+        let node = target.node;
         let is_open = match &node.kind {
             Kind::Null => true,
             Kind::List(items) => items.is_empty(),
@@ -255,97 +260,105 @@ impl Document {
         };
         let is_collection = matches!(value, Value::Array(items) if !items.is_empty())
             || matches!(value, Value::Object(map) if !map.is_empty());
-        let range = self.written(found)?;
-        // What is written as nothing has no space before it.
+        let range = self.value_range(target)?;
+        // An empty value has no space before it.
         let space = if is_nothing(node) { " " } else { "" };
         let end_of_line = self.line_end(range.end);
         if is_collection
             && is_open
-            && !found.in_flow
-            && let Some(member) = found.member
+            && !target.in_flow
+            && let Some(member) = target.member
             && let Some(colon) = self.after_colon(member)
             && self.text[range.end..end_of_line].trim().is_empty()
         {
-            let indent = self.indent_of(member.span.start).ok_or_else(|| found.refused("it is indented with tabs"))?;
-            return Ok((colon..range.end, self.manner().behind_key(value, indent)));
+            let indent = self.indent_of(member.span.start).ok_or_else(|| target.refused("it is indented with tabs"))?;
+            return Ok((colon..range.end, self.formatting().after_key(value, indent)));
         }
         let style = Some(node.style).filter(|_| !is_open);
-        let slot = Slot { in_flow: found.in_flow, style, bare_time: is_bare_time(node) };
-        Ok((range, format!("{space}{}", self.manner().flow(value, slot))))
+        let context = ScalarContext { in_flow: target.in_flow, style, bare_time: is_bare_time(node) };
+        Ok((range, format!("{space}{}", self.formatting().flow(value, context))))
     }
 
-    /// Returns the bytes of a value that may be replaced as a whole.
-    fn written(&self, found: Found<'_>) -> Result<Range<usize>, Refused> {
-        let node = found.node;
+    /// Returns the byte range of a value that may be replaced as a whole.
+    fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, EditRefused> {
+        let node = target.node;
         if node.style == Style::Alias {
-            return Err(found.refused(ALIASED));
+            return Err(target.refused(ALIASED));
         }
         if node.style == Style::Block {
-            return Err(found.refused("a value of another type is in the way"));
+            return Err(target.refused("a value of another type is there"));
         }
-        let Some(member) = found.member else {
+        let Some(member) = target.member else {
             let before = self.text[..node.span.start].trim_end();
-            let is_element = found.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
-            let is_plain = is_element && node.style != Style::Lines;
-            return if is_plain { Ok(node.span.range()) } else { Err(found.refused("it is no value of a key")) };
+            let is_element = target.parent.is_some() && before.ends_with(['-', '[', ',']) && !is_nothing(node);
+            let is_plain = is_element && node.style != Style::BlockScalar;
+            return if is_plain { Ok(node.span.range()) } else { Err(target.refused("it is not the value of a key")) };
         };
         let Some(colon) = self.after_colon(member) else {
-            return Err(found.refused("no colon stands behind its key"));
+            return Err(target.refused("there is no colon after its key"));
         };
         if is_nothing(node) {
             let lead = self.text.get(colon..node.span.start).unwrap_or_default();
             let has_mark = lead.lines().next().is_some_and(|line| line.trim_start().starts_with(['&', '!']));
-            return if has_mark { Err(found.refused(ANCHORED)) } else { Ok(colon..colon) };
+            return if has_mark { Err(target.refused(ANCHORED)) } else { Ok(colon..colon) };
         }
         let lead = &self.text[colon..node.span.start];
         let mark = lead.len() - lead.trim_start().len();
         match lead.as_bytes().get(mark) {
             None => Ok(node.span.range()),
-            Some(b'|' | b'>') if node.style == Style::Lines => Ok(colon + mark..node.span.end),
+            Some(b'|' | b'>') if node.style == Style::BlockScalar => Ok(colon + mark..node.span.end),
             Some(b'#') => Ok(node.span.range()),
-            Some(_) => Err(found.refused(ANCHORED)),
+            Some(_) => Err(target.refused(ANCHORED)),
         }
     }
 
-    /// Adds a key below another of a mapping that stands on lines.
-    fn below_member(&self, map: &Node, neighbour: Option<&str>, key: &str, value: &Value) -> Result<Splice, Refused> {
-        let named = neighbour.and_then(|name| own(map).find(|member| member.key == name));
-        let Some(before) = named.or_else(|| own(map).last()) else {
-            return Err(refused(map, "it has no key of its own"));
+    /// Adds a key after another one in a block mapping.
+    fn below_member(
+        &self,
+        map: &Node,
+        neighbour: Option<&str>,
+        key: &str,
+        value: &Value,
+    ) -> Result<Splice, EditRefused> {
+        let named = neighbour.and_then(|name| own_members(map).find(|member| member.key == name));
+        let Some(before) = named.or_else(|| own_members(map).last()) else {
+            return Err(refused(map, "it has no keys of its own"));
         };
         let indent = self.indent_of(before.span.start).ok_or_else(|| refused(map, "it is indented with tabs"))?;
-        let manner = self.manner();
+        let formatting = self.formatting();
         let at = self.line_end(self.member_end(before));
-        let brackets = own(map).any(|member| is_bracketed(&member.value));
-        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let brackets = own_members(map).any(|member| is_bracketed(&member.value));
+        let context = ScalarContext { in_flow: false, style: None, bare_time: false };
         let value = match value {
-            Value::Object(_) if brackets => format!(" {}", manner.flow(value, slot)),
-            value => manner.behind_key(value, indent),
+            Value::Object(_) if brackets => format!(" {}", formatting.flow(value, context)),
+            value => formatting.after_key(value, indent),
         };
         let key = key_of(key, self.quote_of(before));
-        Ok((at..at, format!("{}{}{key}:{value}", manner.newline, " ".repeat(indent))))
+        Ok((at..at, format!("{}{}{key}:{value}", formatting.newline, " ".repeat(indent))))
     }
 
-    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, Refused> {
+    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, EditRefused> {
         let indent = self.indent_of(list.span.start).ok_or_else(|| refused(list, "it is indented with tabs"))?;
         let at = self.line_end(self.node_end(list));
-        let manner = self.manner();
-        let slot = Slot { in_flow: false, style: None, bare_time: false };
+        let formatting = self.formatting();
+        let context = ScalarContext { in_flow: false, style: None, bare_time: false };
         let item = match value {
-            Value::Object(_) if items.last().is_some_and(is_bracketed) => format!("- {}", manner.flow(value, slot)),
-            value => manner.item(value, indent),
+            Value::Object(_) if items.last().is_some_and(is_bracketed) => {
+                format!("- {}", formatting.flow(value, context))
+            }
+            value => formatting.item(value, indent),
         };
-        Ok((at..at, format!("{}{}{item}", manner.newline, " ".repeat(indent))))
+        Ok((at..at, format!("{}{}{item}", formatting.newline, " ".repeat(indent))))
     }
 
-    /// Adds an element to a collection in brackets, in the spacing of those that are there.
+    /// Adds an element to a flow collection, with the spacing of the existing elements.
     fn inside_brackets(&self, node: &Node, neighbour: Option<&str>, key: Option<&str>, value: &Value) -> Splice {
         let elements = self.elements(node);
-        let slot = Slot { in_flow: true, style: None, bare_time: false };
-        let value = self.manner().flow(value, slot);
-        let named = neighbour.and_then(|name| own(node).position(|member| member.key == name));
+        let context = ScalarContext { in_flow: true, style: None, bare_time: false };
+        let value = self.formatting().flow(value, context);
+        let named = neighbour.and_then(|name| own_members(node).position(|member| member.key == name));
         let at = named.unwrap_or(elements.len().saturating_sub(1));
-        let quote = own(node).nth(at).and_then(|member| self.quote_of(member));
+        let quote = own_members(node).nth(at).and_then(|member| self.quote_of(member));
         let body = key.map_or_else(|| value.clone(), |key| format!("{}: {value}", key_of(key, quote)));
         let Some(before) = elements.get(at) else {
             let (open, close) = if key.is_some() { ("{ ", " }") } else { ("[", "]") };
@@ -362,10 +375,10 @@ impl Document {
         (before.end..before.end, format!("{gap}{body}"))
     }
 
-    /// Returns the bytes of each element of a collection; those of a list on lines begin with their dash.
+    /// Returns the byte range of each element of a collection; in block lists it includes the dash.
     fn elements(&self, node: &Node) -> Vec<Range<usize>> {
         let Kind::List(items) = &node.kind else {
-            return own(node).map(|member| member.span.start..self.member_end(member)).collect();
+            return own_members(node).map(|member| member.span.start..self.member_end(member)).collect();
         };
         if node.style == Style::Flow {
             return items.iter().map(|item| item.span.range()).collect();
@@ -374,15 +387,15 @@ impl Document {
         let mut elements = Vec::new();
         for item in items {
             let dash = self.next_token(at);
-            let behind = dash + usize::from(self.text[dash..].starts_with('-'));
-            let end = if is_nothing(item) { behind } else { self.node_end(item).max(behind) };
+            let after_dash = dash + usize::from(self.text[dash..].starts_with('-'));
+            let end = if is_nothing(item) { after_dash } else { self.node_end(item).max(after_dash) };
             elements.push(dash..end);
             at = end;
         }
         elements
     }
 
-    /// Skips white space and comments.
+    /// Skips whitespace and comments.
     fn next_token(&self, at: usize) -> usize {
         let mut rest = &self.text[at..];
         loop {
@@ -397,7 +410,7 @@ impl Document {
     fn node_end(&self, node: &Node) -> usize {
         match &node.kind {
             Kind::Map(_) if node.style == Style::Block => {
-                own(node).last().map_or(node.span.end, |member| self.member_end(member))
+                own_members(node).last().map_or(node.span.end, |member| self.member_end(member))
             }
             Kind::List(_) if node.style == Style::Block => {
                 self.elements(node).last().map_or(node.span.end, |element| element.end)
@@ -422,7 +435,7 @@ impl Document {
         rest[colon..].starts_with(':').then_some(member.span.end + colon + 1)
     }
 
-    /// Returns the quote that a key stands in.
+    /// Returns the quote character of a key.
     fn quote_of(&self, member: &Member) -> Option<char> {
         self.text[member.span.start..].chars().next().filter(|first| matches!(first, '"' | '\''))
     }
@@ -431,20 +444,20 @@ impl Document {
         self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Returns where the line ends that holds this byte; the line end is not part of it.
+    /// Returns the end of the line that contains this byte, without the line break.
     fn line_end(&self, at: usize) -> usize {
         let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
         if self.text[at..end].ends_with('\r') { end - 1 } else { end }
     }
 
-    /// Returns the column of a byte, from 0; `None` where tabs stand before it.
+    /// Returns the column of a byte, from 0; `None` if there are tabs before it.
     fn indent_of(&self, at: usize) -> Option<usize> {
         let before = &self.text[self.line_start(at)..at];
         let before = before.strip_prefix('\u{feff}').unwrap_or(before);
         (!before.contains('\t')).then(|| before.chars().count())
     }
 
-    /// Returns the lines of an element that has them for itself, with the line end before or behind them.
+    /// Returns the lines of an element that shares them with no other, including one line break.
     fn lines_of(&self, element: &Range<usize>) -> Option<Range<usize>> {
         let start = self.line_start(element.start);
         let is_first = self.text[start..element.start].bytes().all(|byte| byte == b' ');
@@ -459,19 +472,19 @@ impl Document {
     }
 }
 
-const ALIASED: &str = "an alias stands there for what is written elsewhere";
-const ANCHORED: &str = "an anchor or a tag stands before it";
+const ALIASED: &str = "it is an alias of another value";
+const ANCHORED: &str = "it has an anchor or a tag";
 
-fn refused(node: &Node, message: &'static str) -> Refused {
-    Refused { place: node.place, message }
+fn refused(node: &Node, message: &'static str) -> EditRefused {
+    EditRefused { place: node.place, message }
 }
 
-/// Takes a JSON pointer apart.
+/// Splits a JSON pointer.
 fn split(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Tells whether a value is written as nothing.
+/// Returns whether a value is empty in the text.
 const fn is_nothing(node: &Node) -> bool {
     node.span.start == node.span.end
 }
@@ -480,8 +493,8 @@ fn is_bracketed(node: &Node) -> bool {
     node.style == Style::Flow && matches!(&node.kind, Kind::Map(members) if !members.is_empty())
 }
 
-/// Returns the members that stand in a mapping itself; a merge brings others along.
-fn own(node: &Node) -> impl Iterator<Item = &Member> {
+/// Returns the members written in a mapping itself, without merged ones.
+fn own_members(node: &Node) -> impl Iterator<Item = &Member> {
     let members = match &node.kind {
         Kind::Map(members) => members.as_slice(),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => &[],
@@ -489,7 +502,7 @@ fn own(node: &Node) -> impl Iterator<Item = &Member> {
     members.iter().filter(|member| node.span.contains(member.span))
 }
 
-/// Returns the bytes of an element and of one comma beside it.
+/// Returns the byte range of an element and one adjacent comma.
 fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
     let element = &elements[at];
     match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
@@ -499,7 +512,7 @@ fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
     }
 }
 
-/// Puts a value into a tree, or takes it out.
+/// Sets or removes a value in a tree.
 fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
     let Some((part, rest)) = parts.split_first() else {
         if let Some(value) = value {
@@ -519,7 +532,7 @@ fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
                 (None, _, Some(value)) => {
                     let mut inner = Node::of(&Value::Null);
                     put(&mut inner, rest, Some(value));
-                    let (place, span) = (Place::default(), super::Span::default());
+                    let (place, span) = (TextPosition::default(), super::Span::default());
                     members.push(Member { key: part.clone(), place, span, value: inner });
                 }
                 (None, _, None) => {}
@@ -538,7 +551,7 @@ fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
     }
 }
 
-/// Tells whether two trees say the same; the order of keys says nothing.
+/// Returns whether two trees are equal, ignoring key order.
 fn is_same(one: &Node, other: &Node) -> bool {
     match (&one.kind, &other.kind) {
         (Kind::Map(one), Kind::Map(other)) => {

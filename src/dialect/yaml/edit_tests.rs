@@ -5,9 +5,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Document;
+use super::EditRefused;
 use super::Kind;
 use super::Node;
-use super::Refused;
 use super::Style;
 
 /// Says what to do to a text.
@@ -26,7 +26,7 @@ const fn push(at: &str, value: Value) -> Do<'_> {
     Do::Push(at, value)
 }
 
-fn done(text: &str, what: &Do<'_>) -> Result<String, Refused> {
+fn done(text: &str, what: &Do<'_>) -> Result<String, EditRefused> {
     let mut document = Document::parse(text.as_bytes()).unwrap();
     match what {
         Do::Set(at, value) => document.set(at, value, None)?,
@@ -55,7 +55,7 @@ fn a_value_is_replaced_in_its_own_style_and_nothing_else() {
         ("a:\n", set("/a", json!(true)), "a: true\n"),
         ("a:   # later\nb: 1\n", set("/a", json!("x")), "a: x   # later\nb: 1\n"),
         ("a: ~\n", set("/a", json!("x")), "a: x\n"),
-        // A stamp keeps its manner.
+        // A stamp keeps its formatting.
         (
             "a: 2026-01-31T11:00:00.000Z\n",
             set("/a", json!("2026-01-31T12:00:00.000Z")),

@@ -1,15 +1,14 @@
-//! YAML and JSON that a person or another tool wrote, as a tree in which every key and value knows its place. The only use of the
-//! YAML crate.
+//! Parses YAML and JSON into a tree with the position of every key and value. The only user of the YAML crate.
 //!
-//! Scalars keep their spelling: `1.10` stays `1.10` wherever a text is wanted, as a value and as a key. Booleans are `true` and
-//! `false` only, a key stands once in its mapping, and aliases cannot multiply what is read.
+//! Scalars keep their spelling: `1.10` stays `1.10`, as a value and as a key. Booleans are only `true` and `false`, duplicate
+//! keys are errors, and aliases count towards the limits.
 
 mod build;
 mod edit;
 mod render;
 
 pub(crate) use edit::Document;
-pub(crate) use edit::Refused;
+pub(crate) use edit::EditRefused;
 
 use std::fmt;
 use std::ops::Range;
@@ -17,34 +16,34 @@ use std::ops::Range;
 use serde_json::Number;
 use serde_json::Value;
 
-/// Says how much of a file is read.
+/// Limits for parsing.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct Limits {
     bytes: usize,
     depth: usize,
     nodes: usize,
 }
 
-/// No definition that a person wrote is larger.
-const DEFINITION: Bounds = Bounds { bytes: 1 << 20, depth: 64, nodes: 50_000 };
+/// Limits for definitions, which are written by hand.
+const DEFINITION: Limits = Limits { bytes: 1 << 20, depth: 64, nodes: 50_000 };
 
-/// No state that an agent keeps by hand is larger; those of thousands of steps stay below.
-const STATE: Bounds = Bounds { bytes: 4 << 20, depth: 64, nodes: 250_000 };
+/// Limits for states, which may have thousands of steps.
+const STATE: Limits = Limits { bytes: 4 << 20, depth: 64, nodes: 250_000 };
 
 const BOM: &str = "\u{feff}";
 
-/// Is a place in a text, from 1.
+/// A position in a text, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-/// Is where a key or value stands in the bytes, a BOM counted.
+/// The byte range of a key or value, counting a BOM.
 ///
-/// A scalar's includes its quotes, not its anchor or tag. That of a text over several lines (`|`, `>`) is its lines without the
-/// header. A collection's in flow style includes the brackets; in block style it ends with its last value. What an alias stands
-/// for has the span of the alias, and inside of it those of the anchor. Nothing that is written as nothing is an empty span.
+/// A scalar's span includes its quotes, but not its anchor or tag. The span of a block scalar (`|`, `>`) is its lines without the
+/// header. A flow collection's span includes the brackets; a block collection's ends with its last value. An aliased value has
+/// the span of the alias; values inside it have those of the anchor. An empty value has an empty span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -61,32 +60,32 @@ impl Span {
     }
 }
 
-/// Says how a value is written.
+/// The style of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
     SingleQuoted,
     DoubleQuoted,
-    /// A text over several lines, after `|` or `>`.
-    Lines,
+    /// A block scalar, after `|` or `>`.
+    BlockScalar,
     /// A list or mapping by indentation.
     Block,
     /// A list or mapping in brackets.
     Flow,
-    /// A reference to what stands elsewhere.
+    /// A reference to an anchor.
     Alias,
 }
 
-/// Is a value with its place.
+/// A value with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) span: Span,
     pub(crate) style: Style,
     pub(crate) kind: Kind,
 }
 
-/// Says what a value is. Numbers keep their spelling.
+/// The kind of a value. Numbers keep their spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Null,
@@ -97,34 +96,33 @@ pub(crate) enum Kind {
     Map(Vec<Member>),
 }
 
-/// Is one key of a mapping with its value. The key is the text it is written as: `1.10`, `"1.10"` and `'1.10'` are the same key,
-/// `1.1` is another.
+/// A key of a mapping with its value. The key is text: `1.10`, `"1.10"` and `'1.10'` are the same key, `1.1` is another.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) span: Span,
     pub(crate) value: Node,
 }
 
-/// Says where a text stops being YAML, or what is too much of it.
+/// An error in the text, or a limit that it exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct YamlError {
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     pub(crate) message: String,
     pub(crate) fault: Fault,
 }
 
-/// Says what kind of thing is wrong with a text.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It is not YAML, or not text.
     Syntax,
-    /// A key stands twice in one mapping, so nobody can tell which value counts.
+    /// A key occurs twice in one mapping.
     DuplicateKey,
-    /// It goes on after the end of a document, as Markdown does after its front matter.
+    /// There is more after the first document, as in Markdown with front matter.
     SecondDocument,
-    /// There is more of it than is read.
+    /// It exceeds the limits.
     TooMuch,
 }
 
@@ -134,17 +132,17 @@ impl fmt::Display for YamlError {
     }
 }
 
-/// Parses one document that a person wrote as a definition.
+/// Parses one document that is a definition.
 ///
 /// # Errors
 ///
-/// With line and column, when the bytes are not UTF-8 text or not YAML, a key stands twice in one mapping, or there is more than
-/// 1 MiB, 64 levels or 50,000 values of it.
+/// With line and column, if the bytes are not UTF-8 or not YAML, a key is duplicated, or there are more than 1 MiB, 64 levels or
+/// 50,000 values.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Node, YamlError> {
     parse_within(bytes, &DEFINITION)
 }
 
-/// Parses one document in which another tool keeps its state.
+/// Parses one document that is a state.
 ///
 /// # Errors
 ///
@@ -153,27 +151,27 @@ pub(crate) fn parse_state(bytes: &[u8]) -> Result<Node, YamlError> {
     parse_within(bytes, &STATE)
 }
 
-fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Node, YamlError> {
-    if bytes.len() > bounds.bytes {
-        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), bounds.bytes);
-        return Err(YamlError { place: Place { line: 1, column: 1 }, message, fault: Fault::TooMuch });
+fn parse_within(bytes: &[u8], limits: &Limits) -> Result<Node, YamlError> {
+    if bytes.len() > limits.bytes {
+        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), limits.bytes);
+        return Err(YamlError { place: TextPosition { line: 1, column: 1 }, message, fault: Fault::TooMuch });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
         YamlError { place: end_of(&before), message: "not UTF-8 text".to_owned(), fault: Fault::Syntax }
     })?;
     let without_bom = text.strip_prefix(BOM).unwrap_or(text);
-    build::tree(without_bom, text.len() - without_bom.len(), bounds)
+    build::tree(without_bom, text.len() - without_bom.len(), limits)
 }
 
-fn end_of(text: &str) -> Place {
+fn end_of(text: &str) -> TextPosition {
     let number = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
     let line_start = text.rfind('\n').map_or(0, |at| at + 1);
-    Place { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
+    TextPosition { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
 }
 
 impl Node {
-    /// Makes a tree of a value that has no places.
+    /// Builds a tree without positions from a value.
     pub(crate) fn of(value: &Value) -> Self {
         let kind = match value {
             Value::Null => Kind::Null,
@@ -185,14 +183,14 @@ impl Node {
                 map.iter()
                     .map(|(key, value)| Member {
                         key: key.clone(),
-                        place: Place::default(),
+                        place: TextPosition::default(),
                         span: Span::default(),
                         value: Self::of(value),
                     })
                     .collect(),
             ),
         };
-        Self { place: Place::default(), span: Span::default(), style: Style::Plain, kind }
+        Self { place: TextPosition::default(), span: Span::default(), style: Style::Plain, kind }
     }
 
     /// Returns the value as JSON.
@@ -209,12 +207,12 @@ impl Node {
         }
     }
 
-    /// Returns the value of a key; `None` for one that is not there, and for anything but a mapping.
+    /// Returns the value of a key; `None` if it is missing or this is not a mapping.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.member(key).map(|member| &member.value)
     }
 
-    /// Returns the member of a key, as [`Node::get`].
+    /// Returns the member of a key, like [`Node::get`].
     pub(crate) fn member(&self, key: &str) -> Option<&Member> {
         match &self.kind {
             Kind::Map(members) => members.iter().find(|member| member.key == key),
@@ -222,7 +220,7 @@ impl Node {
         }
     }
 
-    /// Says what it is, for messages.
+    /// Returns a description for messages.
     pub(crate) const fn what(&self) -> &'static str {
         match self.kind {
             Kind::Null => "nothing",

@@ -1,4 +1,4 @@
-//! New values in the manner of the text they go into: its quotes, its indentation, its line ends.
+//! Renders new values in the style of the text: quotes, indentation, line ends.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -7,28 +7,28 @@ use super::Kind;
 use super::Node;
 use super::Style;
 
-/// Says how a text is written.
+/// The formatting of a text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct Formatting {
     pub(super) newline: &'static str,
-    /// Columns of one level.
+    /// Columns per indentation level.
     step: usize,
     quote: Style,
-    /// Stamps stand without quotes in it.
+    /// Whether timestamps are unquoted.
     bare_times: bool,
 }
 
-/// Says where a scalar goes and what stood there.
+/// The location of a new scalar and the style of the value it replaces.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct ScalarContext {
     pub(super) in_flow: bool,
-    /// How the value that it replaces is written.
+    /// The style of the replaced value.
     pub(super) style: Option<Style>,
-    /// What it replaces is a stamp without quotes.
+    /// Whether the replaced value is an unquoted timestamp.
     pub(super) bare_time: bool,
 }
 
-impl Manner {
+impl Formatting {
     pub(super) fn of(text: &str, root: &Node) -> Self {
         let mut scalars = Vec::new();
         collect(root, &mut scalars);
@@ -42,30 +42,30 @@ impl Manner {
         }
     }
 
-    /// Renders a scalar; a collection in brackets.
-    pub(super) fn flow(&self, value: &Value, slot: Slot) -> String {
+    /// Renders a value on one line, collections in brackets.
+    pub(super) fn flow(&self, value: &Value, context: ScalarContext) -> String {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-            Value::String(text) => self.text(text, slot),
+            Value::String(text) => self.text(text, context),
             Value::Array(items) => {
-                let slot = Slot { in_flow: true, style: None, bare_time: false };
-                let items: Vec<String> = items.iter().map(|item| self.flow(item, slot)).collect();
+                let context = ScalarContext { in_flow: true, style: None, bare_time: false };
+                let items: Vec<String> = items.iter().map(|item| self.flow(item, context)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Object(map) if map.is_empty() => "{}".to_owned(),
             Value::Object(map) => {
-                let slot = Slot { in_flow: true, style: None, bare_time: false };
+                let context = ScalarContext { in_flow: true, style: None, bare_time: false };
                 let members: Vec<String> = map
                     .iter()
-                    .map(|(key, value)| format!("{}: {}", key_of(key, None), self.flow(value, slot)))
+                    .map(|(key, value)| format!("{}: {}", key_of(key, None), self.flow(value, context)))
                     .collect();
                 format!("{{ {} }}", members.join(", "))
             }
         }
     }
 
-    /// Renders what comes after the colon of a key that stands at an indentation: a scalar behind it, a collection below it.
-    pub(super) fn behind_key(&self, value: &Value, indent: usize) -> String {
+    /// Renders the value after the colon of a key: a scalar on the same line, a collection below.
+    pub(super) fn after_key(&self, value: &Value, indent: usize) -> String {
         let inner = indent + self.step;
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -78,34 +78,32 @@ impl Manner {
                 items.collect()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                format!(" {}", self.flow(value, Slot { in_flow: false, style: None, bare_time: false }))
+                format!(" {}", self.flow(value, ScalarContext { in_flow: false, style: None, bare_time: false }))
             }
         }
     }
 
-    /// Renders an element of a list, its dash included; the dash stands at an indentation.
+    /// Renders an element of a list, including its dash.
     pub(super) fn item(&self, value: &Value, indent: usize) -> String {
         match value {
             Value::Object(map) if !map.is_empty() => format!("- {}", self.members(map, indent + 2)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                format!("- {}", self.flow(value, Slot { in_flow: false, style: None, bare_time: false }))
+                format!("- {}", self.flow(value, ScalarContext { in_flow: false, style: None, bare_time: false }))
             }
         }
     }
 
-    /// Renders the members of a mapping line by line; the first stands where the caller is.
+    /// Renders the members of a mapping line by line; the first one is not indented.
     fn members(&self, map: &Map<String, Value>, indent: usize) -> String {
-        let members: Vec<String> = map
-            .iter()
-            .map(|(key, value)| format!("{}:{}", key_of(key, None), self.behind_key(value, indent)))
-            .collect();
+        let members: Vec<String> =
+            map.iter().map(|(key, value)| format!("{}:{}", key_of(key, None), self.after_key(value, indent))).collect();
         members.join(&format!("{}{}", self.newline, " ".repeat(indent)))
     }
 
-    fn text(&self, text: &str, slot: Slot) -> String {
-        let is_bare_time = is_time(text) && (slot.bare_time || (slot.style.is_none() && self.bare_times));
-        let is_plain = is_plain(text, slot.in_flow) && (is_bare_time || !is_ambiguous(text));
-        match slot.style {
+    fn text(&self, text: &str, context: ScalarContext) -> String {
+        let is_bare_time = is_time(text) && (context.bare_time || (context.style.is_none() && self.bare_times));
+        let is_plain = is_plain(text, context.in_flow) && (is_bare_time || !is_ambiguous(text));
+        match context.style {
             Some(Style::SingleQuoted) if fits_one_line(text) => single(text),
             Some(Style::DoubleQuoted) => double(text),
             _ if is_plain => text.to_owned(),
@@ -115,7 +113,7 @@ impl Manner {
     }
 }
 
-/// Renders a key in the quotes that its neighbour has, else without any where that is possible: `1` and `13.10` are usual keys.
+/// Renders a key with the quotes of its neighbour, else unquoted if possible, even for `1` and `13.10`.
 pub(super) fn key_of(key: &str, neighbour: Option<char>) -> String {
     let is_word = matches!(key.to_lowercase().as_str(), "true" | "false" | "null" | "~" | "yes" | "no" | "on" | "off");
     match neighbour {
@@ -126,7 +124,7 @@ pub(super) fn key_of(key: &str, neighbour: Option<char>) -> String {
     }
 }
 
-/// Tells whether a scalar is a stamp without quotes.
+/// Returns whether a scalar is an unquoted timestamp.
 pub(super) fn is_bare_time(node: &Node) -> bool {
     node.style == Style::Plain && matches!(&node.kind, Kind::Text(text) if is_time(text))
 }
@@ -143,7 +141,7 @@ fn collect<'a>(node: &'a Node, scalars: &mut Vec<&'a Node>) {
     }
 }
 
-/// Returns how much deeper a mapping stands than the one around it.
+/// Returns the indentation step between nested mappings.
 fn step(node: &Node) -> Option<usize> {
     match &node.kind {
         Kind::List(items) => items.iter().find_map(step),
@@ -160,7 +158,7 @@ fn step(node: &Node) -> Option<usize> {
     }
 }
 
-/// Tells whether a text can stand without quotes as far as the syntax goes.
+/// Returns whether the syntax allows a text without quotes.
 fn is_plain(text: &str, in_flow: bool) -> bool {
     let indicators = "-?:,[]{}#&*!|>'\"%@`=";
     let is_marker = text.starts_with("---") || text.starts_with("...");
@@ -175,7 +173,7 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
         && !(in_flow && text.contains(|c: char| ",[]{}:".contains(c)))
 }
 
-/// Tells whether some reader of YAML would take a text without quotes for a number, a stamp, a truth value or nothing.
+/// Returns whether a YAML parser might read an unquoted text as a number, timestamp, boolean or null.
 fn is_ambiguous(text: &str) -> bool {
     let word = text.to_lowercase();
     let is_word = matches!(word.as_str(), "true" | "false" | "null" | "~" | "yes" | "no" | "on" | "off" | "y" | "n");
@@ -184,7 +182,7 @@ fn is_ambiguous(text: &str) -> bool {
     is_word || is_numeric || word.starts_with(".inf") || word.starts_with(".nan")
 }
 
-/// Tells whether a text looks like `2026-01-31T12:00:00Z`.
+/// Returns whether a text looks like `2026-01-31T12:00:00Z`.
 pub(super) fn is_time(text: &str) -> bool {
     let shape = text.bytes().take(11).enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -194,7 +192,7 @@ pub(super) fn is_time(text: &str) -> bool {
     shape && text.len() >= 19 && text.bytes().all(|byte| byte.is_ascii_digit() || b"-T:.+Z".contains(&byte))
 }
 
-/// Tells whether a text needs no escapes.
+/// Returns whether a text needs no escapes.
 fn fits_one_line(text: &str) -> bool {
     text.chars().all(|c| !needs_escape(c))
 }

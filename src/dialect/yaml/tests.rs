@@ -1,8 +1,8 @@
 use super::Fault;
 use super::Kind;
 use super::Node;
-use super::Place;
 use super::Style;
+use super::TextPosition;
 use super::parse;
 use super::parse_state;
 
@@ -30,17 +30,17 @@ fn every_scalar_keeps_its_spelling_and_its_place() {
             Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
         };
         assert_eq!(spelled(&node.kind), spelled(&kind), "{key}");
-        assert_eq!(node.place, Place { line, column }, "{key}");
+        assert_eq!(node.place, TextPosition { line, column }, "{key}");
     }
     let Kind::List(items) = &find(&root, "g").kind else { panic!() };
-    assert_eq!((items[1].place, &items[1].kind), (Place { line: 7, column: 8 }, &Kind::Number("2.50".into())));
+    assert_eq!((items[1].place, &items[1].kind), (TextPosition { line: 7, column: 8 }, &Kind::Number("2.50".into())));
 }
 
 #[test]
 fn json_is_read_with_tabs_and_places() {
     let root = parse(b"{\n\t\"steps\": [\n\t\t{\"id\": \"a\", \"title\": \"A\"}\n\t]\n}\n").unwrap();
     let Kind::List(items) = &find(&root, "steps").kind else { panic!() };
-    assert_eq!(find(&items[0], "title").place, Place { line: 3, column: 24 });
+    assert_eq!(find(&items[0], "title").place, TextPosition { line: 3, column: 24 });
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_is_no_yaml_is_an_error_with_its_place() {
         assert_eq!((error.place.line, error.place.column), (line, column), "{text}: {error:?}");
         assert!(error.message.contains(message), "{error:?}");
     }
-    assert_eq!(parse(b"a: \xff").unwrap_err().place, Place { line: 1, column: 4 });
+    assert_eq!(parse(b"a: \xff").unwrap_err().place, TextPosition { line: 1, column: 4 });
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn spans_are_the_bytes_of_a_value_whatever_stands_around_it() {
         ("waves/1/é/b", "'it''s'", Style::SingleQuoted),
         ("waves/1/é/empty", "", Style::Plain),
         ("waves/1/13.10", "2026-02-14T04:38:53.739Z", Style::Plain),
-        ("waves/note", "one\r\n    two", Style::Lines),
+        ("waves/note", "one\r\n    two", Style::BlockScalar),
         ("waves/list", "- &x \"q\\n\"\r\n  - *x\r\n  - [1, a b]", Style::Block),
         ("waves/list/0", "\"q\\n\"", Style::DoubleQuoted),
         ("waves/list/1", "*x", Style::Alias),
@@ -111,7 +111,7 @@ fn spans_are_the_bytes_of_a_value_whatever_stands_around_it() {
         assert_eq!(&text[at(&root, "l").span.range()], written, "{text}");
     }
     let member = at(&root, "waves/1").member("é").unwrap();
-    assert_eq!((&text[member.span.range()], member.place), ("'é'", Place { line: 4, column: 5 }));
+    assert_eq!((&text[member.span.range()], member.place), ("'é'", TextPosition { line: 4, column: 5 }));
     assert_eq!(at(&root, "waves/list/1").kind, Kind::Text("q\n".into()));
 }
 

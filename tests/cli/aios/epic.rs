@@ -183,7 +183,7 @@ fn a_story_that_only_the_plan_has_is_not_lost() {
     story(&sandbox, "5.3", "Draft");
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert_eq!(next(&plan.at("/data/next")), ["run 5.3"]);
-    assert_eq!(drift(&plan), ["the plan has story 5.3, and the state does not; it counts as pending"]);
+    assert_eq!(drift(&plan), ["story 5.3 is in the plan but not in the state; it counts as pending"]);
 }
 
 #[test]
@@ -203,9 +203,9 @@ fn a_wave_that_only_the_plan_has_comes_in_its_turn() {
     assert_eq!(
         drift(&plan),
         [
-            "the plan has wave 3, and the state does not; it counts as pending",
-            "the plan has story 5.12, and the state does not; it counts as pending",
-            "the plan has story 5.11, and the state does not; it counts as pending",
+            "wave 3 is in the plan but not in the state; it counts as pending",
+            "story 5.12 is in the plan but not in the state; it counts as pending",
+            "story 5.11 is in the plan but not in the state; it counts as pending",
         ]
     );
 }
@@ -220,7 +220,7 @@ fn what_only_the_state_has_stays_and_is_said() {
     sandbox.file(PLAN, &text);
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert_eq!(next(&plan.at("/data/next")), ["run 5.10"]);
-    assert_eq!(drift(&plan), ["the state has wave 2, and the plan does not; it stays"]);
+    assert_eq!(drift(&plan), ["wave 2 is in the state but not in the plan; it is kept"]);
     // A story moved to another wave, and one that left the plan.
     let sandbox = self::sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
     let text = EXECUTION.replace("stories: [5.2, 5.1]", "stories: [5.1]").replace("stories: [5.10]", "stories: [5.2]");
@@ -230,8 +230,8 @@ fn what_only_the_state_has_stays_and_is_said() {
     assert_eq!(
         drift(&plan),
         [
-            "story 5.2 is in wave 1 of the state and in wave 2 of the plan; the state counts",
-            "the state has story 5.10 in wave 2, and no wave of the plan has it; it stays",
+            "story 5.2 is in wave 1 of the state but in wave 2 of the plan; the state wins",
+            "story 5.10 is in wave 2 of the state but in no wave of the plan; it is kept",
         ]
     );
 }

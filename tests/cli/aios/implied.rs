@@ -308,7 +308,7 @@ fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
     };
     sandbox.file("qa/3.1/loop-status.json", &state("11:30"));
     sandbox.file("qa/loop-status.json", &state("10:30"));
-    let told = "an older state of the run qa-3.1 that qa/3.1/loop-status.json holds, which counts";
+    let told = "an older state of the run qa-3.1; qa/3.1/loop-status.json is used instead";
     for command in [&["list"][..], &["plan"], &["validate"]] {
         let output = sandbox.piton(command.iter().copied()).run();
         let findings = output.at("/findings");

@@ -253,7 +253,7 @@ Resume Point:
   Input: docs/stories/2.1.story.md
 
 Warnings:
-  - 2.1 is to be mended in the loop, and its story says `Ready`: it does not say that somebody works on it
+  - 2.1 is being fixed in the loop, but its story says `Ready`: it is not marked as in progress
 
 "
     );
@@ -295,7 +295,7 @@ fn what_cannot_be_resumed_is_told_word_for_word_with_the_commands_behind_the_opt
                 "=== Cannot Resume: QA Loop ===
 
 Reason: the state contradicts the project or itself
-  - 2.1 is to be mended in the loop, and its story says `Done`: QA was completed outside of the loop
+  - 2.1 is being fixed in the loop, but its story says `Done`: QA was completed outside the loop
 
 Options:
   1. Start the workflow from scratch (preserves existing artifacts)
@@ -339,7 +339,7 @@ fn preflight_compares_file_by_file_and_checks_what_waits_for_what() {
     let plan = sandbox.piton(["plan", "--mode", "preflight", "--format", "text"]).run().expect_code(9).stdout;
     for line in [
         "File-by-file comparison\n  docs/stories/2.1.story.md (story of 2.1, critical): changed: Dev Notes\n  \
-         src/sign_in.rs (file the run works on): no commit changed it since\n",
+         src/sign_in.rs (file used by the run): not changed by later commits\n",
         "Dependency check\n  fix-2 waits for review-2 (done)\n  review-3 waits for fix-2 (open)\n",
         "Type \"proceed\" to go on",
     ] {

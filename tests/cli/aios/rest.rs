@@ -26,7 +26,7 @@ const CASES: [Case; 16] = [
         ".aiox/epic-5-state.yaml.bak",
         EPIC,
         "state-put-aside",
-        "a copy of .aiox/epic-5-state.yaml, which is not there",
+        "a copy of .aiox/epic-5-state.yaml, which does not exist",
         None,
     ),
     (".aiox/epic-5-state.yaml.bak", "epic_state: [\n", "state-put-aside", "cannot be parsed", Some((1, 13))),

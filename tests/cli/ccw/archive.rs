@@ -96,7 +96,7 @@ fn a_list_that_takes_no_entry_is_left_alone_and_so_is_the_session() {
         let refused = session.call("archive --yes").run().expect_code(4);
         assert_eq!(
             refused.at("/error/message"),
-            json!(format!("{MANIFEST} {problem}; it is left as it is, and the run where it is"))
+            json!(format!("{MANIFEST} {problem}; the file and the run were not changed"))
         );
         assert_eq!(
             refused.at("/error/hints"),

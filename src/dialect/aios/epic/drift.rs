@@ -1,13 +1,13 @@
-//! Where the plan of an epic and its state do not name the same waves and stories: both are planned, and the difference is said.
+//! Differences between the waves and stories of an epic's plan and its state. Both are planned and the difference is reported.
 //!
-//! What only the plan has is new and pending; what only the state has stays where the state has it.
+//! Items only in the plan are new and pending; items only in the state keep their place.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::EpicFiles;
 use super::state::Wave;
-use super::steps::Recorded;
+use super::steps::StoryRecord;
 use super::steps::story_step;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -17,11 +17,11 @@ use crate::model::StepId;
 /// The group of the stories that belong to no wave.
 const UNASSIGNED: &str = "no-wave";
 
-/// Returns the waves of the state and those that only the plan has, in the order of their numbers.
+/// Returns the waves of the state and those only in the plan, ordered by number.
 pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     let mut waves = epic.state.waves.clone();
     let Some(plan) = epic.plan.as_ref().filter(|plan| !plan.waves.is_empty()) else { return waves };
-    // The waves of the plan that have a story.
+    // The waves of the plan by story.
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for planned in &plan.waves {
         for story in &planned.stories {
@@ -32,7 +32,7 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     for planned in &plan.waves {
         if waves.iter().all(|wave| wave.number != planned.number) {
             let number = planned.number.escape_debug();
-            findings.push(format!("the plan has wave {number}, and the state does not; it counts as pending"));
+            findings.push(format!("wave {number} is in the plan but not in the state; it counts as pending"));
             waves.push(Wave {
                 number: planned.number.clone(),
                 name: planned.name.clone(),
@@ -45,7 +45,7 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
     for wave in &epic.state.waves {
         let number = wave.number.escape_debug();
         let Some(planned) = plan.waves.iter().find(|planned| planned.number == wave.number) else {
-            findings.push(format!("the state has wave {number}, and the plan does not; it stays"));
+            findings.push(format!("wave {number} is in the state but not in the plan; it is kept"));
             continue;
         };
         for story in &wave.stories {
@@ -56,33 +56,32 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
             }
             findings.push(match waves.first() {
                 Some(other) => format!(
-                    "story {id} is in wave {number} of the state and in wave {} of the plan; the state counts",
+                    "story {id} is in wave {number} of the state but in wave {} of the plan; the state wins",
                     other.escape_debug()
                 ),
-                None => format!("the state has story {id} in wave {number}, and no wave of the plan has it; it stays"),
+                None => format!("story {id} is in wave {number} of the state but in no wave of the plan; it is kept"),
             });
         }
     }
-    let findings: Vec<Finding> = findings.into_iter().map(|message| told(epic, message)).collect();
+    let findings: Vec<Finding> = findings.into_iter().map(|message| plan_drift(epic, message)).collect();
     epic.findings.extend(findings);
     waves.sort_by_key(Wave::rank);
     waves
 }
 
-fn told(epic: &EpicFiles<'_>, message: String) -> Finding {
+fn plan_drift(epic: &EpicFiles<'_>, message: String) -> Finding {
     let finding = Finding::new(FindingCode::PlanDrift, message).at(&epic.files.state);
-    finding.fix("bring the state and the execution plan to the same waves and stories")
+    finding.fix("make the waves and stories of the state and the execution plan match")
 }
 
-/// Says that only the plan has a story.
+/// Reports a story that only the plan has.
 pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
-    let message = format!("the plan has story {id}, and the state does not; it counts as pending");
-    let finding = told(epic, message).on(id);
+    let message = format!("story {id} is in the plan but not in the state; it counts as pending");
+    let finding = plan_drift(epic, message).on(id);
     epic.findings.push(finding);
 }
 
-/// Returns the stories of the plan that no wave has, neither there nor in the state: they come behind all waves, one after the
-/// other.
+/// Returns the planned stories that are in no wave of the plan or the state. They follow all waves, one after the other.
 pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
     let Some(plan) = &epic.plan else { return Vec::new() };
     let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
@@ -90,7 +89,7 @@ pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[Step
     let ids: Vec<String> = rest.map(str::to_owned).collect();
     let mut added: Vec<Step> = Vec::new();
     for id in ids {
-        let mut step = story_step(epic, &id, Recorded::Nowhere);
+        let mut step = story_step(epic, &id, StoryRecord::PlanOnly);
         step.group = Some(UNASSIGNED.to_owned());
         step.depends_on.extend(exits.iter().cloned());
         step.depends_on.extend(added.last().map(|before| before.id.clone()));

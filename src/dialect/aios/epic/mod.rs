@@ -1,6 +1,6 @@
 //! The state of an epic: waves of stories, each behind a gate (docs/formats/aios.md#epic-state).
 //!
-//! The waves count, never `current_wave`. Where the state is broken, the copy beside it shows where the epic stood.
+//! Progress is read from the waves, never from `current_wave`. If the state is unreadable, its backup copy is shown instead.
 
 mod drift;
 mod state;
@@ -20,7 +20,7 @@ use super::execution;
 use super::execution::Execution;
 use super::kind;
 use super::kind::Kind;
-use super::places;
+use super::layout;
 use crate::dialect::Loaded;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -43,7 +43,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(problem) => problem,
     };
     let mut findings = vec![*problem];
-    let backup = places::backup_of(&files.state);
+    let backup = layout::backup_of(&files.state);
     let Some((backup, state)) = backup.and_then(|path| Some((read(files, &path).ok()?, path))).map(|(s, p)| (p, s))
     else {
         return Loaded { findings, ..Loaded::default() };
@@ -52,7 +52,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if let Some(run) = &mut loaded.run {
         run.degraded = true;
     }
-    let message = format!("shown as in {backup}, which the state was copied to before it was written");
+    let message = format!("read from {backup}, the backup made before the last write");
     let fix = format!("piton restore {}", quoted(&format!("./{}", files.state)));
     findings.push(Finding::new(FindingCode::RestoredFromHistory, message).at(&backup).fix(fix));
     findings.append(&mut loaded.findings);
@@ -65,21 +65,21 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
     if let Some(problem) = files.problem(path) {
         return Err(Box::new(finding(problem.to_string())));
     }
-    let node = kind::parse(files.bytes(path).unwrap_or_default()).map_err(|unparsed| {
-        let (place, message) = unparsed.told();
+    let node = kind::parse(files.bytes(path).unwrap_or_default()).map_err(|failure| {
+        let (place, message) = failure.describe();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
     State::read(&node, path)
-        .ok_or_else(|| Box::new(finding("there is neither `epic_state` nor the pipeline of an epic in it".to_owned())))
+        .ok_or_else(|| Box::new(finding("it has neither `epic_state` nor the pipeline of an epic".to_owned())))
 }
 
-/// Is everything that is known of an epic while its run is built.
+/// Everything known about an epic while its run is built.
 struct EpicFiles<'a> {
     files: &'a FileSet,
     state: &'a State,
-    /// The ids of the stories that the state has.
+    /// Ids of the stories in the state.
     recorded: BTreeSet<&'a str>,
-    /// The folder of the project, with its slash.
+    /// The folder of the project, with a trailing slash.
     base: &'a str,
     documents: DocumentIndex<'a>,
     plan_path: Option<RelPath>,
@@ -89,7 +89,7 @@ struct EpicFiles<'a> {
 
 impl<'a> EpicFiles<'a> {
     fn new(files: &'a FileSet, state: &'a State) -> Self {
-        let base = places::base_of(&files.state);
+        let base = layout::base_of(&files.state);
         let documents = DocumentIndex::of_files(files);
         let plan_path = plan_path(base, state);
         let plan = plan_path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
@@ -99,11 +99,11 @@ impl<'a> EpicFiles<'a> {
 
     fn load(mut self) -> Loaded {
         if self.state.waves.is_empty() {
-            let message = "the state has no `waves`, so nobody can tell what is left";
+            let message = "the state has no `waves`, so the remaining work is unknown";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
-        self.look_at_mode();
-        self.look_at_plan();
+        self.check_mode();
+        self.check_plan();
         let steps = steps::build(&mut self);
         self.compare_current_wave();
         let status = self.status();
@@ -126,7 +126,7 @@ impl<'a> EpicFiles<'a> {
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
     }
 
-    /// Names the plan, and the branch of the first story that is in progress: that is where the work was cut off.
+    /// Returns the plan and the branch of the first story in progress, where the work was interrupted.
     fn workspace(&self) -> WorkspaceRecord {
         let running = self.state.stories().find(|story| story.status.as_deref() == Some("in_progress"));
         WorkspaceRecord {
@@ -149,34 +149,34 @@ impl<'a> EpicFiles<'a> {
         }
     }
 
-    fn look_at_mode(&mut self) {
+    fn check_mode(&mut self) {
         if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
-            let message = format!("the mode `{}` is not known, so the epic keeps none", clean_line(word, 20));
+            let message = format!("the mode `{}` is unknown and was ignored", clean_line(word, 20));
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 
-    fn look_at_plan(&mut self) {
+    fn check_plan(&mut self) {
         let finding = match (&self.plan_path, &self.plan) {
             (_, Some(_)) => return,
             (None, None) => {
                 let message = match &self.state.plan {
-                    None => {
-                        "the state names no execution plan: the stories of a wave come one after the other".to_owned()
+                    None => "the state names no execution plan, so the stories of a wave are sequential".to_owned(),
+                    Some(plan) => {
+                        format!("the execution plan `{}` is not a path in the project", clean_line(plan, 100))
                     }
-                    Some(plan) => format!("the execution plan `{}` is no path in the project", clean_line(plan, 100)),
                 };
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
                 finding.fix("write the path of the plan into `execution_plan`")
             }
             (Some(path), None) if self.documents.holds(path) => {
-                let message = format!("{path} is no execution plan that can be read");
+                let message = format!("{path} is not a readable execution plan");
                 Finding::new(FindingCode::PartUnreadable, message).at(path).fix("correct the plan")
             }
             (Some(path), None) => {
-                let message = format!("the execution plan {path} is not there");
+                let message = format!("the execution plan {path} is missing");
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
-                let finding = finding.fix("bring the plan back from git, or correct `execution_plan` in the state");
+                let finding = finding.fix("restore the plan from git, or correct `execution_plan` in the state");
                 Finding { severity: Severity::Blocking, ..finding }
             }
         };
@@ -189,13 +189,13 @@ impl<'a> EpicFiles<'a> {
             && *current != open.number
         {
             let message =
-                format!("`current_wave` is {} and the first open wave is {}", clean_line(current, 20), open.number);
+                format!("`current_wave` is {}, but the first open wave is {}", clean_line(current, 20), open.number);
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }
     }
 }
 
-/// Returns where the state says that the plan lies.
+/// Returns the path of the plan that the state names.
 pub(super) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
     RelPath::parse(&format!("{base}{}", state.plan.as_deref()?)).ok()
 }

@@ -1,4 +1,4 @@
-//! What the state of an epic says (docs/formats/aios.md#epic-state).
+//! The state of an epic (docs/formats/aios.md#epic-state).
 
 use super::super::execution::agent;
 use super::super::execution::members;
@@ -9,10 +9,10 @@ use crate::dialect::yaml::Node;
 use crate::model::RelPath;
 use crate::model::StepId;
 
-/// How far waves are counted that only their number stands for.
+/// Maximum number of waves for states that only count them.
 const WAVE_LIMIT: u32 = 100;
 
-/// Is the state of an epic. Words stay as written.
+/// The state of an epic. Status words stay as written.
 #[derive(Debug)]
 pub(in crate::dialect::aios) struct State {
     pub(in crate::dialect::aios) id: String,
@@ -23,24 +23,24 @@ pub(in crate::dialect::aios) struct State {
     pub(super) started_at: Option<String>,
     pub(in crate::dialect::aios) updated_at: Option<String>,
     pub(super) current_wave: Option<String>,
-    /// In the order of their numbers; keys that are none come last.
+    /// Ordered by number; keys that are not numbers come last.
     pub(in crate::dialect::aios) waves: Vec<Wave>,
     pub(super) gates: Vec<GateVerdict>,
 }
 
-/// Is one wave.
+/// One wave.
 #[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct Wave {
     pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
     pub(in crate::dialect::aios) status: Option<String>,
-    /// In the order of the file, which says nothing.
+    /// In file order, which has no meaning.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
-    /// Only its number is recorded: its stories stand where it stands.
+    /// Only its number is recorded: its stories have the status of the wave.
     pub(in crate::dialect::aios) is_counted: bool,
 }
 
-/// Is one story of a wave.
+/// One story of a wave.
 #[derive(Clone, Debug)]
 pub(in crate::dialect::aios) struct StoryState {
     pub(in crate::dialect::aios) id: String,
@@ -53,7 +53,7 @@ pub(in crate::dialect::aios) struct StoryState {
     pub(super) completed_at: Option<String>,
 }
 
-/// Is what the gate of a wave said.
+/// The verdict of a wave's gate.
 #[derive(Debug)]
 pub(super) struct GateVerdict {
     pub(super) wave: String,
@@ -65,8 +65,8 @@ pub(super) struct GateVerdict {
 }
 
 impl State {
-    /// Reads a state: that of the execution task, else the pipeline that the orchestration template speaks of; `None` for
-    /// a tree that is neither. `path` names an epic that does not name itself.
+    /// Reads the state of the execution task or the pipeline of the orchestration template; `None` if it is neither. An epic
+    /// without an id takes it from `path`.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
         let is_pipeline = kind::is_pipeline(node);
         let root = get(node, "epic_state").or(is_pipeline.then_some(node))?;
@@ -92,25 +92,26 @@ impl State {
         })
     }
 
-    /// Tells whether the epic is over or was given up: then it is evidence and no run (docs/formats/aios.md#which-state-counts).
+    /// Returns whether the epic is completed or aborted. Such an epic is evidence, not a run
+    /// (docs/formats/aios.md#which-state-counts).
     pub(in crate::dialect::aios) fn is_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "aborted"))
     }
 
-    /// Returns every story with the waves in order.
+    /// Returns all stories in wave order.
     pub(in crate::dialect::aios) fn stories(&self) -> impl Iterator<Item = &StoryState> {
         self.waves.iter().flat_map(|wave| &wave.stories)
     }
 }
 
 impl Wave {
-    /// Orders waves by their numbers; what is none comes last.
+    /// Sort key of a wave: its number; keys that are not numbers come last.
     pub(super) fn rank(&self) -> (bool, StepId) {
         (self.number.parse::<u64>().is_err(), StepId::new(self.number.as_str()))
     }
 }
 
-/// Returns the id that the name of a file says.
+/// Returns the id in the name of a file.
 pub(in crate::dialect::aios) fn id_of(path: &RelPath) -> String {
     let name = path.name();
     let name = name.strip_prefix("epic-").unwrap_or(name);
@@ -118,7 +119,7 @@ pub(in crate::dialect::aios) fn id_of(path: &RelPath) -> String {
     stem.unwrap_or(name).to_owned()
 }
 
-/// Returns the waves of which only the number is recorded, and up to which they are completed.
+/// Returns the waves of a state that only counts them.
 fn counted(root: &Node) -> Vec<Wave> {
     let number = |key: &str| word(root, key).and_then(|number| number.parse::<u32>().ok()).unwrap_or(0).min(WAVE_LIMIT);
     let done = number("last_completed_wave");
@@ -135,7 +136,7 @@ fn counted(root: &Node) -> Vec<Wave> {
 fn wave(number: &str, node: &Node) -> Wave {
     let stories = members(get(node, "stories")).map(|(id, node)| StoryState {
         id: id.to_owned(),
-        // Some write nothing but the status.
+        // Some states have only the status here.
         status: word(node, "status").or_else(|| kind::text(node).map(str::to_owned)),
         line: node.place.line,
         executor: agent(node, "executor"),

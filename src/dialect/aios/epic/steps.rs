@@ -9,7 +9,7 @@ use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
-use crate::dialect::aios::document_index::Located;
+use crate::dialect::aios::document_index::StoryLocation;
 use crate::dialect::aios::execution::PlannedWave;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
@@ -27,29 +27,30 @@ use crate::model::StepKind;
 
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
-/// Builds the steps: for each wave its stories in the order of the plan, then its gate; last the gate of the epic.
+/// Builds the steps: the stories of each wave in plan order, then its gate; the gate of the epic comes last.
 pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut exits: Vec<(String, StepId)> = Vec::new();
     let waves = drift::waves(epic);
     for wave in &waves {
         let planned = planned_wave(epic, wave).map(|planned| planned.depends_on.clone());
-        let behind: Vec<StepId> = match planned.flatten() {
+        let predecessors: Vec<StepId> = match planned.flatten() {
             Some(numbers) => {
                 exits.iter().filter(|(number, _)| numbers.contains(number)).map(|(_, id)| id.clone()).collect()
             }
             None => exits.last().map(|(_, id)| id.clone()).into_iter().collect(),
         };
-        let stories = stories(epic, wave, &behind, &steps);
+        let stories = stories(epic, wave, &predecessors, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
         if wave.status.as_deref() == Some("completed") && !is_done {
-            let message = format!("wave {} is completed and has stories that are not; they count as open", wave.number);
+            let message =
+                format!("wave {} is completed, but some of its stories are not; they count as open", wave.number);
             epic.findings.push(Finding::new(FindingCode::StateCorrupt, message).at(&epic.files.state));
         }
         steps.extend(stories);
         if ids.is_empty() {
-            ids = behind;
+            ids = predecessors;
         }
         let mut gate = gate(epic, wave, ids);
         if gate.status == Status::Completed && !is_done {
@@ -65,12 +66,12 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         }
         exits.push((wave.number.clone(), exit));
     }
-    let mut behind: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
-    let unassigned = drift::unassigned(epic, &steps, &behind);
-    behind.extend(unassigned.last().map(|step| step.id.clone()));
+    let mut predecessors: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
+    let unassigned = drift::unassigned(epic, &steps, &predecessors);
+    predecessors.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
-    steps.push(final_gate(epic, behind));
-    // Stories that may be done side by side are named in the order of the plan.
+    steps.push(final_gate(epic, predecessors));
+    // Parallel stories are listed in plan order.
     for (place, step) in steps.iter_mut().enumerate() {
         step.place = Some(place);
     }
@@ -85,12 +86,12 @@ fn group_of(wave: &Wave) -> String {
     format!("wave-{}", wave.number)
 }
 
-/// Returns the stories of a wave. Without a plan that lets them run side by side they come one after the other.
-fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[Step]) -> Vec<Step> {
+/// Returns the stories of a wave. They are sequential unless the plan makes them parallel.
+fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], before: &[Step]) -> Vec<Step> {
     let planned = planned_wave(epic, wave);
     let order: Vec<String> = match (planned, &epic.plan) {
         (Some(planned), _) => planned.stories.clone(),
-        // A plan without waves still has an order.
+        // A plan without waves still orders its stories.
         (None, Some(plan)) => plan.stories.iter().map(|story| story.id.clone()).collect(),
         (None, None) => Vec::new(),
     };
@@ -99,29 +100,29 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
     let mut stories: Vec<Step> = Vec::new();
     let listed = order.iter().filter(|id| is_in_plan && !epic.recorded.contains(id.as_str()));
     let added: Vec<String> = listed.cloned().collect();
-    let places: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
+    let order_of: BTreeMap<&str, usize> = order.iter().enumerate().rev().map(|(at, id)| (id.as_str(), at)).collect();
     let recorded: BTreeMap<&str, &StoryState> =
         wave.stories.iter().rev().map(|story| (story.id.as_str(), story)).collect();
     let mut ids: Vec<&str> = recorded.keys().copied().chain(added.iter().map(String::as_str)).collect();
-    ids.sort_by_cached_key(|id| (places.get(id).copied().unwrap_or(usize::MAX), StepId::new(*id)));
+    ids.sort_by_cached_key(|id| (order_of.get(id).copied().unwrap_or(usize::MAX), StepId::new(*id)));
     ids.dedup();
     let before: BTreeSet<&str> = before.iter().map(|step| step.id.as_str()).collect();
     for id in ids {
         if before.contains(id) {
-            let message = format!("story {id} is in more than one wave; the first one counts");
+            let message = format!("story {id} is in more than one wave; the first one wins");
             epic.findings.push(Finding::new(FindingCode::DuplicateId, message).at(&epic.files.state));
             continue;
         }
         let mut step = match recorded.get(id) {
-            Some(recorded) => story_step(epic, id, Recorded::As(recorded)),
+            Some(recorded) => story_step(epic, id, StoryRecord::State(recorded)),
             None if wave.is_counted && wave.status.as_deref() == Some("completed") => {
-                story_step(epic, id, Recorded::Over)
+                story_step(epic, id, StoryRecord::CompletedWave)
             }
-            None if wave.is_counted => story_step(epic, id, Recorded::Open),
-            None => story_step(epic, id, Recorded::Nowhere),
+            None if wave.is_counted => story_step(epic, id, StoryRecord::OpenWave),
+            None => story_step(epic, id, StoryRecord::PlanOnly),
         };
         step.group = Some(group_of(wave));
-        step.depends_on.extend(behind.iter().cloned());
+        step.depends_on.extend(predecessors.iter().cloned());
         if let Some(previous) = stories.last().filter(|_| !is_parallel) {
             step.depends_on.push(previous.id.clone());
         }
@@ -131,25 +132,25 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, behind: &[StepId], before: &[S
     stories
 }
 
-/// Says what the state has about a story.
+/// What the state records about a story.
 #[derive(Clone, Copy)]
-pub(super) enum Recorded<'a> {
-    As(&'a StoryState),
-    /// Its wave, of which only the number is recorded, is over.
-    Over,
-    /// Its wave, of which only the number is recorded, is not.
-    Open,
-    /// Only the plan has it.
-    Nowhere,
+pub(super) enum StoryRecord<'a> {
+    State(&'a StoryState),
+    /// Its wave is only counted, and is completed.
+    CompletedWave,
+    /// Its wave is only counted, and is open.
+    OpenWave,
+    /// Only the plan has the story.
+    PlanOnly,
 }
 
-pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<'_>) -> Step {
+pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryRecord<'_>) -> Step {
     let planned = epic.plan.as_ref().and_then(|plan| plan.story(id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
     let executor = match recorded {
-        Recorded::As(story) => story.executor.clone(),
-        Recorded::Over | Recorded::Open | Recorded::Nowhere => None,
+        StoryRecord::State(story) => story.executor.clone(),
+        StoryRecord::CompletedWave | StoryRecord::OpenWave | StoryRecord::PlanOnly => None,
     };
     step.agent = executor.or_else(|| planned.and_then(|story| story.executor.clone()));
     for before in planned.map(|story| story.depends_on.as_slice()).unwrap_or_default() {
@@ -157,9 +158,9 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
         let is_known = epic.recorded.contains(before.as_str()) || is_planned();
         if is_known {
             step.depends_on.push(StepId::new(before.as_str()));
-        } else if is_told_done(epic, before) {
+        } else if says_done(epic, before) {
             let message =
-                format!("story {id} depends on {before}, which the state does not have; its story says it is done");
+                format!("story {id} depends on {before}, which is not in the state; its story says it is done");
             let finding = Finding::new(FindingCode::DefinitionDrift, message).at(&epic.files.state).on(&step.id);
             epic.findings.push(Finding { severity: Severity::Warning, ..finding });
         } else {
@@ -167,57 +168,57 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: Recorded<
         }
     }
     match recorded {
-        Recorded::As(recorded) => take_over(epic, &mut step, recorded),
-        Recorded::Over => step.status = Status::Completed,
-        Recorded::Open => {}
-        Recorded::Nowhere => drift::only_planned(epic, &step.id),
+        StoryRecord::State(recorded) => apply_record(epic, &mut step, recorded),
+        StoryRecord::CompletedWave => step.status = Status::Completed,
+        StoryRecord::OpenWave => {}
+        StoryRecord::PlanOnly => drift::only_planned(epic, &step.id),
     }
     let at = epic.documents.locate(epic.base, epic.plan.as_ref(), id);
     let is_odd = |story: &StoryState| story.status.is_some() && status_of(story.status.as_deref()).is_none();
-    let is_understood = !matches!(recorded, Recorded::As(story) if is_odd(story));
-    if is_understood || !matches!(at, Located::At(_)) {
+    let is_understood = !matches!(recorded, StoryRecord::State(story) if is_odd(story));
+    if is_understood || !matches!(at, StoryLocation::At(_)) {
         epic.findings.extend(consistency::compare(&epic.documents, &at, &step.id, step.status));
     }
-    if let Located::At(path) = at {
-        let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
-        if let Some(told) = told {
-            take_from_story(&mut step, &told);
+    if let StoryLocation::At(path) = at {
+        let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+        if let Some(story) = story {
+            fill_from_story(&mut step, &story);
         }
         step.file = Some(path);
     }
     step
 }
 
-/// Tells whether a story that the state does not have says of itself that it is done.
-fn is_told_done(epic: &EpicFiles<'_>, id: &str) -> bool {
-    let Located::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
-    let told = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
-    told.is_some_and(|told| told.status().is_some_and(|seen| seen.status == StoryStatus::Done))
+/// Returns whether the file of a story outside the state says that it is done.
+fn says_done(epic: &EpicFiles<'_>, id: &str) -> bool {
+    let StoryLocation::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
+    let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    story.is_some_and(|story| story.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }
 
-/// Fills in what neither the state nor the plan says.
-fn take_from_story(step: &mut Step, told: &Story<'_>) {
+/// Fills in what neither the state nor the plan provides.
+fn fill_from_story(step: &mut Step, story: &Story<'_>) {
     if step.title == untitled(step.id.as_str()) {
-        step.title = told.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
+        step.title = story.title.clone().unwrap_or_else(|| untitled(step.id.as_str()));
     }
-    step.agent = step.agent.take().or_else(|| told.executor.clone());
-    step.detail.targets.clone_from(&told.files);
-    step.detail.acceptance = told.section(SectionKind::Acceptance);
+    step.agent = step.agent.take().or_else(|| story.executor.clone());
+    step.detail.targets.clone_from(&story.files);
+    step.detail.acceptance = story.section(SectionKind::Acceptance);
 }
 
 fn untitled(id: &str) -> String {
     format!("Story {id}")
 }
 
-/// Fills in what the state says of a story.
-fn take_over(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
+/// Fills in what the state records about a story.
+fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     let raw = recorded.status.as_deref();
     step.status = status_of(raw).unwrap_or_else(|| {
-        let (code, said) = match raw {
+        let (code, what) = match raw {
             Some(raw) => (FindingCode::StatusUnknown, format!("the status `{}`", raw.escape_debug())),
             None => (FindingCode::StatusMissing, "no status".to_owned()),
         };
-        let finding = Finding::new(code, format!("story {} has {said}; it is not taken for done", recorded.id));
+        let finding = Finding::new(code, format!("story {} has {what}; it does not count as done", recorded.id));
         epic.findings.push(finding.at(&epic.files.state).line(recorded.line, None).on(&step.id));
         Status::Pending
     });
@@ -227,14 +228,14 @@ fn take_over(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState) {
     if matches!(step.status, Status::Failed | Status::Blocked) {
         step.failures = u32::from(step.status == Status::Failed);
         step.error.clone_from(&recorded.note);
-        let message = format!("story {} is {}: a person decides how the epic goes on", recorded.id, step.status);
+        let message = format!("story {} is {}: the user decides how to continue the epic", recorded.id, step.status);
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
-        let fix = "try the story again, mark it `skipped` in the state, or set the epic to `aborted`";
+        let fix = "retry the story, mark it `skipped` in the state, or set the epic to `aborted`";
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
 }
 
-/// Reads the status of a story in an epic; `skipped` is used and missing from the list of the format (docs/formats/aios.md#epic-state).
+/// Parses the status of a story. `skipped` is used but missing from the format's list (docs/formats/aios.md#epic-state).
 pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     match raw? {
         "pending" => Some(Status::Pending),
@@ -247,15 +248,15 @@ pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     }
 }
 
-/// Returns the gate of a wave, behind its stories. A wave that is completed went through it.
-fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
+/// Returns the gate of a wave, which depends on its stories. A completed wave has passed its gate.
+fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Step {
     let planned = planned_wave(epic, wave);
     let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
     let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
     gate.kind = StepKind::Review;
     gate.group = Some(group_of(wave));
-    gate.depends_on = behind;
+    gate.depends_on = predecessors;
     let state = epic.state;
     let verdict = state.gates.iter().find(|verdict| verdict.wave == wave.number);
     gate.agent = verdict
@@ -290,13 +291,12 @@ fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, behind: Vec<StepId>) -> Step {
     gate
 }
 
-/// A gate speaks of the stories as they were: one that is open again is not behind it, and neither is what follows.
+/// Reopens the gate of a wave, because the verdict does not cover stories that were reopened.
 fn reopen(epic: &mut EpicFiles<'_>, wave: &Wave, gate: &mut Step) {
     gate.status = Status::Pending;
     gate.review = None;
     gate.finished_at = None;
-    let message =
-        format!("wave {} went through its gate and has stories that are open: the gate comes again", wave.number);
+    let message = format!("wave {} passed its gate but has open stories, so the gate is repeated", wave.number);
     epic.findings.push(Finding::new(FindingCode::StaleDependent, message).at(&epic.files.state).on(&gate.id));
 }
 
@@ -306,7 +306,7 @@ fn unknown_verdict(epic: &EpicFiles<'_>, verdict: &GateVerdict, gate: &StepId) -
     Finding::new(FindingCode::VerdictUnknown, message).at(&epic.files.state).line(verdict.line, None).on(gate)
 }
 
-/// The wave was approved and is still open: its branches may be merged or not.
+/// Returns the merge step of a wave that was approved but is still open: its branches may or may not be merged.
 fn merge(wave: &Wave, gate: &StepId) -> Step {
     let id = StepId::new(format!("merge-{}", wave.number));
     let mut merge = Step::new(id, format!("Merge the branches of wave {}", wave.number));
@@ -322,11 +322,11 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge
 }
 
-fn final_gate(epic: &EpicFiles<'_>, behind: Vec<StepId>) -> Step {
+fn final_gate(epic: &EpicFiles<'_>, predecessors: Vec<StepId>) -> Step {
     let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
     gate.kind = StepKind::Review;
     gate.group = Some(FINAL.to_owned());
-    gate.depends_on = behind;
+    gate.depends_on = predecessors;
     gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());
     if epic.state.status.as_deref() == Some("completed") {
         gate.status = Status::Completed;

@@ -1,14 +1,14 @@
-//! The state of an epic from its plan, its stories and their gates.
+//! Rebuilds the state of an epic from its plan, its stories and their gates.
 
 use std::collections::BTreeSet;
 
 use super::super::document_index::DocumentIndex;
-use super::super::document_index::Located;
+use super::super::document_index::StoryLocation;
 use super::super::epic::id_of;
 use super::super::execution;
 use super::super::execution::Execution;
 use super::super::gate::Decision;
-use super::super::places;
+use super::super::layout;
 use super::super::story;
 use super::super::story::SectionKind;
 use super::super::story::Story;
@@ -23,17 +23,17 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The modes that a state may have (docs/formats/aios.md#epic-state).
+/// The modes of an epic (docs/formats/aios.md#epic-state).
 const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];
 
 /// Rebuilds the state.
 ///
 /// # Errors
 ///
-/// When no plan of the epic can be read: only a plan says which stories are in which wave.
+/// If no plan of the epic can be read: only a plan assigns stories to waves.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let broken = files.bytes(&files.state).unwrap_or_default();
-    let base = places::place(files.state.as_str()).map_or("", |place| place.base);
+    let base = layout::split(files.state.as_str()).map_or("", |parts| parts.base);
     let torn = || vec![format!("a line of the broken {}", files.state)];
     let mut rebuilt = Reconstruction::default();
     let id = match salvage::text(broken, "epicId") {
@@ -48,22 +48,22 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         }
     };
     let (path, plan) = plan(files, base, salvage::text(broken, "execution_plan").as_deref(), &id).ok_or_else(|| {
-        EditError::Unsupported(format!("no execution plan of epic {id} can be read, and only a plan says its waves"))
+        EditError::Unsupported(format!("no execution plan of epic {id} can be read, and only a plan defines its waves"))
     })?;
     let named = path.as_str().strip_prefix(base).unwrap_or(path.as_str());
     rebuilt.say("execution_plan", named, vec![format!("{path} can be read and names the stories")]);
     let mode = salvage::text(broken, "mode").filter(|mode| MODES.contains(&mode.as_str()));
     match &mode {
         Some(mode) => rebuilt.say("mode", mode, torn()),
-        None => rebuilt.not_known("the mode it was started in: `interactive` is written, which asks"),
+        None => rebuilt.not_known("the mode: `interactive` is written, which asks before acting"),
     }
     let started = salvage::text(broken, "started_at").filter(|stamp| files.time(stamp).is_some());
     match &started {
         Some(started) => rebuilt.say("started_at", started, torn()),
-        None => rebuilt.not_known("when it began: `started_at` is null"),
+        None => rebuilt.not_known("the start time: `started_at` is null"),
     }
     let mut text = format!(
-        "# Rebuilt by `piton repair --from-evidence`; the file it takes the place of is kept in .piton/history.\n\
+        "# Rebuilt by `piton repair --from-evidence`; the replaced file is kept in .piton/history.\n\
          epic_state:\n  epicId: {}\n  execution_plan: {}\n  mode: {}\n  started_at: {}\n  updated_at: \"{at}\"\n  \
          status: active\n",
         scalar(&id),
@@ -73,8 +73,8 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     );
     waves(files, base, &plan, &mut text, &mut rebuilt);
     text.push_str("  gate_verdicts: {}\n  bug_verification: {}\n");
-    rebuilt.not_known("what the gates of the waves decided: `gate_verdicts` is empty, and each is asked again");
-    rebuilt.not_known("branches, executors and notes of the stories: they are left out, the plan names the executors");
+    rebuilt.not_known("the verdicts of the gates: `gate_verdicts` is empty, so each gate is repeated");
+    rebuilt.not_known("branches, executors and notes of the stories: they are omitted; the plan names the executors");
     rebuilt.files.push((files.state.clone(), text.into_bytes()));
     Ok(rebuilt)
 }
@@ -89,7 +89,7 @@ fn plan(files: &FileSet, base: &str, torn: Option<&str>, id: &str) -> Option<(Re
     })
 }
 
-/// Writes a value as YAML reads it back as text.
+/// Quotes a value so that YAML reads it as text.
 fn scalar(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
@@ -99,26 +99,25 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
     let mut waves: Vec<(String, Option<String>, Vec<String>)> =
         plan.waves.iter().map(|wave| (wave.number.clone(), wave.name.clone(), wave.stories.clone())).collect();
     if waves.is_empty() {
-        rebuilt.not_known("the waves: the plan has none, and all of its stories are put into one");
+        rebuilt.not_known("the waves: the plan has none, so all stories are in one wave");
         waves.push(("1".to_owned(), None, all()));
     }
-    let mut seen = BTreeSet::new();
-    waves.iter_mut().for_each(|wave| wave.2.retain(|id| seen.insert(id.clone())));
+    let mut known = BTreeSet::new();
+    waves.iter_mut().for_each(|wave| wave.2.retain(|id| known.insert(id.clone())));
     let left_out: Vec<String> = all().into_iter().filter(|id| !waves.iter().any(|wave| wave.2.contains(id))).collect();
     if !left_out.is_empty() {
-        rebuilt
-            .not_known(format!("the wave of {}: no wave of the plan has it, and it is left out", left_out.join(", ")));
+        rebuilt.not_known(format!("the wave of {}: it is in no wave of the plan and is omitted", left_out.join(", ")));
     }
     let documents = DocumentIndex::of_files(files);
     let mut body = String::new();
     let mut current = None;
     for (number, name, ids) in &waves {
-        let stories: Vec<(&String, StoryStanding)> =
-            ids.iter().map(|id| (id, standing(files, &documents.locate(base, Some(plan), id), id))).collect();
-        let is_over = |standing: &StoryStanding| matches!(standing.word, "completed" | "skipped");
-        let status = if !stories.is_empty() && stories.iter().all(|(_, standing)| is_over(standing)) {
+        let stories: Vec<(&String, RebuiltStatus)> =
+            ids.iter().map(|id| (id, rebuilt_status(files, &documents.locate(base, Some(plan), id), id))).collect();
+        let is_over = |story: &RebuiltStatus| matches!(story.word, "completed" | "skipped");
+        let status = if !stories.is_empty() && stories.iter().all(|(_, story)| is_over(story)) {
             "gate_review"
-        } else if stories.iter().any(|(_, standing)| standing.word != "pending") {
+        } else if stories.iter().any(|(_, story)| story.word != "pending") {
             "in_progress"
         } else {
             "pending"
@@ -132,55 +131,55 @@ fn waves(files: &FileSet, base: &str, plan: &Execution, text: &mut String, rebui
             scalar(&name),
             if stories.is_empty() { " {}" } else { "" },
         ));
-        for (id, standing) in stories {
+        for (id, story) in stories {
             let completed =
-                standing.completed.map_or_else(String::new, |day| format!("\n          completed_at: \"{day}\""));
-            body.push_str(&format!("        {}:\n          status: {}{completed}\n", scalar(id), standing.word));
-            rebuilt.say(format!("story {id}"), standing.word, standing.evidence);
+                story.completed.map_or_else(String::new, |day| format!("\n          completed_at: \"{day}\""));
+            body.push_str(&format!("        {}:\n          status: {}{completed}\n", scalar(id), story.word));
+            rebuilt.say(format!("story {id}"), story.word, story.evidence);
         }
     }
     let current = current.map_or("1", String::as_str);
     text.push_str(&format!("  current_wave: {}\n  total_waves: {}\n  waves:\n{body}", key(current), waves.len()));
 }
 
-/// Writes the number of a wave; one that is none becomes text.
+/// Formats the key of a wave; anything but a number is quoted.
 fn key(number: &str) -> String {
     if number.parse::<u32>().is_ok() { number.to_owned() } else { scalar(number) }
 }
 
-/// Says where a story stands, and who says so.
-struct StoryStanding {
+/// The status of a story, with its evidence.
+struct RebuiltStatus {
     word: &'static str,
     evidence: Vec<String>,
     completed: Option<Timestamp>,
 }
 
-/// Weighs the voices about a story: the lowest of them counts.
-fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
-    let pending = |why: String| StoryStanding { word: "pending", evidence: vec![why], completed: None };
+/// Determines the status of a story; the least advanced source wins.
+fn rebuilt_status(files: &FileSet, at: &StoryLocation, id: &str) -> RebuiltStatus {
+    let pending = |why: String| RebuiltStatus { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
-        Located::At(path) => path,
-        Located::Gone(path) => return pending(format!("{path} is not there")),
-        Located::Nowhere => return pending(format!("no story file of {id} was found")),
+        StoryLocation::At(path) => path,
+        StoryLocation::Missing(path) => return pending(format!("{path} is missing")),
+        StoryLocation::NotFound => return pending(format!("no story file of {id} was found")),
     };
     let Some(bytes) = files.bytes(path) else { return pending(format!("{path} cannot be read")) };
     let story = story::parse(path, bytes);
     let mut evidence = Vec::new();
     let mut word = match story.status() {
-        Some(seen) => {
-            evidence.push(format!("{path}:{} says `{}`", seen.line, clean_line(&seen.raw, 40)));
-            word_of(seen.status)
+        Some(mention) => {
+            evidence.push(format!("{path}:{} says `{}`", mention.line, clean_line(&mention.raw, 40)));
+            word_of(mention.status)
         }
         None => match of_change_log(&story) {
             Some((line, status)) => {
-                evidence.push(format!("{path} has no status, and its change log says `{line}`"));
+                evidence.push(format!("{path} has no status, but its change log says `{line}`"));
                 word_of(status)
             }
-            None => return pending(format!("{path} says nothing about where it stands")),
+            None => return pending(format!("{path} has no status")),
         },
     };
     let contradictions: Vec<&str> =
-        story.contradictions().filter(|seen| seen.counts).map(|seen| seen.raw.as_str()).collect();
+        story.contradictions().filter(|mention| mention.counts).map(|mention| mention.raw.as_str()).collect();
     if word == "completed" && !contradictions.is_empty() {
         word = "in_progress";
         evidence.push(format!("it says `{}` as well", clean_line(&contradictions.join("`, `"), 80)));
@@ -200,7 +199,7 @@ fn standing(files: &FileSet, at: &Located, id: &str) -> StoryStanding {
             word = "in_progress";
         }
     }
-    StoryStanding { word, evidence, completed }
+    RebuiltStatus { word, evidence, completed }
 }
 
 const fn word_of(status: StoryStatus) -> &'static str {
@@ -213,14 +212,14 @@ const fn word_of(status: StoryStatus) -> &'static str {
     }
 }
 
-/// Returns the last row of the change log that names a status behind an arrow or a colon.
+/// Returns the last change log row that names a status after an arrow or a colon.
 fn of_change_log(story: &Story<'_>) -> Option<(String, StoryStatus)> {
     let rows = story.section(SectionKind::ChangeLog);
     rows.iter().rev().find_map(|row| {
         let lower = row.to_lowercase();
         let from = lower.find("status").filter(|at| row.is_char_boundary(*at))?;
-        let told = row[from..].split(['→', ':', '|', '>']).skip(1);
-        let statuses = told.map(|word| story::status_of(word.trim_start_matches(['-', ' '])));
+        let words = row[from..].split(['→', ':', '|', '>']).skip(1);
+        let statuses = words.map(|word| story::status_of(word.trim_start_matches(['-', ' '])));
         let status = statuses.filter(|status| *status != StoryStatus::Unknown).last()?;
         Some((clean_line(row, 80), status))
     })

@@ -1,12 +1,12 @@
-//! States that cannot be read, from stories, gates and plans (docs/formats/aios.md#reconstruction).
+//! Rebuilds unreadable states from stories, gates and plans (docs/formats/aios.md#reconstruction).
 //!
-//! Of voices that disagree the lowest counts: what is done twice costs time, what is left out is lost.
+//! If sources disagree, the least advanced status wins: redoing work costs time, skipping it loses it.
 
 mod epic;
 mod qa_loop;
 
 use super::document_index::DocumentIndex;
-use super::document_index::Located;
+use super::document_index::StoryLocation;
 use super::epic::id_of;
 use super::execution;
 use super::gate;
@@ -25,16 +25,16 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When the state can be read, or when nothing tells enough of a run of its kind.
+/// If the state can be read, or if there is not enough evidence for its kind.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let unsupported = |message: String| Err(EditError::Unsupported(message));
     if files.bytes(&files.state).is_some_and(|bytes| kind::parse(bytes).is_ok()) {
-        return unsupported(format!("{} parses; what is wrong with it is for a person to correct", files.state));
+        return unsupported(format!("{} parses; correct it by hand", files.state));
     }
     match Kind::of(files) {
         Ok(Kind::Epic) => epic::reconstruct(files, at),
         Ok(Kind::QaLoop) => qa_loop::reconstruct(files, at),
-        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("its documents are all that there is of it".to_owned()),
+        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("it has no state besides its documents".to_owned()),
         Ok(
             kind @ (Kind::Guided
             | Kind::Engine
@@ -46,13 +46,13 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
             | Kind::Build
             | Kind::Record
             | Kind::Pipeline),
-        ) => unsupported(format!("nothing but the file itself says what {} knew", kind.what())),
+        ) => unsupported(format!("there is no other source for {}", kind.what())),
         Err(finding) => unsupported(finding.message),
     }
 }
 
-/// Returns what speaks for an epic whose state cannot be read: the plans that may be its own, their stories and the gates.
-pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+/// Returns the evidence for an epic with an unreadable state: its plans, their stories and the gates.
+pub(super) fn evidence_for_epic(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let documents = DocumentIndex::of_listing(listing);
     let id = id_of(state);
     let entries = listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.as_str().starts_with(base));
@@ -65,7 +65,7 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
     for (path, plan) in plans {
         paths.push(path.clone());
         for story in &plan.stories {
-            if let Located::At(path) = documents.locate(base, Some(&plan), &story.id) {
+            if let StoryLocation::At(path) = documents.locate(base, Some(&plan), &story.id) {
                 paths.push(path);
             }
             paths.extend(gates.get(&story.id.to_lowercase()).into_iter().flatten().copied().cloned());
@@ -74,21 +74,21 @@ pub(super) fn witnesses_of_epic(listing: &Listing, base: &str, state: &RelPath) 
     paths.into_iter().map(ReadSpec::File).collect()
 }
 
-/// Returns the story of a loop and its gates.
-pub(super) fn witnesses_of_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
+/// Returns the story of a loop and the story's gates.
+pub(super) fn evidence_for_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
     let look = look.and_then(|at| listing.entries[at].look.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
     let story = match DocumentIndex::of_listing(listing).locate(base, None, &id) {
-        Located::At(path) => Some(path),
-        Located::Gone(_) | Located::Nowhere => None,
+        StoryLocation::At(path) => Some(path),
+        StoryLocation::Missing(_) | StoryLocation::NotFound => None,
     };
     let gates = implied::gates(listing);
     let gates = gates.get(&id.to_lowercase()).into_iter().flatten().copied().cloned();
     story.into_iter().chain(gates).map(ReadSpec::File).collect()
 }
 
-/// Tells whether a file is named like the execution plan of an epic: `EPIC-{ID}-EXECUTION.yaml`.
+/// Returns whether a file is named like the execution plan of an epic: `EPIC-{ID}-EXECUTION.yaml`.
 fn is_plan(path: &RelPath, id: &str) -> bool {
     let name = path.name().to_lowercase();
     let Some(stem) = name.strip_suffix("-execution.yaml").or_else(|| name.strip_suffix("-execution.yml")) else {

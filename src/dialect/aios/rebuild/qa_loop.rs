@@ -1,4 +1,4 @@
-//! The state of a QA loop from the gate files of its story.
+//! Rebuilds the state of a QA loop from the gate files of its story.
 
 use serde_json::json;
 
@@ -14,25 +14,25 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// What AIOS takes where nothing says how often a story may be reviewed (docs/formats/aios.md#qa-loop).
+/// The default number of reviews in AIOS (docs/formats/aios.md#qa-loop).
 const MAX_ITERATIONS: u32 = 5;
 
-/// Returns the story of a loop: what the state says, else a line of a broken one, else the folder it lies in.
+/// Returns the story of a loop: from the state, a line of a broken state, or the folder name.
 pub(super) fn story_id(state: &RelPath, bytes: Option<&[u8]>) -> Option<String> {
     let node = bytes.and_then(|bytes| kind::parse(bytes).ok());
-    let told = node
+    let named = node
         .as_ref()
         .and_then(|node| ["storyId", "story_id"].iter().find_map(|key| Some(kind::text(node.get(key)?)?.to_owned())));
     let torn = || ["storyId", "story_id"].iter().find_map(|key| salvage::text(bytes?, key));
     let folder = || Some(state.parent()?.name().to_owned()).filter(|name| name != "qa");
-    told.or_else(torn).or_else(folder).filter(|id| !id.is_empty() && id != "null")
+    named.or_else(torn).or_else(folder).filter(|id| !id.is_empty() && id != "null")
 }
 
 /// Rebuilds the state.
 ///
 /// # Errors
 ///
-/// When nothing names the story, no gate file of it is there, or the file is no JSON.
+/// If nothing names the story or there is no gate file for it.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let broken = files.bytes(&files.state);
     let Some(id) = story_id(&files.state, broken) else {
@@ -41,7 +41,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     let gates: Vec<Gate> =
         gate::all(files, &id).into_iter().filter(|gate| gate.decision != Decision::Unknown).collect();
     if gates.is_empty() {
-        return Err(EditError::Unsupported(format!("no gate file says how a review of {id} ended")));
+        return Err(EditError::Unsupported(format!("no gate file has a verdict for {id}")));
     }
     let mut rebuilt = Reconstruction::default();
     rebuilt.say("storyId", &id, vec![format!("{} or its folder, and the gate files", files.state)]);
@@ -49,8 +49,8 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     for (at, gate) in gates.iter().enumerate() {
         let number = gate.iteration.unwrap_or_default().max(u32::try_from(at + 1).unwrap_or(u32::MAX));
         let verdict = if gate.decision == Decision::Pass { "APPROVE" } else { "REJECT" };
-        let said = format!("{} says `{}`", gate.file, clean_line(&gate.word, 40));
-        rebuilt.say(format!("review {number}"), verdict, vec![said]);
+        let evidence = format!("{} says `{}`", gate.file, clean_line(&gate.word, 40));
+        rebuilt.say(format!("review {number}"), verdict, vec![evidence]);
         history.push((number, verdict, gate.at));
     }
     let current = history.last().map_or(1, |(number, _, _)| *number);
@@ -61,12 +61,10 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         Some(max) => {
             rebuilt.say("maxIterations", max.to_string(), vec![format!("a line of the broken {}", files.state)])
         }
-        None => {
-            rebuilt.not_known(format!("how many reviews are allowed: {MAX_ITERATIONS}, which AIOS takes, is written"))
-        }
+        None => rebuilt.not_known(format!("the maximum number of reviews: the default {MAX_ITERATIONS} is written")),
     }
-    rebuilt.not_known("whether what the last review found was mended: it counts as open");
-    rebuilt.not_known("when the loop began: `startedAt` is null");
+    rebuilt.not_known("whether the last review's findings were fixed: they count as open");
+    rebuilt.not_known("the start time: `startedAt` is null");
     let entries = history.iter().map(|(number, verdict, reviewed)| {
         let reviewed = reviewed.unwrap_or(at);
         json!({
@@ -74,7 +72,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
             "reviewedAt": reviewed,
             "verdict": verdict,
             "issuesFound": null,
-            // Only the last round can still be open: the loop went on from the others.
+            // Only the last iteration can be open: the loop has moved past the others.
             "fixedAt": if *number < current { json!(reviewed) } else { json!(null) },
             "issuesFixed": null,
             "duration": null,
@@ -89,7 +87,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         "updatedAt": at,
         "history": entries.collect::<Vec<_>>(),
     });
-    // JSON is YAML: the file of either name is read.
+    // JSON is valid YAML, so it works under either file name.
     let mut text = serde_json::to_string_pretty(&state).unwrap_or_default();
     text.push('\n');
     rebuilt.files.push((files.state.clone(), text.into_bytes()));

@@ -90,7 +90,7 @@ fn an_epic_is_rebuilt_from_its_plan_and_read_again() {
     ]);
     let found = rebuilt(&set).unwrap();
     let expected = "\
-# Rebuilt by `piton repair --from-evidence`; the file it takes the place of is kept in .piton/history.
+# Rebuilt by `piton repair --from-evidence`; the replaced file is kept in .piton/history.
 epic_state:
   epicId: \"5\"
   execution_plan: \"docs/stories/EPIC-5-EXECUTION.yaml\"
@@ -163,7 +163,7 @@ fn what_nothing_tells_is_not_made_up() {
     for (state, others, why) in [
         (STATE, vec![], "no execution plan of epic 5 can be read"),
         (STATE, vec![("docs/stories/EPIC-6-EXECUTION.yaml", EXECUTION)], "no execution plan of epic 5 can be read"),
-        ("qa/5.1/loop-status.json", vec![], "no gate file says how a review of 5.1 ended"),
+        ("qa/5.1/loop-status.json", vec![], "no gate file has a verdict for 5.1"),
         ("qa/loop-status.json", vec![], "neither the broken file nor its folder names the story"),
         (".aiox/workflow-state/5.1-state.yaml", vec![], "nothing but the file itself says"),
     ] {

@@ -1,20 +1,20 @@
-//! The ways in which a story writes `key: value` on one line.
+//! The forms of `key: value` lines in a story.
 
-/// Bytes in which the colon of a key has to come.
+/// Maximum byte offset of the colon after a key.
 const KEY_BYTES: usize = 48;
 
-/// Is one key with its value, as written.
+/// A key with its value, as written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'a> {
     pub(super) key: &'a str,
-    /// Without the blanks and the marks of emphasis in front of it.
+    /// Without leading blanks and emphasis marks.
     pub(super) value: &'a str,
     pub(super) form: Form,
     /// Whether the line starts in the first column.
     pub(super) is_flush: bool,
 }
 
-/// Says how a field is written (docs/formats/aios-stories.md#where-a-status-counts).
+/// The form of a field (docs/formats/aios-stories.md#where-a-status-counts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `**Key:** value`.
@@ -33,7 +33,7 @@ pub(super) enum Form {
     FrontMatter,
 }
 
-/// Reads a line of the text as a field.
+/// Parses a line of text as a field.
 pub(super) fn field(line: &str) -> Option<Field<'_>> {
     let mut rest = line.trim_start();
     let is_flush = rest.len() == line.len();
@@ -59,7 +59,7 @@ pub(super) fn field(line: &str) -> Option<Field<'_>> {
     split(inner, form, is_flush)
 }
 
-/// Reads a line of the front matter.
+/// Parses a line of the front matter.
 pub(super) fn front_matter_field(line: &str) -> Option<Field<'_>> {
     let is_flush = !line.starts_with([' ', '\t']);
     split(line.trim(), Form::FrontMatter, is_flush).map(|field| Field {
@@ -68,7 +68,7 @@ pub(super) fn front_matter_field(line: &str) -> Option<Field<'_>> {
     })
 }
 
-/// Reads the text of a heading.
+/// Parses the text of a heading as a field.
 pub(super) fn heading_field(heading: &str) -> Option<Field<'_>> {
     let inner = heading.trim_start_matches(|c: char| is_ornament(c) || is_emphasis(c));
     split(inner, Form::InlineHeading, true)
@@ -80,7 +80,7 @@ fn split(text: &str, form: Form, is_flush: bool) -> Option<Field<'_>> {
     is_key(key).then(|| Field { key, value: lead(&text[colon + 1..]), form, is_flush })
 }
 
-/// Takes the blanks and the marks of emphasis from the front, and blanks from the end.
+/// Strips leading blanks and emphasis marks, and trailing blanks.
 fn lead(value: &str) -> &str {
     value.trim_start_matches(|c: char| c.is_whitespace() || is_emphasis(c)).trim_end()
 }
@@ -93,7 +93,7 @@ pub(super) const fn is_emphasis(c: char) -> bool {
     matches!(c, '*' | '_' | '`')
 }
 
-/// Tells whether a character in front of a key is decoration: an emoji, its selector, a blank.
+/// Returns whether a character in front of a key is decoration: an emoji, its selector, a blank.
 fn is_ornament(c: char) -> bool {
     c.is_whitespace() || (!c.is_alphanumeric() && !c.is_ascii())
 }

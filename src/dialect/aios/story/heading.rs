@@ -1,8 +1,8 @@
-//! What the sections of a story are called, in the languages in which they were seen (docs/formats/aios-stories.md#stories).
+//! Section names of stories, in the supported languages (docs/formats/aios-stories.md#stories).
 
 use super::status::fold_words;
 
-/// Says what a section is about.
+/// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::dialect::aios) enum SectionKind {
     /// Title and fields, before the first section.
@@ -21,7 +21,7 @@ pub(in crate::dialect::aios) enum SectionKind {
     Other,
 }
 
-/// Whole names, words folded.
+/// Full names, folded.
 const NAMES: [(SectionKind, &[&str]); 9] = [
     (SectionKind::Status, &["status"]),
     (
@@ -68,7 +68,7 @@ const NAMES: [(SectionKind, &[&str]); 9] = [
     (SectionKind::Executor, &["executor"]),
 ];
 
-/// Beginnings of names, words folded.
+/// Prefixes of names, folded.
 const BEGINNINGS: [(SectionKind, &[&str]); 7] = [
     (SectionKind::Acceptance, &["acceptance criteria", "criterios de aceit", "criterios de acept"]),
     (SectionKind::Scope, &["fora do escopo", "fuera de alcance", "scope ", "escopo "]),
@@ -82,21 +82,21 @@ const BEGINNINGS: [(SectionKind, &[&str]); 7] = [
     (SectionKind::Executor, &["executor assignment"]),
 ];
 
-/// Is one heading: its depth, its text and where the text starts in the line.
+/// A heading: depth and text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heading<'a> {
     pub(super) depth: usize,
     pub(super) text: &'a str,
 }
 
-/// Reads a line as a heading.
+/// Parses a line as a heading.
 pub(super) fn heading(line: &str) -> Option<Heading<'_>> {
     let depth = line.bytes().take_while(|byte| *byte == b'#').count();
     let rest = line.get(depth..).filter(|rest| (1..=6).contains(&depth) && rest.starts_with([' ', '\t']))?;
     Some(Heading { depth, text: rest.trim().trim_end_matches('#').trim_end() })
 }
 
-/// Says what a section of that name is about.
+/// Returns the kind of a section by name.
 pub(super) fn kind_of(name: &str) -> SectionKind {
     let name = fold_words(name);
     let whole = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! Which story it is. Ids are text: `1.10` is not `1.1`.
+//! Story ids. Ids are text: `1.10` is not `1.1`.
 
 use super::status::fold;
 use crate::model::RelPath;
@@ -11,7 +11,7 @@ pub(super) fn of_value(value: &str) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Reads the id from a title: behind the word for a story anything with a digit, else only what nothing else looks like.
+/// Reads the id from a title: after the word for story any id with a digit, else only unmistakable ids.
 pub(super) fn of_title(title: &str) -> Option<String> {
     let title = title.trim_start_matches(|c: char| !c.is_alphanumeric());
     let behind_word = ["user story", "story", "história", "historia"].iter().find_map(|word| {
@@ -23,13 +23,13 @@ pub(super) fn of_title(title: &str) -> Option<String> {
     (has_digit && (behind_word.is_some() || is_unmistakable(&id))).then_some(id)
 }
 
-/// Tells whether a title begins with the word for a story.
+/// Returns whether a title begins with the word for a story.
 pub(super) fn names_a_story(title: &str) -> bool {
     let title = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
     ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word))
 }
 
-/// Reads the id from the name of a file, or of its folder when the file is just called `story.md`.
+/// Reads the id from the file name, or from the folder name for `story.md`.
 pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     let name = path.name();
     let parent = path.parent();
@@ -54,19 +54,19 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
-/// Names a story as its file or its state is named. The path is often that of another machine (docs/formats/aios.md#paths-of-another-machine), and an
-/// id stays as it is.
+/// Returns the name of a story from a path, which may be from another machine (docs/formats/aios.md#paths-of-another-machine).
+/// Ids are returned unchanged.
 pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     ["-state.yaml", ".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name))
 }
 
-/// Tells whether two ids name one story: case and a leading `STORY-` aside, and `1.10` is still not `1.1`.
+/// Returns whether two ids are equal, ignoring case and a leading `STORY-`; `1.10` is not `1.1`.
 pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
     bare(left) == bare(right)
 }
 
-/// Returns an id as it is compared.
+/// Normalizes an id for comparison.
 pub(in crate::dialect::aios) fn bare(id: &str) -> String {
     let id = id.trim().to_lowercase();
     id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)

@@ -1,38 +1,38 @@
-//! A Markdown text as lines that know where they stand: in the front matter, in a code fence, in a comment, or in the text.
+//! Iterates over the lines of a Markdown text with their context: front matter, code fence, comment or text.
 
 use std::ops::Range;
 
-/// Lines in which a front matter has to begin and to end; a longer one is text.
+/// Maximum line at which front matter must end; longer front matter is treated as text.
 const FRONT_MATTER_LINES: usize = 200;
 
-/// Is one line without its line end.
+/// A line without its line end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
     /// From 1.
     pub(super) number: u32,
-    /// Where it starts in the text.
+    /// Its byte offset in the text.
     pub(super) start: usize,
     pub(super) text: &'a str,
-    pub(super) place: Place,
+    pub(super) context: LineContext,
 }
 
-/// Says what a line is part of.
+/// The context of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LineContext {
     FrontMatter,
     Text,
     Fence,
     Comment,
 }
 
-/// Walks over the lines of a text.
+/// Iterator over the lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
     at: usize,
     number: u32,
     front_matter: Range<usize>,
-    /// The character and the length of the fence that is open.
+    /// Character and length of the open fence.
     fence: Option<(u8, usize)>,
     in_comment: bool,
 }
@@ -43,34 +43,34 @@ impl<'a> Lines<'a> {
         Self { text, at, number: 0, front_matter: front_matter(text, at), fence: None, in_comment: false }
     }
 
-    fn place(&mut self, start: usize, line: &str) -> Place {
+    fn context(&mut self, start: usize, line: &str) -> LineContext {
         if self.front_matter.contains(&start) {
-            return Place::FrontMatter;
+            return LineContext::FrontMatter;
         }
         if let Some((mark, length)) = self.fence {
             let trimmed = line.trim();
             if trimmed.len() >= length && trimmed.bytes().all(|byte| byte == mark) {
                 self.fence = None;
             }
-            return Place::Fence;
+            return LineContext::Fence;
         }
         if self.in_comment {
             self.in_comment = !line.contains("-->");
-            return Place::Comment;
+            return LineContext::Comment;
         }
         if let Some(fence) = fence(line) {
             self.fence = Some(fence);
-            return Place::Fence;
+            return LineContext::Fence;
         }
         if line.as_bytes().contains(&b'<')
             && let Some(at) = line.rfind("<!--")
         {
             self.in_comment = !line[at..].contains("-->");
             if line[..at].trim().is_empty() {
-                return Place::Comment;
+                return LineContext::Comment;
             }
         }
-        Place::Text
+        LineContext::Text
     }
 }
 
@@ -85,18 +85,18 @@ impl<'a> Iterator for Lines<'a> {
         let (text, next) = line_at(self.text, start);
         self.at = next;
         self.number = self.number.saturating_add(1);
-        Some(Line { number: self.number, start, text, place: self.place(start, text) })
+        Some(Line { number: self.number, start, text, context: self.context(start, text) })
     }
 }
 
-/// Returns the line that starts there, without its end, and where the next one starts.
+/// Returns the line at an offset without its end, and the offset of the next line.
 fn line_at(text: &str, start: usize) -> (&str, usize) {
     let rest = &text[start..];
     let (line, next) = rest.split_once('\n').map_or((rest, text.len()), |(line, _)| (line, start + line.len() + 1));
     (line.strip_suffix('\r').unwrap_or(line), next)
 }
 
-/// Returns the mark and the length of a code fence that this line opens.
+/// Returns character and length of the code fence that a line opens.
 fn fence(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_start();
     let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
@@ -104,7 +104,8 @@ fn fence(line: &str) -> Option<(u8, usize)> {
     (length >= 3 && (mark == b'~' || !line[length..].contains('`'))).then_some((mark, length))
 }
 
-/// Returns the range of the front matter with its two rules: at the top, or right below a title (docs/formats/aios-stories.md#where-a-status-counts).
+/// Returns the range of the front matter with its delimiters, at the top or right below a title
+/// (docs/formats/aios-stories.md#where-a-status-counts).
 fn front_matter(text: &str, start: usize) -> Range<usize> {
     let mut at = start;
     let mut opened = None;

@@ -1,13 +1,13 @@
-//! What a story file says: who it is, where it stands, what is left to do (docs/formats/aios-stories.md#stories). Never written.
+//! Reads story files: id, status, open tasks (docs/formats/aios-stories.md#stories). Stories are never written.
 //!
-//! Eight ways to write a status were seen, and many more places that only look like one. A status counts in the header, in the
-//! section of that name and in a section of metadata; the first one wins and every other one is kept for the reader.
+//! There are eight ways to write a status, and many more places that only look like one. A status counts in the header, in a
+//! status section and in a metadata section. The first one wins; the others are kept for reporting.
 
 mod field;
 mod heading;
 mod id;
 mod lines;
-mod pass;
+mod parser;
 mod status;
 
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub(super) use id::of_path as id_of_path;
 pub(super) use id::same as same_id;
 pub(super) use status::StoryStatus;
 
-/// Is one story file, read in one pass.
+/// A parsed story file.
 #[derive(Debug)]
 pub(super) struct Story<'a> {
     text: Cow<'a, str>,
@@ -30,45 +30,45 @@ pub(super) struct Story<'a> {
     pub(super) id: String,
     pub(super) title: Option<String>,
     /// In the order of the file.
-    pub(super) statuses: Vec<Seen>,
+    pub(super) statuses: Vec<StatusMention>,
     pub(super) tasks: Vec<Task>,
-    /// The agent that the story is assigned to, without `@`.
+    /// The assigned agent, without `@`.
     pub(super) executor: Option<String>,
-    /// The files that its work touched, as listed.
+    /// The files in its file list.
     pub(super) files: Vec<String>,
     sections: Vec<Section>,
     is_story: bool,
 }
 
-/// Is one place in a story that says where it stands.
+/// A status found in a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct StatusMention {
     /// The word as written, without decoration.
     pub(super) raw: String,
     pub(super) status: StoryStatus,
-    /// It is done only if what it announces happens: `Ready for Deploy`.
-    pub(super) is_announced: bool,
+    /// Whether it is done only once the announced step happens: `Ready for Deploy`.
+    pub(super) is_provisional: bool,
     /// From 1.
     pub(super) line: u32,
-    /// Where the word begins in its line, in bytes from 1.
+    /// Byte column of the word, from 1.
     pub(super) column: u32,
-    /// Whether it stands where a status counts.
+    /// Whether it is in a place where a status counts.
     pub(super) counts: bool,
 }
 
-impl Seen {
-    /// Returns the word for another status in the manner of this one.
+impl StatusMention {
+    /// Returns the word for another status, in the language and style of this one.
     pub(super) fn word_for(&self, wanted: StoryStatus) -> String {
         if self.status == wanted { self.raw.clone() } else { status::word_like(&self.raw, wanted) }
     }
 }
 
-/// Reads a value as a status.
+/// Parses a value as a status.
 pub(super) fn status_of(value: &str) -> StoryStatus {
-    status::meaning(status::core(value)).status
+    status::meaning(status::status_text(value)).status
 }
 
-/// Is one checkbox of the tasks.
+/// A checkbox of the task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) text: String,
@@ -77,14 +77,14 @@ pub(super) struct Task {
     pub(super) line: u32,
 }
 
-/// Is one section: from below its heading to the next one.
+/// A section, from below its heading to the next heading.
 #[derive(Debug)]
 struct Section {
     kind: SectionKind,
     span: Range<usize>,
 }
 
-/// Reads a story whole: what is named with a place stands there.
+/// Checks that reported positions match the text.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check(bytes: &[u8]) {
     let path = RelPath::parse("docs/stories/7.1.story.md").expect("it is a path");
@@ -92,9 +92,9 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(story.contradictions().count() < story.statuses.len().max(1));
     let lines: Vec<&str> = story.text.split('\n').collect();
     let line = |number: u32| lines[number as usize - 1];
-    for seen in &story.statuses {
-        let rest = &line(seen.line)[seen.column as usize - 1..];
-        assert!(rest.starts_with(&seen.raw), "{:?} does not stand at {rest:?}", seen.raw);
+    for mention in &story.statuses {
+        let rest = &line(mention.line)[mention.column as usize - 1..];
+        assert!(rest.starts_with(&mention.raw), "{:?} does not stand at {rest:?}", mention.raw);
     }
     story.tasks.iter().for_each(|task| assert!(line(task.line).contains('[')));
     let open = story.tasks.iter().find(|task| !task.done);
@@ -102,55 +102,55 @@ pub(crate) fn check(bytes: &[u8]) {
     story.sections.iter().for_each(|section| assert!(!story.section(section.kind).contains(&String::new())));
 }
 
-/// Reads a file; bytes that are no UTF-8 become replacement characters.
+/// Parses a file; invalid UTF-8 becomes replacement characters.
 pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
     let text = String::from_utf8_lossy(bytes);
-    let found = pass::read(&text);
+    let parsed = parser::parse(&text);
     let is_story = if is_other_document(path.name()) {
-        found.has_user_story
+        parsed.has_user_story
     } else {
-        found.has_user_story || found.id.is_some() || found.title.as_deref().is_some_and(id::names_a_story)
+        parsed.has_user_story || parsed.id.is_some() || parsed.title.as_deref().is_some_and(id::names_a_story)
     };
     Story {
-        id: found.id.unwrap_or_else(|| id::of_path(path)),
-        title: found.title,
-        statuses: found.statuses,
-        tasks: found.tasks,
-        executor: found.executor,
-        files: found.files,
-        sections: found.sections,
+        id: parsed.id.unwrap_or_else(|| id::of_path(path)),
+        title: parsed.title,
+        statuses: parsed.statuses,
+        tasks: parsed.tasks,
+        executor: parsed.executor,
+        files: parsed.files,
+        sections: parsed.sections,
         is_story,
         text,
     }
 }
 
 impl Story<'_> {
-    /// Tells whether the file is a story, and not one of the reports and lists beside them.
+    /// Returns whether the file is a story and not a report or list.
     pub(super) fn is_story(&self) -> bool {
         self.is_story
     }
 
     /// Returns the status that counts.
-    pub(super) fn status(&self) -> Option<&Seen> {
-        self.statuses.iter().find(|seen| seen.counts)
+    pub(super) fn status(&self) -> Option<&StatusMention> {
+        self.statuses.iter().find(|mention| mention.counts)
     }
 
-    /// Returns the places that say something else than the status that counts.
-    pub(super) fn contradictions(&self) -> impl Iterator<Item = &Seen> {
-        let status = self.status().map(|seen| (seen.status, seen.raw.as_str()));
-        self.statuses.iter().filter(move |seen| {
+    /// Returns the statuses that differ from the one that counts.
+    pub(super) fn contradictions(&self) -> impl Iterator<Item = &StatusMention> {
+        let status = self.status().map(|mention| (mention.status, mention.raw.as_str()));
+        self.statuses.iter().filter(move |mention| {
             status.is_some_and(|(status, raw)| {
-                seen.status != status || (status == StoryStatus::Unknown && seen.raw != raw)
+                mention.status != status || (status == StoryStatus::Unknown && mention.raw != raw)
             })
         })
     }
 
-    /// Returns the first task that is not done; `None` as well when there are no tasks.
+    /// Returns the first open task; `None` if there is none.
     pub(super) fn first_open_task(&self) -> Option<&Task> {
         self.tasks.iter().find(|task| !task.done)
     }
 
-    /// Returns the lines of the sections of that kind, without blank ones and without what only spaces change.
+    /// Returns the lines of the sections of a kind, without blank lines and with normalized whitespace.
     pub(super) fn section(&self, kind: SectionKind) -> Vec<String> {
         let sections = self.sections.iter().filter(|section| section.kind == kind);
         let lines = sections.flat_map(|section| self.text[section.span.clone()].lines());
@@ -161,7 +161,7 @@ impl Story<'_> {
     }
 }
 
-/// Tells whether a file of that name lies among stories and is none, unless it tells one.
+/// Returns whether the file name is that of another document, such as a report or an index.
 fn is_other_document(name: &str) -> bool {
     let name = name.to_lowercase();
     let stem = name.strip_suffix(".md").unwrap_or(&name);

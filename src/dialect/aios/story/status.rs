@@ -1,6 +1,6 @@
-//! The words for where a story stands (docs/formats/aios-stories.md#story-status-words), in the languages in which they were seen.
+//! The status words of stories (docs/formats/aios-stories.md#story-status-words), in the supported languages.
 
-/// Says where a story stands, whatever its spelling.
+/// The status of a story, independent of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::dialect::aios) enum StoryStatus {
     Draft,
@@ -8,22 +8,22 @@ pub(in crate::dialect::aios) enum StoryStatus {
     InProgress,
     InReview,
     Done,
-    /// Over without being done: absorbed, superseded, deferred.
+    /// Closed without being done: absorbed, superseded, deferred.
     TerminalOther,
     Blocked,
     /// Not in the vocabulary; never a reason to resume.
     Unknown,
 }
 
-/// Is what a word of a status means.
+/// The meaning of a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) status: StoryStatus,
-    /// It is done only if what it announces happens.
-    pub(super) is_announced: bool,
+    /// Whether it is done only once the announced step happens.
+    pub(super) is_provisional: bool,
 }
 
-/// Words of gates and templates that stand where a status could.
+/// Words of gates and templates that are not statuses.
 const FALSE_FRIENDS: [&str; 9] =
     ["pass", "passed", "fail", "concerns", "waived", "needswork", "string", "tbd", "statusreason"];
 
@@ -56,7 +56,7 @@ const SPANISH: [(StoryStatus, &[&str]); 6] = [
 ];
 
 impl StoryStatus {
-    /// Returns the status as the format's own tables name it.
+    /// Returns the canonical word.
     pub(in crate::dialect::aios) const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "Draft",
@@ -77,8 +77,8 @@ impl std::fmt::Display for StoryStatus {
     }
 }
 
-/// Returns the part of a value that is the status: decoration in front and everything from the first cut on left out.
-pub(super) fn core(value: &str) -> &str {
+/// Returns the status within a value, without leading decoration and anything after the first separator.
+pub(super) fn status_text(value: &str) -> &str {
     let mut value = value.trim();
     // `:white_check_mark: Done`.
     if let Some((shortcode, rest)) = value.strip_prefix(':').and_then(|rest| rest.split_once(':'))
@@ -92,27 +92,28 @@ pub(super) fn core(value: &str) -> &str {
     value[..end].trim_end_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// Reads the core of a value.
+/// Returns the meaning of a status text.
 pub(super) fn meaning(core: &str) -> Meaning {
     let word = fold(core);
     if matches!(word.as_str(), "readyfordeploy" | "readyfordeployment" | "readyforlaunch") {
-        return Meaning { status: StoryStatus::Done, is_announced: true };
+        return Meaning { status: StoryStatus::Done, is_provisional: true };
     }
     let words = ENGLISH.iter().chain(&PORTUGUESE).chain(&SPANISH);
     let known = words.into_iter().find(|(_, words)| words.contains(&word.as_str()));
-    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_announced: false }
+    Meaning { status: known.map_or(StoryStatus::Unknown, |(status, _)| *status), is_provisional: false }
 }
 
-/// Tells whether a value says no status: it is empty, as a template has it, or a word that only gates use.
-pub(super) fn is_no_status(value: &str) -> bool {
+/// Returns whether a value is not a status: empty, a template placeholder, or a word that only gates use.
+pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
-    let is_choice = value.split('|').nth(1).is_some_and(|next| meaning(core(next)).status != StoryStatus::Unknown);
+    let is_choice =
+        value.split('|').nth(1).is_some_and(|next| meaning(status_text(next)).status != StoryStatus::Unknown);
     let is_template = is_choice || (value.contains(['{', '}', '<']) && !value.contains("<!--"));
-    let word = fold(core(value));
+    let word = fold(status_text(value));
     is_template || word.is_empty() || FALSE_FRIENDS.contains(&word.as_str())
 }
 
-/// Returns a status as a writer who wrote `like` would write it: in the same language, case and joint between words.
+/// Returns a status in the language, case and word separator of `like`.
 pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
     let word = fold(like);
     let speaks = |words: &[(StoryStatus, &[&str])]| words.iter().any(|(_, words)| words.contains(&word.as_str()));
@@ -142,12 +143,12 @@ pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
     }
 }
 
-/// Returns the letters and digits in lower case and without accents.
+/// Returns the letters and digits in lowercase without accents.
 pub(super) fn fold(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(plain).collect()
 }
 
-/// Does the same and keeps one blank between words.
+/// Like [`fold`], with one blank between words.
 pub(super) fn fold_words(text: &str) -> String {
     let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(fold).collect();
     words.join(" ")

@@ -95,8 +95,8 @@ fn every_word_of_the_vocabulary_has_its_meaning() {
 fn what_is_announced_is_done_with_a_question() {
     let text = "# Story 1.2\n\n**Status:** Ready for Deploy\n";
     let seen = story(text).status().cloned().unwrap();
-    assert_eq!((seen.status, seen.is_announced), (Done, true));
-    assert!(!story("# Story 1.2\n\n**Status:** Done\n").status().unwrap().is_announced);
+    assert_eq!((seen.status, seen.is_provisional), (Done, true));
+    assert!(!story("# Story 1.2\n\n**Status:** Done\n").status().unwrap().is_provisional);
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! Writes the state of a master orchestration (docs/formats/aios-states.md#master-orchestration). Nothing is ever set back.
+//! Writes the state of a master orchestration (docs/formats/aios-states.md#master-orchestration). Nothing is ever reset.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::ade;
 use crate::dialect::aios::editor::StateEditor;
@@ -28,11 +28,11 @@ const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/timestamps/updatedAt")?;
     let Some(run) = ade::load(files).run else {
-        return no_word(format!("{} says nothing about a master orchestration", files.state));
+        return unsupported(format!("{} is not the state of a master orchestration", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -41,23 +41,23 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Skip { step, .. } => {
             let number = number(step)?.to_owned();
             writer.editor.set_text(&format!("/epics/{number}/status"), "skipped")?;
-            writer.list(&number, None)?;
-            writer.close(&number)?;
+            writer.move_to_list(&number, None)?;
+            writer.complete_if_done(&number)?;
         }
-        // Its own command line writes this word, which its list of words does not have.
+        // The framework's CLI writes this status although it is not in its documented list.
         ChangeKind::Pause { .. } => writer.status("stopped")?,
         ChangeKind::Resume { .. } => writer.status("in_progress")?,
         ChangeKind::Complete { .. } => writer.complete()?,
-        ChangeKind::Approve { step, .. } => return no_word(format!("{step} is no gate")),
+        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is not a gate")),
         ChangeKind::Abort { .. } => {
-            return no_word(format!(
-                "a master orchestration is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
+            return unsupported(format!(
+                "a master orchestration cannot be aborted, only stopped: `piton pause {}`",
                 quoted(writer.run.id.as_str())
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a master orchestration is begun by its own command".to_owned());
+            return unsupported("a master orchestration is started by its own command".to_owned());
         }
     }
     for stamp in ["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"] {
@@ -69,7 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<&str, EditError> {
     match step.as_str().strip_prefix("epic-") {
         Some(number) => Ok(number),
-        None => no_word(format!("`{step}` is no epic of this orchestration")),
+        None => unsupported(format!("`{step}` is not an epic of this orchestration")),
     }
 }
 
@@ -109,31 +109,35 @@ impl Writer<'_> {
         if completes(outcome, "a master orchestration")? {
             self.editor.set_text(&format!("{epic}/status"), "completed")?;
             self.editor.stamp(&format!("{epic}/completedAt"), None)?;
-            self.list(number, Some(LISTS[0]))?;
-            return self.close(number);
+            self.move_to_list(number, Some(LISTS[0]))?;
+            return self.complete_if_done(number);
         }
         self.editor.set_text(&format!("{epic}/status"), "failed")?;
         let error = object([
-            ("message", Some(json!(said(outcome).unwrap_or_else(|| "it failed".to_owned())))),
+            ("message", Some(json!(outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned())))),
             ("timestamp", Some(self.editor.now())),
         ]);
         self.editor.push(&format!("{epic}/errors"), &error)?;
         self.editor.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
-        self.list(number, Some(LISTS[1]))?;
+        self.move_to_list(number, Some(LISTS[1]))?;
         self.status("in_progress")
     }
 
-    /// Moves an epic to one of the lists, and out of the others.
-    fn list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
+    /// Moves an epic to one of the lists and removes it from the others.
+    fn move_to_list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
         let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
         for list in there {
-            if to == Some(list) { self.editor.enlist(list, number)? } else { self.editor.delist(list, number)? }
+            if to == Some(list) {
+                self.editor.add_to_list(list, number)?
+            } else {
+                self.editor.remove_from_list(list, number)?
+            }
         }
         Ok(())
     }
 
-    /// The orchestration is complete when every epic of it is over.
-    fn close(&mut self, number: &str) -> Result<(), EditError> {
+    /// Completes the orchestration if all of its epics are over.
+    fn complete_if_done(&mut self, number: &str) -> Result<(), EditError> {
         let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
         let of = |step: &StepId| step.as_str().strip_prefix("epic-") == Some(number);
         if self.run.steps.iter().all(|step| of(&step.id) || is_over(step.status)) {

@@ -1,13 +1,13 @@
-//! Writes the session of Bob (docs/formats/aios-states.md#bob-session). As in the development cycle itself, a result goes when its phase, or one
-//! before it, is done again (docs/formats/aios-states.md#loop-back-laps).
+//! Writes the session of Bob (docs/formats/aios-states.md#bob-session). As in the development cycle, redoing a phase removes its
+//! result and those of later phases (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::bob;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
@@ -37,39 +37,39 @@ const PROGRESS: &str = "/session_state/progress";
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, UPDATED)?;
     let Some(run) = bob::load(files).run else {
-        return no_word(format!("{} says nothing about a session of Bob", files.state));
+        return unsupported(format!("{} is not a session of Bob", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => match writer.target(step)? {
-            Target::Phase(story, CHECKPOINT) => writer.pass(&story, "GO")?,
-            Target::Phase(..) | Target::Story(_) => return no_word(format!("{step} is no checkpoint")),
+            Target::Phase(story, CHECKPOINT) => writer.complete_story(&story, "GO")?,
+            Target::Phase(..) | Target::Story(_) => return unsupported(format!("{step} is not a checkpoint")),
         },
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => writer.action("PAUSE", None, None)?,
         ChangeKind::Abort { .. } => writer.action("ABORT", None, None)?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => {
-            return no_word("a session of Bob is over when its stories are: finish those that remain".to_owned());
+            return unsupported("a session of Bob ends with its stories: finish the remaining ones".to_owned());
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
-        ChangeKind::Repair(_) | ChangeKind::Start(_) => return no_word("a session is begun by Bob".to_owned()),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
+        ChangeKind::Repair(_) | ChangeKind::Start(_) => return unsupported("a session is started by Bob".to_owned()),
     }
     writer.editor.touch(UPDATED)?;
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
-    /// A story of which nothing runs.
+    /// A story that is not active.
     Story(String),
-    /// A phase of the story in hand.
+    /// A phase of the active story.
     Phase(String, usize),
 }
 
@@ -81,7 +81,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let Some(known) = self.run.step(step) else {
-            return no_word(format!("`{step}` is neither a story nor a phase of this session"));
+            return unsupported(format!("`{step}` is neither a story nor a phase of this session"));
         };
         let phase = known.group.as_ref().and_then(|story| {
             let name = step.as_str().strip_prefix(story.as_str())?.strip_prefix(':')?;
@@ -96,23 +96,23 @@ impl Writer<'_> {
             Target::Phase(story, at) => (story, at),
             Target::Story(story) => (story, 0),
         };
-        let is_new = self.take_up(&story)?;
-        self.forget(at)?;
+        let is_new = self.make_current(&story)?;
+        self.clear_results_from(at)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
         let word = if is_new { "STORY_STARTED" } else { "PHASE_CHANGE" };
         let written = if is_new { self.as_written(&story) } else { story };
         self.action(word, Some(&written), Some(PHASES[at].1))
     }
 
-    /// Makes a story the one in hand. Tells whether it was not yet.
-    fn take_up(&mut self, story: &str) -> Result<bool, EditError> {
+    /// Makes a story the current one. Returns whether it changed.
+    fn make_current(&mut self, story: &str) -> Result<bool, EditError> {
         let current = format!("{PROGRESS}/current_story");
         if self.editor.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
             return Ok(false);
         }
         let written = self.as_written(story);
         self.editor.set_text(&current, &written)?;
-        self.forget(0)?;
+        self.clear_results_from(0)?;
         self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), 0)?;
         Ok(true)
     }
@@ -120,21 +120,21 @@ impl Writer<'_> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let Target::Phase(story, at) = self.target(&outcome.step)? else {
             let step = &outcome.step;
-            return no_word(format!("a story goes through its phases: begin {step}, then finish them one by one"));
+            return unsupported(format!("a story has phases: begin {step}, then finish them one by one"));
         };
-        self.take_up(&story)?;
+        self.make_current(&story)?;
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
             self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)?;
             return self.action("CHECKPOINT_REACHED", Some(&story), Some(PHASES[at].1));
         }
         let is_done = completes(outcome, "a session of Bob")?;
-        let text = said(outcome).map(|text| json!(text));
+        let text = outcome_text(outcome).map(|text| json!(text));
         let word = if is_done { "completed" } else { "failed" };
         let result = object([("status", Some(json!(word))), (if is_done { "output" } else { "error" }, text)]);
         self.record(at, &result)?;
         self.editor.set_number(&format!("{WORKFLOW}/attempt_count"), outcome.failures.into())?;
         match (is_done, at) {
-            (true, CHECKPOINT) => self.pass(&story, "STORY_COMPLETED"),
+            (true, CHECKPOINT) => self.complete_story(&story, "STORY_COMPLETED"),
             (true, _) => self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1)),
             (false, _) => self.action("ERROR_OCCURRED", Some(&story), Some(PHASES[at].1)),
         }
@@ -143,27 +143,26 @@ impl Writer<'_> {
     fn skip(&mut self, step: &StepId, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Phase(story, at) => {
-                self.take_up(&story)?;
+                self.make_current(&story)?;
                 self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }
-            Target::Story(story) => no_word(format!(
-                "a session of Bob has no word for a story that is left out: take {story} out of `stories_pending` by hand, then run \
-                 `piton plan`"
+            Target::Story(story) => unsupported(format!(
+                "a session of Bob cannot skip a story: remove {story} from `stories_pending` by hand, then run `piton plan`"
             )),
         }
     }
 
-    /// The story passed its checkpoint.
-    fn pass(&mut self, story: &str, word: &str) -> Result<(), EditError> {
+    /// Records that the story passed its checkpoint.
+    fn complete_story(&mut self, story: &str, word: &str) -> Result<(), EditError> {
         let written = self.as_written(story);
-        self.editor.enlist(&format!("{PROGRESS}/stories_done"), &written)?;
-        self.editor.delist(&format!("{PROGRESS}/stories_pending"), &written)?;
+        self.editor.add_to_list(&format!("{PROGRESS}/stories_done"), &written)?;
+        self.editor.remove_from_list(&format!("{PROGRESS}/stories_pending"), &written)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[CHECKPOINT].1)?;
         self.action(word, Some(story), Some(PHASES[CHECKPOINT].1))
     }
 
-    /// What the session did last is the only place that says that it rests.
+    /// Clears a pause, which is only recorded in the last action.
     fn resume(&mut self) -> Result<(), EditError> {
         if !matches!(self.editor.text(&format!("{ACTION}/type")), Some("PAUSE" | "ABORT")) {
             return Ok(());
@@ -184,14 +183,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    /// Saves the result of a phase and removes those of later phases.
     fn record(&mut self, at: usize, result: &Value) -> Result<(), EditError> {
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set(&format!("{RESULTS}/{}", self.key(at)), result)?;
         self.editor.set_text(&format!("{WORKFLOW}/current_phase"), PHASES[at].1)
     }
 
-    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+    fn clear_results_from(&mut self, from: usize) -> Result<(), EditError> {
         for (id, name, ..) in &PHASES[from..] {
             for key in [id, name] {
                 let pointer = format!("{RESULTS}/{key}");
@@ -203,13 +202,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the key of a phase's result, as the session spells them.
+    /// Returns the key of a phase's result in the spelling of the session.
     fn key(&self, at: usize) -> &'static str {
         let has_ids = PHASES.iter().any(|(id, ..)| self.editor.has(&format!("{RESULTS}/{id}")));
         if has_ids { PHASES[at].0 } else { PHASES[at].1 }
     }
 
-    /// Returns a story as the lists name it: by its path, say.
+    /// Returns a story as spelled in the lists, for example as a path.
     fn as_written(&self, name: &str) -> String {
         let is_it = |node: &&Node| kind::text(node).is_some_and(|text| story::name_of(text) == name);
         let current = self.editor.get(&format!("{PROGRESS}/current_story"));

@@ -4,9 +4,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::build;
 use crate::dialect::aios::editor::StateEditor;
@@ -23,7 +23,7 @@ use crate::model::sha256_hex;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut writer = Writer { editor: StateEditor::open(files, change.at, "/lastCheckpoint")? };
     match &change.kind {
@@ -33,29 +33,29 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome, change.at.unix_seconds())?,
         ChangeKind::Skip { step, .. } | ChangeKind::Approve { step, .. } => {
-            return no_word(format!(
-                "a build has no word for this: finish {step}, or take it out of the plan of the build"
+            return unsupported(format!(
+                "a build cannot record this: finish {step}, or remove it from the plan of the build"
             ));
         }
         ChangeKind::Pause { .. } => writer.status("paused")?,
         ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a build is begun by its own runner".to_owned());
+            return unsupported("a build is started by its own runner".to_owned());
         }
     }
     if build::load(files).run.is_none() {
-        return no_word(format!("{} says nothing about a build", files.state));
+        return unsupported(format!("{} is not the state of a build", files.state));
     }
     Ok(writer.editor.into_edits())
 }
 
-/// The state names a subtask when it begins; before that only the plan does.
+/// Returns the subtask of a step. The state does not name the next subtask before it starts.
 fn named(step: &StepId) -> Result<&str, EditError> {
     match step.as_str() {
-        build::NEXT => no_word(
+        build::NEXT => unsupported(
             "the state does not name the next subtask: write its id from the plan of the build into `currentSubtask`, then run \
              `piton plan`"
                 .to_owned(),
@@ -74,14 +74,14 @@ impl Writer<'_> {
         let is_done = completes(outcome, "a build")?;
         let at = self.editor.now();
         if !is_done {
-            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
             let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
             self.editor.push("/failedAttempts", &entry)?;
-            self.editor.delist("/completedSubtasks", subtask)?;
+            self.editor.remove_from_list("/completedSubtasks", subtask)?;
             self.editor.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }
-        self.editor.enlist("/completedSubtasks", subtask)?;
+        self.editor.add_to_list("/completedSubtasks", subtask)?;
         let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
         let checkpoint = json!({
             "id": checkpoint_id(subtask, seconds),
@@ -120,7 +120,7 @@ impl Writer<'_> {
     }
 }
 
-/// Makes an id as the framework does: `cp-`, the time in base 36, eight digits that tell two of one moment apart.
+/// Creates an id like the framework: `cp-`, the time in base 36, and eight hex digits for uniqueness.
 fn checkpoint_id(subtask: &str, seconds: i64) -> String {
     let mut rest = u64::try_from(seconds).unwrap_or(0).saturating_mul(1000);
     let mut digits = Vec::new();

@@ -1,14 +1,14 @@
 //! Writes the state of a development cycle (docs/formats/aios-states.md#development-cycle).
 //!
-//! A phase that runs is the current one and has no result. A result goes when its phase, or one before it, is done again: results
-//! of two laps side by side are what nobody can go on from (docs/formats/aios-states.md#loop-back-laps).
+//! The running phase is the current one and has no result. Redoing a phase removes its result and those of later phases, because
+//! results of two passes cannot be resumed (docs/formats/aios-states.md#loop-back-laps).
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::dev_cycle;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
@@ -32,11 +32,11 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/lastUpdated")?;
     let Some(run) = dev_cycle::load(files).run else {
-        return no_word(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} is not the state of a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -48,13 +48,13 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             let reason = mask_secrets(reason);
             writer.record(at, &json!({ "status": "skipped", "reason": reason }))?;
         }
-        ChangeKind::Pause { .. } => writer.rest("workflow_paused")?,
-        ChangeKind::Abort { .. } => writer.rest("workflow_aborted")?,
+        ChangeKind::Pause { .. } => writer.stop("workflow_paused")?,
+        ChangeKind::Abort { .. } => writer.stop("workflow_aborted")?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.complete()?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is started by its own runner".to_owned());
         }
     }
     writer.editor.touch("/lastUpdated")?;
@@ -64,7 +64,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn phase(step: &StepId) -> Result<usize, EditError> {
     match PHASES.iter().position(|(id, ..)| *id == step.as_str()) {
         Some(at) => Ok(at),
-        None => no_word(format!("`{step}` is no phase of a development cycle")),
+        None => unsupported(format!("`{step}` is not a phase of a development cycle")),
     }
 }
 
@@ -80,18 +80,18 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         let at = phase(step)?;
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = phase(&outcome.step)?;
-        // The phase that shows what was done asks again.
+        // The checkpoint has to be approved again.
         if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
             return self.record(at, &json!({ "status": "completed", "decision": "REVIEW" }));
         }
         let is_done = completes(outcome, "a development cycle")?;
-        let text = said(outcome);
+        let text = outcome_text(outcome);
         let commit = outcome.commit.as_ref().filter(|_| at == PUSH);
         let verdict = outcome.verdict.filter(|_| PHASES[at].0 == "4_quality_gate");
         let value = object([
@@ -107,10 +107,10 @@ impl Writer<'_> {
         if counted == Some(failures) { Ok(()) } else { self.editor.set_number("/attemptCount", failures) }
     }
 
-    /// A person lets the story pass its checkpoint.
+    /// Records the user's approval of the checkpoint.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         if phase(step)? != CHECKPOINT {
-            return no_word(format!("{step} is no checkpoint"));
+            return unsupported(format!("{step} is not a checkpoint"));
         }
         if self.editor.has(&result(CHECKPOINT)) {
             self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
@@ -120,14 +120,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Saves the result of a phase in the place of the one it had, and drops those of later phases.
+    /// Saves the result of a phase and removes those of later phases.
     fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         self.editor.set(&result(at), value)?;
         self.editor.set_text("/currentPhase", PHASES[at].0)
     }
 
-    fn forget(&mut self, from: usize) -> Result<(), EditError> {
+    fn clear_results_from(&mut self, from: usize) -> Result<(), EditError> {
         for at in from..PHASES.len() {
             if self.editor.has(&result(at)) {
                 self.editor.remove(&result(at))?;
@@ -136,29 +136,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Drops the results of the phases that are open again: the cycle stands at the last that has one.
+    /// Removes the results of reopened phases; the last phase with a result becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };
         let at = phase(first)?;
-        self.forget(at)?;
+        self.clear_results_from(at)?;
         let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
         self.editor.set("/currentPhase", &current)?;
         if self.editor.has("/attemptCount") { self.editor.set_number("/attemptCount", 0) } else { Ok(()) }
     }
 
-    fn rest(&mut self, word: &str) -> Result<(), EditError> {
+    fn stop(&mut self, word: &str) -> Result<(), EditError> {
         let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
         if is_pushing {
             let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));
-            return no_word(format!(
-                "{step} is running, and a cycle that rests does not say so any more: record how it ended first, with `piton finish {step} \
+            return unsupported(format!(
+                "{step} is running, which a paused cycle cannot record: record its result first, with `piton finish {step} \
                  --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
             ));
         }
         self.editor.set_text("/currentPhase", word)
     }
 
-    /// A cycle that was put to rest goes on behind the last result in the order of the phases.
+    /// Resumes a paused cycle after its last result.
     fn resume(&mut self) -> Result<(), EditError> {
         if !matches!(self.editor.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
             return Ok(());
@@ -168,12 +168,12 @@ impl Writer<'_> {
         self.editor.set("/currentPhase", &current)
     }
 
-    /// The story passed its checkpoint: nothing after it is of another lap.
+    /// Completes the cycle by recording GO at the checkpoint.
     fn complete(&mut self) -> Result<(), EditError> {
         if !self.editor.has(&result(CHECKPOINT)) {
             let (step, run) = (PHASES[CHECKPOINT].0, quoted(self.run.id.as_str()));
-            return no_word(format!(
-                "a development cycle is over when its checkpoint says GO, and {step} has no result: `piton finish {step} --run {run}`"
+            return unsupported(format!(
+                "a development cycle ends when its checkpoint says GO, but {step} has no result: `piton finish {step} --run {run}`"
             ));
         }
         self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;

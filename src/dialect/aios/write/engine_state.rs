@@ -1,8 +1,8 @@
-//! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): whether it goes on. Which steps ran only the engine can
-//! write, since the state does not name those that are to come.
+//! Writes the state of a workflow engine (docs/formats/aios-states.md#workflow-engine): only its status. Steps are recorded by
+//! the engine itself, because the state does not name future steps.
 
-use super::no_way_back;
-use super::no_word;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::model::Change;
@@ -14,7 +14,7 @@ use crate::model::FileSet;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut editor = StateEditor::open(files, change.at, "/engine_state/updated_at")?;
     let word = match &change.kind {
@@ -26,14 +26,13 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         }
         ChangeKind::Finish(outcome) => return engine_writes(files, outcome.step.as_str()),
         ChangeKind::Pause { .. } => {
-            return no_word(
-                "a workflow engine has no word for a pause: it stays active, and goes on with `piton resume`"
-                    .to_owned(),
+            return unsupported(
+                "a workflow engine cannot be paused: it stays active; continue with `piton resume`".to_owned(),
             );
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a workflow engine is begun by its own command".to_owned());
+            return unsupported("a workflow engine is started by its own command".to_owned());
         }
     };
     editor.set_text("/engine_state/status", word)?;
@@ -42,9 +41,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 }
 
 fn engine_writes<T>(files: &FileSet, step: &str) -> Result<T, EditError> {
-    no_word(format!(
-        "{} does not name the steps of its workflow file that are to come, so only the engine records {step}: let it run on with its own \
-         resume, then run `piton plan`",
+    unsupported(format!(
+        "{} does not name future steps, so only the engine can record {step}: resume it with its own command, then run \
+         `piton plan`",
         files.state
     ))
 }

@@ -1,13 +1,13 @@
-//! Writes the state of an epic (docs/formats/aios.md#epic-state). The copy of the bytes before is made by the store.
+//! Writes the state of an epic (docs/formats/aios.md#epic-state). The store makes the backup copy.
 //!
-//! A wave's `tag` is left to whoever makes the tag in git.
+//! A wave's `tag` is not written; it is set when the git tag is created.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::object;
@@ -32,7 +32,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut writer = Writer::open(kind, files, change)?;
     match &change.kind {
@@ -42,9 +42,9 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => {
             let run = quoted(writer.run.id.as_str());
-            return no_word(format!(
-                "the state of an epic has no word for a pause: it stays active, and goes on with `piton resume {run}`; to give it \
-                 up: `piton abort {run}`"
+            return unsupported(format!(
+                "the state of an epic cannot be paused: it stays active; continue with `piton resume {run}`, or abort with \
+                 `piton abort {run}`"
             ));
         }
         ChangeKind::Abort { .. } => writer.status("aborted")?,
@@ -52,7 +52,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("an epic is begun by its own workflow".to_owned());
+            return unsupported("an epic is started by its own workflow".to_owned());
         }
     }
     let updated = writer.at("updated_at");
@@ -60,11 +60,11 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
-    /// With the number of its wave.
+    /// Story id and wave number.
     Story(String, String),
-    /// By the number of the wave.
+    /// Wave number.
     Gate(String),
     Merge(String),
     Final,
@@ -74,7 +74,7 @@ struct Writer<'a> {
     state: State,
     run: Run,
     editor: StateEditor<'a>,
-    /// Where the epic stands in the file: the pipeline of the orchestration template has no key around it.
+    /// Pointer to the epic in the file; empty for the pipeline of the orchestration template.
     root: &'static str,
 }
 
@@ -83,10 +83,10 @@ impl<'a> Writer<'a> {
         let root = if kind == Kind::Pipeline { "" } else { "/epic_state" };
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
-        let run = epic::load(files).run.ok_or_else(|| unreadable("nothing can be said about the epic".to_owned()))?;
+        let run = epic::load(files).run.ok_or_else(|| unreadable("the epic cannot be read".to_owned()))?;
         if state.waves.iter().any(|wave| wave.is_counted) {
-            return no_word(format!(
-                "{} only counts waves, and has no place for a story or a gate: let the agent that runs it move \
+            return unsupported(format!(
+                "{} only counts waves and cannot record stories or gates: let the agent that runs it update \
                  `last_completed_wave`, then run `piton plan`",
                 files.state
             ));
@@ -119,10 +119,12 @@ impl<'a> Writer<'a> {
         match group.and_then(|group| group.strip_prefix("wave-")) {
             Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
             Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
-            // A story that only the plan has.
+            // A story that is only in the plan.
             Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
             None if id == FINAL => Ok(Target::Final),
-            None => no_word(format!("no wave of the epic has `{id}`: put it into a wave of the execution plan first")),
+            None => {
+                unsupported(format!("no wave of the epic has `{id}`: add it to a wave of the execution plan first"))
+            }
         }
     }
 
@@ -140,12 +142,12 @@ impl<'a> Writer<'a> {
                     self.editor.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
                 }
                 self.wave_status(&wave, "in_progress")?;
-                self.judge_anew(&wave)?;
+                self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
             Target::Gate(wave) => {
                 self.wave_status(&wave, "gate_review")?;
-                self.judge_anew(&wave)?;
+                self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
             Target::Merge(wave) => self.wave_status(&wave, "gate_review")?,
@@ -163,7 +165,7 @@ impl<'a> Writer<'a> {
                 if is_done {
                     self.story_stamp(&story, "completed_at", "started_at")?;
                 }
-                if let Some(note) = said(outcome) {
+                if let Some(note) = outcome_text(outcome) {
                     self.editor.set_text(&format!("{story}/note"), &note)?;
                 }
                 if self.wave(&wave).is_none_or(|status| status == "pending") {
@@ -174,28 +176,28 @@ impl<'a> Writer<'a> {
             Target::Gate(wave) => {
                 let verdict = verdict(outcome)?;
                 let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
-                self.judge(&wave, verdict, agent.as_deref(), said(outcome).as_deref())
+                self.record_verdict(&wave, verdict, agent.as_deref(), outcome_text(outcome).as_deref())
             }
-            Target::Merge(wave) if is_done => self.close(&wave),
+            Target::Merge(wave) if is_done => self.complete_wave(&wave),
             Target::Merge(wave) => self.wave_status(&wave, "failed"),
             Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
-            Target::Final => no_word(format!(
-                "the state of an epic has no place for a final gate that was rejected: it stays active. Begin what has to be done \
-                 again: `piton begin STORY --force --run {}`",
+            Target::Final => unsupported(format!(
+                "the state of an epic cannot record a rejected final gate: it stays active. Start the work that has to be \
+                 redone: `piton begin STORY --force --run {}`",
                 quoted(self.run.id.as_str())
             )),
         }
     }
 
-    /// A person accepts what the gate did not.
+    /// Records that the user overrides the gate.
     fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
         match self.target(step)? {
             Target::Gate(wave) => {
                 let note = note.map(mask_secrets);
-                self.judge(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
+                self.record_verdict(&wave, "approved", Some(by.unwrap_or("user")), note.as_deref())
             }
             Target::Final => self.status("completed"),
-            Target::Story(..) | Target::Merge(_) => no_word(format!("{step} is no gate")),
+            Target::Story(..) | Target::Merge(_) => unsupported(format!("{step} is not a gate")),
         }
     }
 
@@ -203,16 +205,16 @@ impl<'a> Writer<'a> {
         match self.target(step)? {
             Target::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
-                // Used by the framework and missing from its own list of words.
+                // Used by the framework but missing from its documented list.
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
-            Target::Merge(wave) => self.close(&wave),
-            Target::Gate(_) | Target::Final => no_word(format!("{step} is a gate: it is passed, never skipped")),
+            Target::Merge(wave) => self.complete_wave(&wave),
+            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate, which cannot be skipped")),
         }
     }
 
-    /// Opens stories again, with the verdicts and the merges of their waves; the epic stands at the first such wave.
+    /// Reopens stories with the verdicts and merges of their waves; the first such wave becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         self.status("active")?;
         let mut first = None;
@@ -227,13 +229,13 @@ impl<'a> Writer<'a> {
                     (wave, "in_progress")
                 }
                 Target::Gate(wave) => {
-                    self.judge_anew(&wave)?;
+                    self.clear_verdict(&wave)?;
                     (wave, "in_progress")
                 }
                 Target::Merge(wave) => (wave, "gate_review"),
                 Target::Final => continue,
             };
-            let word = if self.is_given_up(back, &wave) { "pending" } else { word };
+            let word = if self.is_fully_reopened(back, &wave) { "pending" } else { word };
             if self.wave(&wave).is_some_and(|status| status != word) {
                 self.wave_status(&wave, word)?;
             }
@@ -242,8 +244,8 @@ impl<'a> Writer<'a> {
         first.map_or(Ok(()), |wave| self.move_to(&wave))
     }
 
-    /// Tells whether every story of a wave is open again.
-    fn is_given_up(&self, back: &RollBack, wave: &str) -> bool {
+    /// Returns whether every story of a wave is reopened.
+    fn is_fully_reopened(&self, back: &RollBack, wave: &str) -> bool {
         let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
         stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
     }
@@ -259,7 +261,7 @@ impl<'a> Writer<'a> {
 
     fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
         let pointer = format!("{}/status", self.wave_at(wave));
-        self.editor.set_behind(&pointer, &json!(word), Some("name"))
+        self.editor.set_after(&pointer, &json!(word), Some("name"))
     }
 
     fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
@@ -270,22 +272,28 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Sets a stamp of a story, in an epic whose stories have such stamps.
-    fn story_stamp(&mut self, story: &str, key: &str, behind: &str) -> Result<(), EditError> {
+    /// Sets a timestamp of a story if the stories of this epic have such timestamps.
+    fn story_stamp(&mut self, story: &str, key: &str, after: &str) -> Result<(), EditError> {
         let waves = self.state.waves.iter();
         let mut stories =
             waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
         let is_usual = stories.any(|story| self.editor.has(&format!("{story}/{key}")));
-        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(behind)) } else { Ok(()) }
+        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(after)) } else { Ok(()) }
     }
 
-    /// What a gate said of work that is done again counts no more.
-    fn judge_anew(&mut self, wave: &str) -> Result<(), EditError> {
+    /// Removes the verdict of a gate, which does not cover redone work.
+    fn clear_verdict(&mut self, wave: &str) -> Result<(), EditError> {
         let verdict = self.gate_at(wave);
         if self.editor.has(&verdict) { self.editor.remove(&verdict) } else { Ok(()) }
     }
 
-    fn judge(&mut self, wave: &str, word: &str, agent: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
+    fn record_verdict(
+        &mut self,
+        wave: &str,
+        word: &str,
+        agent: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<(), EditError> {
         let pointer = self.gate_at(wave);
         let members = [
             ("status", Some(json!(word))),
@@ -303,8 +311,8 @@ impl<'a> Writer<'a> {
         self.wave_status(wave, "gate_review")
     }
 
-    /// Ends a wave: the next one that is open is the current one.
-    fn close(&mut self, wave: &str) -> Result<(), EditError> {
+    /// Completes a wave and moves on to the next open one.
+    fn complete_wave(&mut self, wave: &str) -> Result<(), EditError> {
         self.wave_status(wave, "completed")?;
         let is_open = |other: &&epic::Wave| other.number != wave && other.status.as_deref() != Some("completed");
         let next = self.state.waves.iter().find(is_open).map(|wave| wave.number.clone());
@@ -324,8 +332,8 @@ fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {
     match outcome.verdict {
         Some(ReviewVerdict::Approved) => Ok("approved"),
         Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
-        Some(ReviewVerdict::ApprovedWithConditions) | None => no_word(format!(
-            "a gate of an epic is approved or rejected, and nothing else is recorded: `piton finish {} --verdict APPROVED` or \
+        Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
+            "a gate of an epic is either approved or rejected: `piton finish {} --verdict APPROVED` or \
              `--verdict REJECTED`",
             quoted(outcome.step.as_str())
         )),

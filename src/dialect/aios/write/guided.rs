@@ -1,11 +1,11 @@
-//! Writes the state of a guided workflow (docs/formats/aios-states.md#guided-workflow). It is completed when every step is, and not before.
+//! Writes the state of a guided workflow (docs/formats/aios-states.md#guided-workflow). It is completed only when all steps are.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::guided;
@@ -29,17 +29,17 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = guided::load(files).run else {
-        return no_word(format!("{} says nothing about a guided workflow", files.state));
+        return unsupported(format!("{} is not the state of a guided workflow", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => writer.begin(step)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Approve { step, .. } => return no_word(format!("{step} is no gate")),
+        ChangeKind::Approve { step, .. } => return unsupported(format!("{step} is not a gate")),
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => writer.status("paused")?,
         ChangeKind::Abort { .. } => writer.status("aborted")?,
@@ -47,7 +47,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a guided workflow is begun by its own command".to_owned());
+            return unsupported("a guided workflow is started by its own command".to_owned());
         }
     }
     writer.editor.touch("/updated_at")?;
@@ -63,7 +63,7 @@ impl Writer<'_> {
     fn at(&self, step: &StepId) -> Result<usize, EditError> {
         match self.run.steps.iter().position(|known| known.id == *step) {
             Some(at) => Ok(at),
-            None => no_word(format!("`{step}` is no step of this workflow")),
+            None => unsupported(format!("`{step}` is not a step of this workflow")),
         }
     }
 
@@ -83,16 +83,16 @@ impl Writer<'_> {
         let at = self.at(&outcome.step)?;
         let step = quoted(outcome.step.as_str());
         if !completes(outcome, "a guided workflow")? {
-            return no_word(format!(
-                "a guided workflow has no word for a step that failed: {step} stays as it is. Try it again with `piton begin {step}`, \
-                 or leave it out with `piton skip {step} --reason ...`"
+            return unsupported(format!(
+                "a guided workflow cannot record a failed step: {step} is unchanged. Retry it with `piton begin {step}`, or \
+                 skip it with `piton skip {step} --reason ...`"
             ));
         }
-        if let Some(note) = said(outcome) {
+        if let Some(note) = outcome_text(outcome) {
             self.editor.set_text(&format!("/steps/{at}/notes"), &note)?;
         }
         for output in &outcome.outputs {
-            self.made(at, output)?;
+            self.add_artifact(at, output)?;
         }
         self.end(at, "completed")
     }
@@ -112,7 +112,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Opens steps again, and moves to the first that is open.
+    /// Reopens steps and moves to the first open one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let at = self.at(step)?;
@@ -130,7 +130,7 @@ impl Writer<'_> {
         self.status("active")
     }
 
-    /// Ends a step and moves on to the first that is open, from the beginning on.
+    /// Ends a step and moves on to the first open one.
     fn end(&mut self, at: usize, word: &str) -> Result<(), EditError> {
         self.editor.set_text(&format!("/steps/{at}/status"), word)?;
         self.stamp(at, "completed_at")?;
@@ -164,14 +164,14 @@ impl Writer<'_> {
         self.editor.set_text("/status", word)
     }
 
-    /// Sets a stamp of a step, in a workflow whose steps have such stamps.
+    /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
     fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
         let is_usual = self.editor.items("/steps").iter().any(|step| kind::get(step, key).is_some());
         if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
     }
 
-    /// Enters a file that a step left.
-    fn made(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
+    /// Adds an artifact of a step.
+    fn add_artifact(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
         let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
         match self.editor.items("/artifacts").iter().position(is_it) {
             Some(at) => self.editor.set_text(&format!("/artifacts/{at}/status"), "created"),

@@ -1,7 +1,7 @@
-//! What a change does to the bytes of a state, in the words that the state's own runner writes (docs/formats/aios.md#writing).
+//! Writes changes into states, in the vocabulary of the state's own runner (docs/formats/aios.md#writing).
 //!
-//! Every kind has a module. A word that a format does not have is not made up: the change is refused with what to do instead.
-//! Stories and artifacts are never written.
+//! There is one module per kind. A change that the format cannot express is refused with a hint. Stories and artifacts are never
+//! written.
 
 mod ade;
 mod bob;
@@ -31,7 +31,7 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the format has no word for the change, or the file cannot be edited safely.
+/// If the format cannot express the change, or the file cannot be edited safely.
 pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     refuse_part(&change.kind)?;
     match kind {
@@ -50,7 +50,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
     }
 }
 
-/// Nothing is saved of such a run, so a resume writes nothing, and what a step did is in the files that it leaves.
+/// Handles runs without a saved state: a resume writes nothing, other changes are refused.
 fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if matches!(change.kind, ChangeKind::Resume { .. }) {
         return Ok(Vec::new());
@@ -59,14 +59,14 @@ fn implied(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<Edit>, Ed
     let instead = if kind == Kind::StoryCycle {
         let run = story_cycle::load(files).run.map(|run| run.id.as_str().to_owned()).unwrap_or_default();
         format!(
-            "stories are never written. See the edit that brings the story up to date: `piton plan --patch {}`; make it, then run \
-             `piton plan`",
+            "stories are never written. Show the edit that updates the story with `piton plan --patch {}`; apply it, then \
+             run `piton plan`",
             quoted(&run)
         )
     } else {
-        "its artifacts are the record. Leave the artifact of the step, then run `piton plan`".to_owned()
+        "its artifacts are the record. Write the artifact of the step, then run `piton plan`".to_owned()
     };
-    Err(EditError::Unsupported(format!("{path} is {}, and no state of this run is saved: {instead}", kind.what())))
+    Err(EditError::Unsupported(format!("{path} is {}, so this run has no saved state: {instead}", kind.what())))
 }
 
 fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
@@ -83,32 +83,32 @@ fn refuse_part(kind: &ChangeKind) -> Result<(), EditError> {
         | ChangeKind::Start(_) => None,
     };
     match part {
-        Some(part) => no_word(format!("the states of AIOS have no parts of steps; `{part}` is none")),
+        Some(part) => unsupported(format!("AIOS steps have no parts; `{part}` is unknown")),
         None => Ok(()),
     }
 }
 
-/// Refuses what the format has no word for.
-fn no_word<T>(message: String) -> Result<T, EditError> {
+/// Refuses a change that the format cannot express.
+fn unsupported<T>(message: String) -> Result<T, EditError> {
     Err(EditError::Unsupported(message))
 }
 
-/// Refuses to go back in a state that cannot say so; a copy of it from before can.
-fn no_way_back<T>(files: &FileSet) -> Result<T, EditError> {
+/// Refuses a rollback in a format that cannot reopen steps.
+fn unsupported_rollback<T>(files: &FileSet) -> Result<T, EditError> {
     let run = quoted(&format!("./{}", files.state));
-    no_word(format!(
-        "{} has no word for steps that are open again. An earlier checkpoint brings them back: `piton history {run}`, then \
+    unsupported(format!(
+        "{} cannot reopen steps. Restore an earlier checkpoint instead: `piton history {run}`, then \
          `piton rollback {run} --to CHECKPOINT`",
         files.state
     ))
 }
 
-/// Returns what an agent said about a step, fit for a state.
-fn said(outcome: &Outcome) -> Option<String> {
+/// Returns the error or summary of an outcome, with secrets masked.
+fn outcome_text(outcome: &Outcome) -> Option<String> {
     outcome.error.as_deref().or(outcome.summary.as_deref()).map(|text| mask_secrets(text).into_owned())
 }
 
-/// Refuses an end that is neither success nor failure.
+/// Returns whether the outcome is a success; refuses anything but success and failure.
 fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
     match outcome.status {
         Status::Completed => Ok(true),
@@ -119,16 +119,16 @@ fn completes(outcome: &Outcome, what: &str) -> Result<bool, EditError> {
         | Status::Blocked
         | Status::Skipped
         | Status::Cancelled => {
-            no_word(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
+            unsupported(format!("{} of {what} ends as completed or failed, not as {}", outcome.step, outcome.status))
         }
     }
 }
 
-/// Refuses to put away what is no saved state: a story and the artifacts of a pipeline belong to the project.
-pub(super) fn put_away(files: &FileSet) -> Result<(), EditError> {
+/// Refuses to archive runs without a saved state: stories and artifacts belong to the project.
+pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
     match Kind::of(files) {
         Ok(kind @ (Kind::StoryCycle | Kind::Spec)) => Err(EditError::Unsupported(format!(
-            "{} is {}, and no state of it is saved: there is nothing to put away; close it in the story itself",
+            "{} is {}, so there is no saved state to archive; close it in the story itself",
             files.state,
             kind.what()
         ))),

@@ -1,13 +1,13 @@
-//! Writes the file that a development cycle leaves when it rests (docs/formats/aios-states.md#paused-development-cycle): which
-//! stories of the epic are done.
+//! Writes the state of a paused development cycle (docs/formats/aios-states.md#paused-development-cycle): the completed stories
+//! of the epic.
 //!
-//! It has no word for a story that runs: the runner of its cycle keeps a state of its own.
+//! It cannot record a running story, whose cycle has a separate state.
 
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::kind;
@@ -29,20 +29,20 @@ const PROGRESS: &str = "/epic_progress";
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/paused_at")?;
     let Some(run) = paused::load(files).run else {
-        return no_word(format!("{} says nothing about a development cycle", files.state));
+        return unsupported(format!("{} is not the state of a development cycle", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
-        // It rests, and the story that comes next has its own state as soon as it runs.
+        // The next story gets its own state when it starts.
         ChangeKind::Begin { .. } => return Ok(Vec::new()),
         ChangeKind::Resume { .. } if !writer.editor.has("/aborted_at") => return Ok(Vec::new()),
         ChangeKind::Resume { .. } => {
-            return no_word(format!(
-                "{} says that the cycle was given up, and has no word for taking that back: start the cycle of the story anew",
+            return unsupported(format!(
+                "{} records that the cycle was aborted, which cannot be undone: start a new cycle for the story",
                 files.state
             ));
         }
@@ -52,21 +52,21 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         | ChangeKind::Skip { .. }
         | ChangeKind::Pause { .. }
         | ChangeKind::Complete { .. } => {
-            return no_word(format!(
-                "{} says which stories are done, and has no word for this: finish the stories that remain one by one with `piton \
+            return unsupported(format!(
+                "{} only records completed stories: finish the remaining stories one by one with `piton \
                  finish STORY`, or edit `epic_progress`",
                 files.state
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a development cycle is begun by its own runner".to_owned());
+            return unsupported("a development cycle is started by its own runner".to_owned());
         }
     }
     Ok(writer.editor.into_edits())
 }
 
-/// Tells whether a story is written as its id and not as the path of its file.
+/// Returns whether a story is written as an id, not as a path.
 fn is_id(node: &Node) -> bool {
     kind::text(node).is_some_and(|text| story::name_of(text) == text)
 }
@@ -77,12 +77,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Moves a story from those that remain to those that are done.
+    /// Moves a story from the remaining to the completed ones.
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let id = outcome.step.as_str();
-        if !completes(outcome, "a cycle that rests")? {
-            return no_word(format!(
-                "the file of a cycle that rests has no word for a story that failed: {id} still remains, and comes next"
+        if !completes(outcome, "a paused cycle")? {
+            return unsupported(format!(
+                "the state of a paused cycle cannot record a failed story: {id} is still open and comes next"
             ));
         }
         let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);

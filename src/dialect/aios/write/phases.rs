@@ -1,10 +1,10 @@
-//! Writes the phases of a context manager (docs/formats/aios-states.md#context-manager). A phase is written when it is over.
+//! Writes the phases of a context manager (docs/formats/aios-states.md#context-manager). A phase is written when it ends.
 
 use serde_json::json;
 
 use super::completes;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::object;
@@ -23,11 +23,11 @@ use crate::model::mask_secrets;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = phases::load(files).run else {
-        return no_word(format!("{} says nothing about phases", files.state));
+        return unsupported(format!("{} is not a state of phases", files.state));
     };
     let mut writer = Writer { editor, run };
     match &change.kind {
@@ -43,14 +43,14 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Resume { .. } => writer.status("in_progress")?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
-            return no_word(format!(
-                "{} says which phases are over, and has no word for this: nothing was changed, and `piton plan` says what comes next",
+            return unsupported(format!(
+                "{} only records completed phases: nothing was changed; `piton plan` shows what comes next",
                 files.state
             ));
         }
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("these phases are begun by their own command".to_owned());
+            return unsupported("these phases are started by their own command".to_owned());
         }
     }
     writer.editor.touch("/updatedAt")?;
@@ -60,7 +60,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<u64, EditError> {
     match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok(number),
-        None => no_word(format!("`{step}` is no phase of this workflow")),
+        None => unsupported(format!("`{step}` is not a phase of this workflow")),
     }
 }
 
@@ -76,7 +76,7 @@ impl Writer<'_> {
             self.status("failed")?;
             self.editor.set_number("/failedPhase", number)?;
             self.editor.stamp("/failedAt", None)?;
-            let error = said(outcome).unwrap_or_else(|| "it failed".to_owned());
+            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
             return self.editor.set_text("/error", &error);
         }
         let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
@@ -96,7 +96,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// Takes the results of phases out; the last that has one is the current one.
+    /// Removes the results of phases; the last phase with a result becomes the current one.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         for step in &back.reopened {
             let phase = format!("/phases/{}", number(step)?);

@@ -1,13 +1,13 @@
-//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): what the loop's own runner writes, but that going on after an
-//! interruption uses up no iteration.
+//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): like the loop's own runner, except that resuming uses up no
+//! iteration.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
-use super::said;
+use super::outcome_text;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::object;
@@ -28,13 +28,13 @@ use crate::model::quoted;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, "/updatedAt")?;
     let Some(run) = qa_loop::load(files).run else {
-        return no_word(format!("{} says nothing about a QA loop", files.state));
+        return unsupported(format!("{} is not the state of a QA loop", files.state));
     };
-    // A loop that nexos wrote has neither a status nor stamps of its own.
+    // A loop written by nexos has neither a status nor timestamps.
     let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
     let mut writer = Writer { editor, run, is_prose };
     match &change.kind {
@@ -42,30 +42,27 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, .. } => writer.approve(step)?,
         ChangeKind::Skip { step, .. } => {
-            return no_word(format!(
-                "a QA loop has no word for a step that is left out: finish {step}, or let the loop rest with `piton pause {}`",
+            return unsupported(format!(
+                "a QA loop cannot skip a step: finish {step}, or pause the loop with `piton pause {}`",
                 writer.id()
             ));
         }
         ChangeKind::Pause { .. } => writer.pause()?,
         ChangeKind::Abort { .. } => {
-            return no_word(format!(
-                "a QA loop is stopped or goes on, and has no word for being given up: `piton pause {}` stops it",
-                writer.id()
-            ));
+            return unsupported(format!("a QA loop cannot be aborted, only stopped: `piton pause {}`", writer.id()));
         }
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("a QA loop is begun by its own workflow".to_owned());
+            return unsupported("a QA loop is started by its own workflow".to_owned());
         }
     }
     writer.editor.touch("/updatedAt")?;
     Ok(writer.editor.into_edits())
 }
 
-/// Says what a step id means.
+/// The target of a step id.
 enum Target {
     Review(u64),
     Fix(u64),
@@ -89,14 +86,14 @@ impl Writer<'_> {
         match target {
             Some(target) => Ok(target),
             None if step.as_str() == "escalation" => Ok(Target::Escalation),
-            None => no_word(format!("`{step}` is neither a review nor a fix of this loop")),
+            None => unsupported(format!("`{step}` is neither a review nor a fix of this loop")),
         }
     }
 
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         self.status("in_progress")?;
         match Self::target(step)? {
-            // The iteration is counted before its review runs, and once.
+            // The iteration is counted once, before its review runs.
             Target::Review(number) => {
                 self.count(number)?;
                 if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
@@ -119,8 +116,10 @@ impl Writer<'_> {
         match Self::target(&outcome.step)? {
             Target::Review(number) => self.reviewed(number, outcome),
             Target::Fix(number) if is_done => self.fixed(number),
-            Target::Fix(number) => self.cut_off(number, outcome),
-            Target::Escalation => no_word(format!("a person decides: `piton approve escalation --run {}`", self.id())),
+            Target::Fix(number) => self.record_interruption(number, outcome),
+            Target::Escalation => {
+                unsupported(format!("the user decides: `piton approve escalation --run {}`", self.id()))
+            }
         }
     }
 
@@ -130,12 +129,13 @@ impl Writer<'_> {
             Some(ReviewVerdict::Approved) => true,
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
             Some(ReviewVerdict::ApprovedWithConditions) => {
-                return no_word(format!(
-                    "a QA loop knows no conditions: `piton finish review-{number} --verdict APPROVED` or `--verdict REJECTED`"
+                return unsupported(format!(
+                    "a QA loop has no conditional approval: `piton finish review-{number} --verdict APPROVED` or `--verdict \
+                     REJECTED`"
                 ));
             }
-            // A review that could not be made is no rejection.
-            None => return self.cut_off(number, outcome),
+            // A review that failed to run is not a rejection.
+            None => return self.record_interruption(number, outcome),
         };
         let word = self.word(is_approved);
         let found = if is_approved { Some(0) } else { Some(outcome.conditions.len()).filter(|found| *found > 0) };
@@ -173,7 +173,7 @@ impl Writer<'_> {
 
     fn fixed(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
-            return no_word(format!("the history of the loop has no review {number} whose findings could be fixed"));
+            return unsupported(format!("the history of the loop has no review {number} to fix"));
         };
         self.editor.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
         let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.editor.text(pointer));
@@ -186,12 +186,12 @@ impl Writer<'_> {
         self.editor.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
     }
 
-    /// Records that a review or a fix ended without a result: it is done again in the same iteration.
-    fn cut_off(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
-        let reason = said(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
+    /// Records that a review or fix ended without a result; it is retried in the same iteration.
+    fn record_interruption(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
+        let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {
-            return no_word(format!(
-                "the loop status of nexos has no place for a step that failed: nothing was changed, and {} is still what comes next",
+            return unsupported(format!(
+                "the loop status of nexos cannot record a failed step: nothing was changed, and {} still comes next",
                 outcome.step
             ));
         }
@@ -209,7 +209,7 @@ impl Writer<'_> {
         self.status("in_progress")
     }
 
-    /// A person lets the loop go on where it had ended: with one more review, which nobody else would allow it.
+    /// Records the user's decision to continue an escalated loop, with one more review if needed.
     fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
         match Self::target(step)? {
             Target::Escalation => {
@@ -223,15 +223,15 @@ impl Writer<'_> {
                 }
                 self.status("in_progress")
             }
-            Target::Review(number) => self.accepted(number),
-            Target::Fix(_) => no_word(format!("{step} is no review")),
+            Target::Review(number) => self.accept_review(number),
+            Target::Fix(_) => unsupported(format!("{step} is not a review")),
         }
     }
 
-    /// A person accepts what the reviewer did not.
-    fn accepted(&mut self, number: u64) -> Result<(), EditError> {
+    /// Records that the user overrides the reviewer.
+    fn accept_review(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
-            return no_word(format!("the history of the loop has no review {number}"));
+            return unsupported(format!("the history of the loop has no review {number}"));
         };
         let word = self.word(true);
         self.editor.set_text(&format!("{pointer}/verdict"), word)?;
@@ -240,8 +240,8 @@ impl Writer<'_> {
 
     fn pause(&mut self) -> Result<(), EditError> {
         if self.is_prose && !self.editor.has("/status") {
-            return no_word(format!(
-                "the loop status of nexos has no word for a pause: it goes on with `piton resume {}`",
+            return unsupported(format!(
+                "the loop status of nexos cannot be paused: continue with `piton resume {}`",
                 self.id()
             ));
         }
@@ -249,7 +249,7 @@ impl Writer<'_> {
         self.editor.stamp("/stoppedAt", None)
     }
 
-    /// The iteration stays as it is: what was counted was counted.
+    /// Resumes the loop without counting a new iteration.
     fn resume(&mut self) -> Result<(), EditError> {
         if self.editor.text("/status") == Some("stopped") {
             self.status("in_progress")?;
@@ -261,7 +261,7 @@ impl Writer<'_> {
         if self.is_prose && !self.editor.has("/status") { Ok(()) } else { self.editor.set_text("/status", word) }
     }
 
-    /// Returns the entry of an iteration; of two the later one counts.
+    /// Returns the entry of an iteration; the later of two duplicates wins.
     fn entry(&self, number: u64) -> Option<String> {
         let is_of =
             |entry: &Node| kind::get(entry, "iteration").and_then(kind::text) == Some(number.to_string().as_str());
@@ -269,13 +269,13 @@ impl Writer<'_> {
         Some(format!("/history/{at}"))
     }
 
-    /// Returns the word of the loop for a verdict: `PASS` and `FAIL` where it said so before.
+    /// Returns the verdict word: `PASS` and `FAIL` if the loop used them before.
     fn word(&self, is_approved: bool) -> &'static str {
-        let said = |entry: &Node| {
+        let is_pass = |entry: &Node| {
             let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();
             Some(matches!(word.as_str(), "PASS" | "FAIL"))
         };
-        let passes = self.editor.items("/history").iter().rev().find_map(said) == Some(true);
+        let passes = self.editor.items("/history").iter().rev().find_map(is_pass) == Some(true);
         match (passes, is_approved) {
             (true, true) => "PASS",
             (true, false) => "FAIL",

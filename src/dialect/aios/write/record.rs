@@ -1,10 +1,11 @@
-//! Writes the record of a nexos orchestration (docs/formats/aios-states.md#orchestration-record). Of its words for a status only `active` is known.
+//! Writes the record of a nexos orchestration (docs/formats/aios-states.md#orchestration-record). Only the status `active` is
+//! documented.
 
 use serde_json::json;
 
 use super::completes;
-use super::no_way_back;
-use super::no_word;
+use super::unsupported;
+use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::record;
@@ -19,11 +20,11 @@ use crate::model::StepId;
 ///
 /// # Errors
 ///
-/// When the state does not parse or has no word for the change.
+/// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let mut editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = record::load(files).run else {
-        return no_word(format!("{} says nothing about an orchestration", files.state));
+        return unsupported(format!("{} is not the record of an orchestration", files.state));
     };
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => {
@@ -39,28 +40,28 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => {
             let (step, number) = (&outcome.step, number(&outcome.step)?);
             if !completes(outcome, "an orchestration")? {
-                return no_word(format!(
-                    "the record of an orchestration has no word for a phase that failed: {step} stays the current one; begin it again"
+                return unsupported(format!(
+                    "the record of an orchestration cannot record a failed phase: {step} stays the current one; begin it again"
                 ));
             }
             let has_records = editor.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
             if has_records {
                 editor.push("/phases_completed", &json!({ "phase": number }))?;
             } else {
-                editor.enlist("/phases_completed", &number.to_string())?;
+                editor.add_to_list("/phases_completed", &number.to_string())?;
             }
         }
         ChangeKind::Resume { .. } => editor.set_text("/status", "active")?,
         ChangeKind::Complete { .. } => editor.set_text("/status", "completed")?,
         ChangeKind::Skip { .. } | ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
-            return no_word(format!(
-                "{} says which phases are over, and has no word for this: finish the phase, or edit the file, then run `piton plan`",
+            return unsupported(format!(
+                "{} only records completed phases: finish the phase, or edit the file, then run `piton plan`",
                 files.state
             ));
         }
-        ChangeKind::RollBack(_) => return no_way_back(files),
+        ChangeKind::RollBack(_) => return unsupported_rollback(files),
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return no_word("an orchestration is begun by its own command".to_owned());
+            return unsupported("an orchestration is started by its own command".to_owned());
         }
     }
     editor.touch("/updated_at")?;
@@ -70,6 +71,6 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 fn number(step: &StepId) -> Result<u64, EditError> {
     match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok(number),
-        None => no_word(format!("`{step}` is no phase of this orchestration")),
+        None => unsupported(format!("`{step}` is not a phase of this orchestration")),
     }
 }

@@ -1,4 +1,4 @@
-//! A run that goes back: phases that are complete no more, approvals that have to be given again, tasks that are to be done.
+//! Rolls back a run: reopens phases, approvals and tasks.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use super::Writer;
 use crate::dialect::EditError;
 use crate::dialect::dotagent::rules::Phase;
 use crate::dialect::dotagent::rules::PhaseStatus;
-use crate::dialect::dotagent::rules::Word;
+use crate::dialect::dotagent::rules::TaskStatus;
 use crate::model::RollBack;
 
-/// What `execution.json` notes of attempts that count no more.
-const OF_ATTEMPTS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
+/// Fields of attempts in `execution.json` that a rollback clears.
+const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
 
 impl Writer<'_> {
-    /// Opens steps again. The run stands at the first phase of which one is open; where others of that phase stay done, it is in
-    /// progress.
+    /// Reopens steps. The first phase with an open step becomes the current one; it is in progress if other steps of it stay
+    /// done.
     pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let (mut reached, mut closed, mut gates) = (Vec::new(), Vec::new(), Vec::new());
         let mut works = BTreeSet::new();
@@ -32,9 +32,9 @@ impl Writer<'_> {
                 }
                 Target::Work(at) => {
                     works.insert(at);
-                    self.open_task(at, Word::Pending)?;
+                    self.reopen_task(at, TaskStatus::Pending)?;
                 }
-                Target::Verification(at) if !works.contains(&at) => self.open_task(at, Word::PreComplete)?,
+                Target::Verification(at) if !works.contains(&at) => self.reopen_task(at, TaskStatus::PreComplete)?,
                 Target::Verification(_) => {}
                 Target::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
             }
@@ -47,7 +47,7 @@ impl Writer<'_> {
         self.completed.retain(|phase| !closed.contains(phase));
         self.keep_entries("user_checkpoints", |phase| !gates.contains(&phase));
         let Some(first) = reached.iter().min().copied() else { return Ok(()) };
-        // A phase whose gate alone is open again is behind the run: it waits before the next one.
+        // If only the gate of a phase is reopened, the run waits before the next phase.
         let stands_at = if self.completed.contains(&first) { first.next().unwrap_or(first) } else { first };
         self.set("/current_phase", &serde_json::json!(stands_at.as_str()));
         let is_begun = back.keeps.as_ref().is_some_and(|keeps| match self.target(keeps) {
@@ -56,18 +56,18 @@ impl Writer<'_> {
             Ok(Target::Work(_) | Target::Verification(_) | Target::Resolution(_)) => stands_at == Phase::Implementation,
             Err(_) => false,
         });
-        // Architects are not asked again as long as their designs stay.
+        // Architects are not asked again while their designs are kept.
         let designs_stay =
             stands_at == Phase::Architecture && !back.reopened.iter().any(|step| is_designs(step.as_str()));
         self.phase_status(if is_begun || designs_stay { PhaseStatus::InProgress } else { PhaseStatus::Pending });
         Ok(())
     }
 
-    fn open_task(&mut self, at: usize, word: Word) -> Result<(), EditError> {
-        self.set_word(at, word)?;
-        if word == Word::Pending {
+    fn reopen_task(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
+        self.set_task_status(at, status)?;
+        if status == TaskStatus::Pending {
             self.set_task(at, "attempts", &serde_json::json!(0))?;
-            for passed in OF_ATTEMPTS {
+            for passed in ATTEMPT_FIELDS {
                 self.drop_task(at, passed)?;
             }
         }

@@ -10,7 +10,7 @@ use super::essence;
 use super::template::Template;
 use crate::dialect::script::record::Outline;
 use crate::dialect::script::record::OutlineStep;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 
@@ -71,7 +71,7 @@ pub(crate) struct Step {
     pub(crate) idempotent: bool,
     /// A shell command that says (exit 0) that the step took effect.
     pub(crate) probe: Option<Template>,
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     /// What it does, in one line.
     pub(crate) title: String,
     /// Everything that decides what it does, in one spelling.

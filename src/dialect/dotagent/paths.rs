@@ -1,21 +1,21 @@
-//! Where the two files lie: in `memory/state`, or in a folder of the run's own below it. Archives are no runs.
+//! Paths of the two files: in `memory/state` or in a folder of the run below it. Archives are not runs.
 
 use crate::model::RelPath;
 
 const STATE_DIR: &str = "memory/state";
 
-/// Tells whether a path may be the phase checkpoint of a run.
+/// Returns whether a path may be the phase checkpoint of a run.
 pub(super) fn is_phase_file(path: &str) -> bool {
     base_of_run(path).is_some()
 }
 
-/// Returns what stands before a file or folder of a project in a path: with a closing slash, or empty.
+/// Returns the part of a path before `tail`: with a trailing slash, or empty.
 pub(super) fn base_of<'a>(path: &'a str, tail: &str) -> Option<&'a str> {
     let base = path.strip_suffix(tail)?;
     (base.is_empty() || base.ends_with('/')).then_some(base)
 }
 
-/// Returns the folder that the outputs of a run are relative to, which holds `memory/state`.
+/// Returns the folder that contains `memory/state`, to which the outputs of a run are relative.
 pub(super) fn base_of_run(phase: &str) -> Option<&str> {
     let folder = phase.strip_suffix("/phase.json")?;
     if folder.split('/').any(|part| part == ".archive") {
@@ -24,7 +24,7 @@ pub(super) fn base_of_run(phase: &str) -> Option<&str> {
     base_of(folder, STATE_DIR).or_else(|| base_of(folder.rsplit_once('/')?.0, STATE_DIR))
 }
 
-/// Returns the path of a file that lies beside the phase checkpoint.
+/// Returns the path of a file next to the phase checkpoint.
 pub(super) fn beside(state: &RelPath, name: &str) -> Option<RelPath> {
     state.parent()?.join(name).ok()
 }

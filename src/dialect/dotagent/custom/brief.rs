@@ -1,4 +1,4 @@
-//! What the next agent and the user are told, in the words of the checkpoint skill (docs/formats/dotagent.md#messages).
+//! Messages and hand-over of custom workflows, in the format of the checkpoint skill (docs/formats/dotagent.md#messages).
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Returns the resume point and the messages of the skill.
+/// Returns resume point and messages in the skill's format.
 pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
     let from: Vec<&str> = plan.next.iter().map(|next| next.step.as_str()).collect();
     let done: Vec<&str> = plan.steps.completed.iter().map(|id| id.as_str()).collect();
@@ -37,7 +37,7 @@ pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
     })
 }
 
-/// Writes the hand-over for one step.
+/// Builds the hand-over for one step.
 pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = &step.definition;
@@ -75,7 +75,7 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
         let _ = writeln!(text, "\nInstructions of the workflow file:\n{}", instructions.trim_end());
     }
     if !step.proof.outputs.is_empty() {
-        let _ = writeln!(text, "\nLeave these files; the step counts as done only with them:");
+        let _ = writeln!(text, "\nWrite these files; the step only counts as done with them:");
         for output in &step.proof.outputs {
             let _ = writeln!(text, "- {output}");
         }
@@ -84,7 +84,7 @@ fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
         StepKind::Review => {
             text.push_str("\nEnd with a verdict: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED.\n")
         }
-        StepKind::Gate => text.push_str("\nAsk the person and record what they say; do not go on without them.\n"),
+        StepKind::Gate => text.push_str("\nAsk the person and record the answer; do not continue without it.\n"),
         StepKind::Work | StepKind::Container => {}
     }
     text

@@ -1,7 +1,7 @@
-//! The one pass over the lines of a story.
+//! Parses a story in one pass over its lines.
 
 use super::Section;
-use super::Seen;
+use super::StatusMention;
 use super::Task;
 use super::field;
 use super::field::Field;
@@ -11,17 +11,17 @@ use super::heading::Heading;
 use super::heading::SectionKind;
 use super::id;
 use super::lines::Line;
+use super::lines::LineContext;
 use super::lines::Lines;
-use super::lines::Place;
 use super::status;
 use super::status::StoryStatus;
 
-/// Is what the pass found.
+/// The result of parsing a story.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ParsedStory {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
-    pub(super) statuses: Vec<Seen>,
+    pub(super) statuses: Vec<StatusMention>,
     pub(super) tasks: Vec<Task>,
     pub(super) executor: Option<String>,
     pub(super) files: Vec<String>,
@@ -29,28 +29,28 @@ pub(super) struct Found {
     pub(super) has_user_story: bool,
 }
 
-/// Walks over a text and knows in which section it is.
-struct Pass {
-    found: Found,
-    /// What the section of the second depth is about.
+/// Parser state, including the current section.
+struct StoryParser {
+    parsed: ParsedStory,
+    /// Kind of the current level-2 section.
     section: SectionKind,
-    /// What the innermost section is about.
+    /// Kind of the innermost section.
     inner: SectionKind,
-    /// Where the innermost section begins.
+    /// Byte offset of the innermost section.
     begins: usize,
-    /// The section of the status said it once already.
+    /// Whether the status section already had a value.
     has_value: bool,
-    /// Ticks of a list of all values, in its order.
-    ticks: Vec<(bool, Seen)>,
-    /// The number of the epic, for a number of a story that counts from there.
+    /// Checkboxes of a list of all statuses, in order.
+    ticks: Vec<(bool, StatusMention)>,
+    /// The number of the epic, for story numbers relative to it.
     epic: Option<String>,
     has_title: bool,
 }
 
-/// Reads a text.
-pub(super) fn read(text: &str) -> Found {
-    let mut pass = Pass {
-        found: Found::default(),
+/// Parses a text.
+pub(super) fn parse(text: &str) -> ParsedStory {
+    let mut parser = StoryParser {
+        parsed: ParsedStory::default(),
         section: SectionKind::Header,
         inner: SectionKind::Header,
         begins: 0,
@@ -60,22 +60,22 @@ pub(super) fn read(text: &str) -> Found {
         has_title: false,
     };
     for line in Lines::of(text) {
-        match line.place {
-            Place::FrontMatter => pass.front_matter(&line),
-            Place::Text => match heading::heading(line.text) {
-                Some(heading) => pass.heading(&heading, &line),
-                None => pass.line(&line),
+        match line.context {
+            LineContext::FrontMatter => parser.front_matter(&line),
+            LineContext::Text => match heading::heading(line.text) {
+                Some(heading) => parser.heading(&heading, &line),
+                None => parser.line(&line),
             },
-            Place::Fence => pass.fence(&line),
-            Place::Comment => {}
+            LineContext::Fence => parser.fence(&line),
+            LineContext::Comment => {}
         }
     }
-    pass.close(text.len());
-    pass.found.statuses.sort_by_key(|seen| (seen.line, seen.column));
-    pass.found
+    parser.close(text.len());
+    parser.parsed.statuses.sort_by_key(|mention| (mention.line, mention.column));
+    parser.parsed
 }
 
-impl Pass {
+impl StoryParser {
     fn front_matter(&mut self, line: &Line<'_>) {
         let Some(field) = field::front_matter_field(line.text).filter(|field| field.is_flush) else { return };
         match status::fold(field.key).as_str() {
@@ -83,7 +83,7 @@ impl Pass {
             "executor" => self.executor(field.value),
             "epic" | "epicid" => self.epic = id::of_value(field.value),
             "story" | "id" | "storyid" => self.name_by_front_matter(field.value),
-            "title" if self.found.title.is_none() => self.found.title = Some(field.value.to_owned()),
+            "title" if self.parsed.title.is_none() => self.parsed.title = Some(field.value.to_owned()),
             _ => {}
         }
     }
@@ -91,7 +91,7 @@ impl Pass {
     fn name_by_front_matter(&mut self, value: &str) {
         let Some(id) = id::of_value(value).filter(|id| id.bytes().any(|byte| byte.is_ascii_digit())) else { return };
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        self.found.id = Some(match &self.epic {
+        self.parsed.id = Some(match &self.epic {
             Some(epic) if is_number(&id) && is_number(epic) => format!("{epic}.{id}"),
             Some(_) | None => id,
         });
@@ -106,8 +106,8 @@ impl Pass {
             };
         if is_title {
             self.has_title = true;
-            self.found.title = Some(heading.text.to_owned());
-            self.found.id = self.found.id.take().or_else(|| id::of_title(heading.text));
+            self.parsed.title = Some(heading.text.to_owned());
+            self.parsed.id = self.parsed.id.take().or_else(|| id::of_title(heading.text));
             return;
         }
         self.close(line.start);
@@ -121,7 +121,7 @@ impl Pass {
             let is_vague = matches!(kind, SectionKind::Other | SectionKind::Status | SectionKind::Header);
             self.inner = if is_vague && !self.is_head() { self.section } else { kind };
         }
-        self.found.has_user_story |= kind == SectionKind::UserStory;
+        self.parsed.has_user_story |= kind == SectionKind::UserStory;
         self.has_value = false;
         if let Some(field) = field {
             self.status_field(&field, line, heading.depth <= 2 || self.is_head());
@@ -130,12 +130,12 @@ impl Pass {
 
     /// Ends the innermost section.
     fn close(&mut self, end: usize) {
-        self.found.sections.push(Section { kind: self.inner, span: self.begins..end });
-        // A list of all values is ticked from the front; a tick behind a gap is a statement of its own.
+        self.parsed.sections.push(Section { kind: self.inner, span: self.begins..end });
+        // In a list of all statuses, only the last of the leading ticks counts; a tick after a gap is a separate status.
         let ticks = std::mem::take(&mut self.ticks);
         let prefix = ticks.iter().take_while(|(done, _)| *done).count();
-        let behind = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
-        self.found.statuses.extend(behind.map(|(_, seen)| seen));
+        let later = ticks.into_iter().skip(prefix.saturating_sub(1)).filter(|(done, _)| *done);
+        self.parsed.statuses.extend(later.map(|(_, mention)| mention));
     }
 
     fn is_head(&self) -> bool {
@@ -146,8 +146,8 @@ impl Pass {
         match self.inner {
             SectionKind::Header => self.metadata(line),
             SectionKind::Status => self.status_section(line),
-            SectionKind::Tasks => self.found.tasks.extend(task(line)),
-            SectionKind::FileList => self.found.files.extend(listed_file(line.text)),
+            SectionKind::Tasks => self.parsed.tasks.extend(task(line)),
+            SectionKind::FileList => self.parsed.files.extend(listed_file(line.text)),
             SectionKind::Executor => {
                 if let Some(field) = field::field(line.text).filter(|field| status::fold(field.key) == "executor") {
                     self.executor(field.value);
@@ -157,7 +157,7 @@ impl Pass {
             | SectionKind::Scope
             | SectionKind::DevNotes
             | SectionKind::Review
-            | SectionKind::Other => self.elsewhere(line),
+            | SectionKind::Other => self.other_section(line),
             SectionKind::Acceptance | SectionKind::ChangeLog => {}
         }
     }
@@ -171,18 +171,18 @@ impl Pass {
             "status" => self.status_field(&field, line, true),
             "executor" => self.executor(field.value),
             "storyid" | "idstory" | "idhistoria" => {
-                if let Some(id) = id::of_value(field.value).filter(|_| self.found.id.is_none() || !self.is_named()) {
-                    self.found.id = Some(id);
+                if let Some(id) = id::of_value(field.value).filter(|_| self.parsed.id.is_none() || !self.is_named()) {
+                    self.parsed.id = Some(id);
                 }
             }
             _ => {}
         }
     }
 
-    /// Tells whether the front matter named the story, which nothing below overrules.
+    /// Returns whether the front matter named the story, which takes precedence.
     fn is_named(&self) -> bool {
-        let of_title = self.found.title.as_deref().and_then(id::of_title);
-        self.found.id.is_some() && self.found.id != of_title
+        let of_title = self.parsed.title.as_deref().and_then(id::of_title);
+        self.parsed.id.is_some() && self.parsed.id != of_title
     }
 
     fn status_section(&mut self, line: &Line<'_>) {
@@ -196,23 +196,25 @@ impl Pass {
             return;
         }
         if let Some((done, value)) = checkbox(line.text) {
-            if let Some(seen) = seen(value, line, true).filter(|seen| seen.status != StoryStatus::Unknown) {
-                self.ticks.push((done, seen));
+            if let Some(mention) =
+                status_mention(value, line, true).filter(|mention| mention.status != StoryStatus::Unknown)
+            {
+                self.ticks.push((done, mention));
             }
             return;
         }
         if self.has_value {
             return;
         }
-        let is_known = status::meaning(status::core(line.text)).status != StoryStatus::Unknown;
+        let is_known = status::meaning(status::status_text(line.text)).status != StoryStatus::Unknown;
         if is_known || field.is_none_or(|field| field.form == Form::Bare) {
             self.has_value = true;
-            self.found.statuses.extend(seen(line.text, line, true));
+            self.parsed.statuses.extend(status_mention(line.text, line, true));
         }
     }
 
-    /// Only what is unmistakably a status of the whole story is worth a word outside of the places where it counts.
-    fn elsewhere(&mut self, line: &Line<'_>) {
+    /// Outside of header and status sections, only records lines that are unmistakably a status of the whole story.
+    fn other_section(&mut self, line: &Line<'_>) {
         if !line.text.starts_with(['*', '_', '>']) {
             return;
         }
@@ -228,7 +230,7 @@ impl Pass {
             Some((false, _)) => return,
             None => field.value,
         };
-        self.found.statuses.extend(seen(value, line, counts));
+        self.parsed.statuses.extend(status_mention(value, line, counts));
     }
 
     fn fence(&mut self, line: &Line<'_>) {
@@ -244,30 +246,30 @@ impl Pass {
     fn executor(&mut self, value: &str) {
         let value = value.trim_start_matches(|c: char| !c.is_alphanumeric());
         let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(value.len());
-        if self.found.executor.is_none() && end > 0 {
-            self.found.executor = Some(value[..end].to_owned());
+        if self.parsed.executor.is_none() && end > 0 {
+            self.parsed.executor = Some(value[..end].to_owned());
         }
     }
 }
 
-fn seen(value: &str, line: &Line<'_>, counts: bool) -> Option<Seen> {
-    if status::is_no_status(value) {
+fn status_mention(value: &str, line: &Line<'_>, counts: bool) -> Option<StatusMention> {
+    if status::is_placeholder(value) {
         return None;
     }
-    let core = status::core(value);
+    let core = status::status_text(value);
     let meaning = status::meaning(core);
     let before = line.text.rfind(value).unwrap_or_default() + value.find(core).unwrap_or_default();
-    Some(Seen {
+    Some(StatusMention {
         raw: core.to_owned(),
         status: meaning.status,
-        is_announced: meaning.is_announced,
+        is_provisional: meaning.is_provisional,
         line: line.number,
         column: u32::try_from(before + 1).unwrap_or(u32::MAX),
         counts,
     })
 }
 
-/// Reads a list item with a checkbox.
+/// Parses a list item with a checkbox.
 fn checkbox(text: &str) -> Option<(bool, &str)> {
     let text = text.trim_start().trim_start_matches('>').trim_start();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -278,7 +280,7 @@ fn checkbox(text: &str) -> Option<(bool, &str)> {
     ticked(item.trim_start())
 }
 
-/// Reads a box and what stands behind it.
+/// Parses a checkbox and the text after it.
 fn ticked(text: &str) -> Option<(bool, &str)> {
     let done = ["[x]", "[X]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (true, rest));
     done.or_else(|| ["[ ]", "[]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (false, rest)))
@@ -289,7 +291,7 @@ fn task(line: &Line<'_>) -> Option<Task> {
     Some(Task { text: text.trim().to_owned(), done, line: line.number })
 }
 
-/// Reads the path of one entry of the file list: between backquotes, or the first word that looks like one.
+/// Returns the path in an entry of the file list: in backquotes, or the first word that looks like a path.
 fn listed_file(text: &str) -> Option<String> {
     let text = text.trim();
     let entry = match text.strip_prefix(['-', '*', '+']) {

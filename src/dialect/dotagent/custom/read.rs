@@ -1,16 +1,16 @@
-//! From the two files to a run.
+//! Reads a run from the two files.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::place::base_of_run;
-use super::super::place::beside;
+use super::super::paths::base_of_run;
+use super::super::paths::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::state;
 use super::state::EXECUTION;
-use super::state::Opened;
+use super::state::StateFile;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
@@ -42,7 +42,7 @@ use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
-/// Returns the run that a phase file stands for, when the run carries its definition.
+/// Returns the run of a phase file that contains a definition.
 pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let phase = parse_value(entry.look.as_deref()?).ok()?;
     phase.get("definition")?.as_object()?;
@@ -63,7 +63,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     })
 }
 
-/// Reads the run. Without a readable task file the steps are taken from `completed_phases`, and the run is degraded.
+/// Reads the run. If the task file is unreadable, step statuses come from `completed_phases` and the run is degraded.
 pub(in super::super) fn load(files: &FileSet) -> Loaded {
     let phase = match state::open(files, &files.state) {
         Ok(phase) => phase,
@@ -72,7 +72,7 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
             return Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
     };
-    let current = match state::current(files, &phase) {
+    let current = match state::effective_definition(files, &phase) {
         Ok(current) => current,
         Err(findings) => return Loaded { findings, ..Loaded::default() },
     };
@@ -96,8 +96,8 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
 
 struct Reader<'a> {
     files: &'a FileSet,
-    phase: &'a Opened,
-    execution: Option<&'a Opened>,
+    phase: &'a StateFile,
+    execution: Option<&'a StateFile>,
     definition: &'a Definition,
 }
 
@@ -136,7 +136,7 @@ impl Reader<'_> {
                 action: Action::Archive,
                 title: "Archive the run".to_owned(),
                 agent: None,
-                reason: "every step is done: put the state away".to_owned(),
+                reason: "every step is done: archive the state".to_owned(),
             }),
             interruption: self.paused(status),
             mode: None,
@@ -169,12 +169,12 @@ impl Reader<'_> {
         step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
-            Some((at, task)) => self.settle(&mut step, *at, task, findings),
+            Some((at, task)) => self.apply_task(&mut step, *at, task, findings),
             None if self.execution.is_none() => step.status = self.status_by_phase(definition),
             None => {}
         }
         if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
-            // Refused, and nothing says where to go from here: the person is asked again.
+            // Rejected without a step to return to: ask again.
             step.status = Status::WaitingApproval;
         }
         if step.status == Status::Completed {
@@ -183,8 +183,8 @@ impl Reader<'_> {
         step
     }
 
-    /// Takes over what the task file says of a step.
-    fn settle(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
+    /// Applies the task file's record of a step.
+    fn apply_task(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
         let text = |key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
         let time = |key: &str| text(key).and_then(|text| self.files.time(&text));
         let number =
@@ -246,7 +246,7 @@ impl Reader<'_> {
         if is_done { Status::Completed } else { Status::Pending }
     }
 
-    /// Returns the step that was begun last, else the first that is open.
+    /// Returns the running step that was started last, else the first open one.
     fn position(&self, steps: &[Step]) -> Option<StepId> {
         let running = steps.iter().filter(|step| step.status == Status::InProgress).max_by_key(|step| step.started_at);
         let open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
@@ -271,7 +271,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Puts a path of the definition below the folder that holds `memory/state`.
+    /// Resolves a path of the definition against the folder that contains `memory/state`.
     fn path(&self, path: &RelPath) -> Option<RelPath> {
         match base_of_run(self.files.state.as_str()) {
             Some("") | None => Some(path.clone()),

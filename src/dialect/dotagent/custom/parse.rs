@@ -1,4 +1,4 @@
-//! From a workflow file to a definition. Every mistake becomes a finding with its line and column; all are found at once.
+//! Parses a workflow file into a definition. All mistakes are reported at once, with line and column.
 
 use super::check;
 use super::definition::Definition;
@@ -16,7 +16,7 @@ use crate::dialect::fields::text_of;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Kind;
 use crate::dialect::yaml::Node;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::Finding;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
@@ -41,7 +41,7 @@ const STEP_KEYS: [&str; 11] = [
 const OUTPUT_KEYS: [&str; 2] = ["path", "schema"];
 const PART_KEYS: [&str; 3] = ["name", "title", "kind"];
 
-/// Is a definition with what is wrong with it; it may be used only when nothing is.
+/// A definition with its problems; it may only be used if there are none.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) definition: Definition,
@@ -60,7 +60,7 @@ pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a definition from a tree: of a file, or of the copy that a run stores.
+/// Reads a definition from the tree of a file or of the copy stored in a run.
 pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
     let mut problems = Problems::of(file);
     let mut definition = Definition::default();
@@ -75,7 +75,7 @@ pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
     Parsed { definition, findings: problems.in_order() }
 }
 
-fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
+fn steps_or_phases(map: &mut Fields<'_>, place: TextPosition, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
     let key = map.members.iter().find(|member| member.key == "phases").map_or(place, |member| member.place);
     let (steps_node, phases_node) = (map.take("steps"), map.take("phases"));
     match (steps_node, phases_node) {
@@ -93,7 +93,7 @@ fn steps_or_phases(map: &mut Fields<'_>, place: Place, problems: &mut Problems<'
             all
         }
         (None, None) => {
-            problems.add(place, "a workflow has steps, and here are none", "add `steps:` with a list of steps");
+            problems.add(place, "a workflow needs steps", "add `steps:` with a list of steps");
             Vec::new()
         }
     }
@@ -104,7 +104,7 @@ fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'
     let id = map.take("id").and_then(|node| identifier(node, "the `id` of a phase", problems));
     let title = map.text("title", problems).map(|title| title.text);
     let Some(list) = map.take("steps") else {
-        problems.add(node.place, "a phase has steps, and here are none", "add `steps:` with a list of steps");
+        problems.add(node.place, "a phase needs steps", "add `steps:` with a list of steps");
         return Vec::new();
     };
     let Some(id) = id else {
@@ -113,7 +113,7 @@ fn phase_steps(node: &Node, before: &[StepDefinition], problems: &mut Problems<'
     };
     let is_taken = |step: &StepDefinition| step.phase.as_ref().is_some_and(|phase| phase.id == id.text);
     if before.iter().any(is_taken) {
-        problems.add(id.place, format!("the phase `{}` is there already", id.text), "give each phase an id of its own");
+        problems.add(id.place, format!("the phase `{}` already exists", id.text), "give each phase a unique id");
     }
     steps(list, Some(&PhaseDefinition { id: id.text, title }), problems)
 }
@@ -174,14 +174,14 @@ fn gate(node: &Node, problems: &mut Problems<'_>) -> Option<Gate> {
         Kind::Text(_) => {
             problems.add(
                 node.place,
-                "nobody can approve this gate: it names nobody",
-                "write `gate: true`, or who approves",
+                "this gate does not say who approves it",
+                "write `gate: true`, or name the approver",
             );
             None
         }
         Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
-            let message = format!("`gate` is true or a text that says who approves, not {}", node.what());
-            problems.add(node.place, message, "write `gate: true`, or who approves");
+            let message = format!("`gate` is true or the name of the approver, not {}", node.what());
+            problems.add(node.place, message, "write `gate: true`, or name the approver");
             None
         }
     }
@@ -212,36 +212,37 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
         && !checked.as_str().ends_with(".json")
     {
         let message = format!("a schema is checked against JSON, and `{checked}` does not end in .json");
-        problems.add(*place, message, "take the schema out, or let the step leave JSON");
+        problems.add(*place, message, "remove the schema, or let the step write JSON");
     }
     Some(Output { path: checked, place: path.place, schema })
 }
 
-/// An output is proof that its step is done, so it may be nowhere but in the project, and nothing that Piton or git writes.
+/// Checks an output path. An output proves that its step is done, so it must be in the project and not be written by Piton or
+/// git.
 fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
     let path = match RelPath::parse(&text.text) {
         Ok(path) => path,
         Err(error) => {
-            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file below the project");
+            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file in the project");
             return None;
         }
     };
     let mut parts = path.as_str().split('/');
     if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
-        let message = format!("the output `{path}` lies where state is kept");
-        problems.add(text.place, message, "name a file outside of memory/state, .piton and .git");
+        let message = format!("the output `{path}` is in a state folder");
+        problems.add(text.place, message, "name a file outside memory/state, .piton and .git");
         return None;
     }
     Some(path)
 }
 
-fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, Place)> {
+fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, TextPosition)> {
     match &node.kind {
         Kind::Map(_) => Some((OutputSchema::Inline(node.to_json()), node.place)),
         Kind::Text(text) => match RelPath::parse(text) {
             Ok(path) => Some((OutputSchema::File(path), node.place)),
             Err(error) => {
-                let fix = "name a schema file below the project";
+                let fix = "name a schema file in the project";
                 problems.add(node.place, format!("the schema cannot be used: {error}"), fix);
                 None
             }
@@ -259,8 +260,8 @@ fn parts(node: &Node, problems: &mut Problems<'_>) -> Vec<PartDefinition> {
     for item in items(node, "`parts`", problems) {
         let Some(part) = part(item, problems) else { continue };
         if parts.iter().any(|other| other.name == part.name) {
-            let message = format!("the part `{}` is there already", part.name);
-            problems.add(item.place, message, "give each part of a step a name of its own");
+            let message = format!("the part `{}` already exists", part.name);
+            problems.add(item.place, message, "give each part of a step a unique name");
             continue;
         }
         parts.push(part);
@@ -282,7 +283,7 @@ fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
             "work" => PartKind::Work,
             "analysis" => PartKind::Analysis,
             _ => {
-                let message = format!("`{}` is no kind of part", clean_line(&kind.text, 60));
+                let message = format!("`{}` is not a kind of part", clean_line(&kind.text, 60));
                 problems.add(kind.place, message, "use work or analysis");
                 PartKind::Work
             }
@@ -295,7 +296,7 @@ fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
     Some(PartDefinition { name: name.text, title, kind })
 }
 
-/// Where no step says what it depends on, each depends on the one before it.
+/// Makes each step depend on the previous one if no step declares dependencies.
 fn resolve_order(steps: &mut [StepDefinition]) {
     if steps.iter().any(|step| step.depends_on.is_some()) {
         for step in steps {

@@ -1,4 +1,4 @@
-//! A workflow that somebody defined, checked: what `parse` makes of a file and what a run stores of it.
+//! A checked definition of a custom workflow, as parsed from a file and as stored in a run.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::fields::Text;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 use crate::model::RelPath;
 use crate::model::StepKind;
 use crate::model::sha256_hex;
 
-/// Is a workflow.
+/// A workflow definition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -23,48 +23,48 @@ pub(super) struct Definition {
     pub(super) steps: Vec<StepDefinition>,
 }
 
-/// Is one step of a workflow.
+/// One step of a workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepDefinition {
     pub(super) id: Text,
     pub(super) title: Option<String>,
     pub(super) phase: Option<PhaseDefinition>,
     pub(super) agent: Option<Text>,
-    /// `None` when the file does not say; resolved to the step before at the end of parsing.
+    /// `None` if the file does not say; resolved at the end of parsing.
     pub(super) depends_on: Option<Vec<Text>>,
     pub(super) returns_to: Option<Text>,
     pub(super) gate: Option<Gate>,
     pub(super) outputs: Vec<Output>,
     pub(super) parts: Vec<PartDefinition>,
-    /// Whether it may be run twice, when the file says.
+    /// Whether it may run twice, if the file says so.
     pub(super) idempotent: Option<bool>,
     pub(super) probe: Option<String>,
     pub(super) instructions: Option<String>,
 }
 
-/// Is the phase a step belongs to.
+/// The phase to which a step belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PhaseDefinition {
     pub(super) id: String,
     pub(super) title: Option<String>,
 }
 
-/// Says that a person lets the run through, and who or what is asked.
+/// A gate that a person approves, with the text of the question or the approver.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub(super) text: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
-/// Is a file that a step has to leave.
+/// A file that a step has to produce.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub(super) path: RelPath,
-    pub(super) place: Place,
-    pub(super) schema: Option<(OutputSchema, Place)>,
+    pub(super) place: TextPosition,
+    pub(super) schema: Option<(OutputSchema, TextPosition)>,
 }
 
-/// Is a piece of a step that can be resumed on its own.
+/// A part of a step that can be resumed separately.
 #[derive(Clone, Debug)]
 pub(super) struct PartDefinition {
     pub(super) name: String,
@@ -85,7 +85,7 @@ impl StepDefinition {
         self.depends_on.as_deref().unwrap_or_default()
     }
 
-    /// Says what the step is: a gate waits for a person, what returns to another step judges it.
+    /// Returns the kind of the step: a gate, a review if it returns to another step, otherwise work.
     pub(super) const fn kind(&self) -> StepKind {
         match (&self.gate, &self.returns_to) {
             (Some(_), _) => StepKind::Gate,
@@ -94,14 +94,15 @@ impl StepDefinition {
         }
     }
 
-    /// Returns everything that decides what the step does. Its title is not part of it: a better word re-opens nothing.
+    /// Returns everything that determines what the step does. The title is left out, because changing it must not reopen the
+    /// step.
     pub(super) fn essence(&self) -> Value {
         let mut step = self.to_value();
         step.shift_remove("title");
         Value::Object(step)
     }
 
-    /// Returns the digest of what the step is defined as.
+    /// Returns the digest of the step's definition.
     pub(super) fn digest(&self) -> String {
         sha256_hex(self.essence().to_string().as_bytes())
     }
@@ -161,8 +162,7 @@ impl Definition {
         self.steps.iter().find(|step| step.id.text == id)
     }
 
-    /// Returns the definition as a run stores it: the same language as in the file, with every default written out that
-    /// depends on another step.
+    /// Returns the definition as stored in a run: the language of the file, with defaults that depend on other steps written out.
     pub(super) fn to_value(&self) -> Value {
         let mut value = Map::new();
         value.insert("name".to_owned(), json!(self.name));
@@ -191,7 +191,7 @@ impl Definition {
         Value::Object(value)
     }
 
-    /// Returns what `completed_phases` counts: the phases of the file in their order, or its steps where it has none.
+    /// Returns the phases in file order, or the steps if there are no phases, as counted in `completed_phases`.
     pub(super) fn phases(&self) -> Vec<(String, Vec<&StepDefinition>)> {
         let mut phases: Vec<(String, Vec<&StepDefinition>)> = Vec::new();
         for step in &self.steps {
@@ -204,7 +204,7 @@ impl Definition {
         phases
     }
 
-    /// Returns the ids of everything that waits for a step, directly or not.
+    /// Returns the ids of all direct and indirect dependents of a step.
     pub(super) fn dependents<'a>(&'a self, id: &'a str) -> Vec<&'a str> {
         let mut waiting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for step in &self.steps {

@@ -1,6 +1,6 @@
 use super::Area;
 use super::is_marked;
-use super::place;
+use super::split;
 
 #[test]
 fn paths_are_taken_apart() {
@@ -21,8 +21,8 @@ fn paths_are_taken_apart() {
         (".aios", None),
         ("src/main.rs", None),
     ] {
-        let expected = expected.map(|(base, area, rest)| super::Place { base, area, rest });
-        assert_eq!(place(path), expected, "{path}");
+        let expected = expected.map(|(base, area, rest)| super::PathParts { base, area, rest });
+        assert_eq!(split(path), expected, "{path}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! A new run: both files, with everything the run needs to go on without the workflow file.
+//! Creates both files of a new run, with everything it needs to continue without the workflow file.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -20,11 +20,11 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When there is no definition, or one with mistakes.
+/// If there is no definition, or an invalid one.
 pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
     let unsupported = |problem: String| EditError::Unsupported(problem);
     let Some(given) = &spec.definition else {
-        return Err(unsupported("a workflow of one's own begins with its definition".to_owned()));
+        return Err(unsupported("a custom workflow needs its definition".to_owned()));
     };
     let path = |name: &str| given.folder.join(name).map_err(|error| unsupported(error.to_string()));
     let (phase_path, execution_path) = (path("phase.json")?, path(EXECUTION)?);
@@ -44,7 +44,7 @@ pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edi
     Ok(vec![create(execution_path, &execution), create(phase_path, &phase)])
 }
 
-/// Returns the record of a step that was not begun.
+/// Returns the record of a step that has not started.
 pub(super) fn task(step: &StepDefinition) -> Value {
     let needs: Vec<&str> = step.needs().iter().map(|need| need.text.as_str()).collect();
     let mut task = json!({

@@ -1,4 +1,4 @@
-//! What a definition has to be besides well-formed: every name names something, nothing waits for itself, a person can approve.
+//! Semantic checks of a definition: references exist, dependencies have no cycles, gates can be approved.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -6,21 +6,21 @@ use std::collections::BTreeSet;
 use super::definition::Definition;
 use crate::dialect::fields::Problems;
 use crate::dialect::fields::Text;
-use crate::dialect::yaml::Place;
+use crate::dialect::yaml::TextPosition;
 
-/// Adds what is wrong with the steps taken together.
+/// Adds problems of the steps as a whole.
 pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in definition.steps.iter().enumerate() {
         if let Some(first) = index.get(step.id()) {
             let line = definition.steps[*first].id.place.line;
-            let message = format!("the id `{}` is taken by the step on line {line}", step.id());
-            problems.add(step.id.place, message, "give each step an id of its own");
+            let message = format!("the id `{}` is already used by the step on line {line}", step.id());
+            problems.add(step.id.place, message, "give each step a unique id");
         } else {
             index.insert(step.id(), at);
         }
     }
-    let needs: Vec<Vec<(usize, Place)>> = definition
+    let needs: Vec<Vec<(usize, TextPosition)>> = definition
         .steps
         .iter()
         .map(|step| {
@@ -29,7 +29,7 @@ pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {
         .collect();
     for step in &definition.steps {
         for need in step.needs().iter().filter(|need| !index.contains_key(need.text.as_str())) {
-            let message = format!("`{}` depends on `{}`, which is no step", step.id(), need.text);
+            let message = format!("`{}` depends on `{}`, which is not a step", step.id(), need.text);
             problems.add(need.place, message, known(&index));
         }
     }
@@ -46,51 +46,51 @@ fn known(index: &BTreeMap<&str, usize>) -> String {
     format!("the steps are {}", names.join(", "))
 }
 
-/// Reports every circle once, with its exact path, at the dependency that closes it.
-fn cycles(definition: &Definition, needs: &[Vec<(usize, Place)>], problems: &mut Problems<'_>) {
+/// Reports each cycle once, with its path, at the dependency that closes it.
+fn cycles(definition: &Definition, needs: &[Vec<(usize, TextPosition)>], problems: &mut Problems<'_>) {
     let mut seen = vec![false; needs.len()];
     let mut depth_of: Vec<Option<usize>> = vec![None; needs.len()];
     for start in 0..needs.len() {
-        // The way from `start`: steps, each with the number of its dependencies that were followed already.
-        let mut way: Vec<(usize, usize)> = Vec::new();
+        // The path from `start`: steps with the number of dependencies already followed.
+        let mut path: Vec<(usize, usize)> = Vec::new();
         if !seen[start] {
             seen[start] = true;
             depth_of[start] = Some(0);
-            way.push((start, 0));
+            path.push((start, 0));
         }
-        while let Some((at, followed)) = way.last_mut() {
+        while let Some((at, followed)) = path.last_mut() {
             let at = *at;
             let Some(&(on, place)) = needs[at].get(*followed) else {
                 depth_of[at] = None;
-                way.pop();
+                path.pop();
                 continue;
             };
             *followed += 1;
             if let Some(depth) = depth_of[on] {
-                let circle = way[depth..].iter().map(|(at, _)| *at).chain([on]);
-                let path: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
-                let message = format!("steps depend on each other in a circle: {}", path.join(" -> "));
-                problems.add(place, message, "take one of these dependencies out");
+                let circle = path[depth..].iter().map(|(at, _)| *at).chain([on]);
+                let ids: Vec<&str> = circle.map(|at| definition.steps[at].id()).collect();
+                let message = format!("steps depend on each other in a cycle: {}", ids.join(" -> "));
+                problems.add(place, message, "remove one of these dependencies");
             } else if !seen[on] {
                 seen[on] = true;
-                depth_of[on] = Some(way.len());
-                way.push((on, 0));
+                depth_of[on] = Some(path.len());
+                path.push((on, 0));
             }
         }
     }
 }
 
-/// A review can only send back to what it judged: a step that it waits for.
+/// Checks that a review returns to a step that it depends on.
 fn returns(
     definition: &Definition,
     index: &BTreeMap<&str, usize>,
-    needs: &[Vec<(usize, Place)>],
+    needs: &[Vec<(usize, TextPosition)>],
     problems: &mut Problems<'_>,
 ) {
     for (at, step) in definition.steps.iter().enumerate() {
         let Some(target) = &step.returns_to else { continue };
         let Some(&to) = index.get(target.text.as_str()) else {
-            let message = format!("`{}` returns to `{}`, which is no step", step.id(), target.text);
+            let message = format!("`{}` returns to `{}`, which is not a step", step.id(), target.text);
             problems.add(target.place, message, known(index));
             continue;
         };
@@ -99,14 +99,13 @@ fn returns(
             let fix = format!("return to a step that comes before `{}`", step.id());
             problems.add(target.place, message, fix);
         } else if definition.steps[to].gate.is_some() {
-            let message =
-                format!("`{}` returns to the gate `{}`, where nothing can be done again", step.id(), target.text);
-            problems.add(target.place, message, "return to the step whose work was judged");
+            let message = format!("`{}` returns to the gate `{}`, which has no work to redo", step.id(), target.text);
+            problems.add(target.place, message, "return to the step whose work was reviewed");
         }
     }
 }
 
-fn reaches(from: usize, to: usize, needs: &[Vec<(usize, Place)>]) -> bool {
+fn reaches(from: usize, to: usize, needs: &[Vec<(usize, TextPosition)>]) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(at) = open.pop() {
@@ -122,7 +121,7 @@ fn reaches(from: usize, to: usize, needs: &[Vec<(usize, Place)>]) -> bool {
     false
 }
 
-/// A gate is a person's: no agent may close it, and nothing is done in it.
+/// Checks that a gate is approved by a person and contains no work.
 fn gates(definition: &Definition, problems: &mut Problems<'_>) {
     let agents: BTreeMap<&str, &str> =
         (definition.steps.iter()).filter_map(|step| Some((step.agent.as_ref()?.text.as_str(), step.id()))).collect();
@@ -130,35 +129,32 @@ fn gates(definition: &Definition, problems: &mut Problems<'_>) {
         let Some(gate) = &step.gate else { continue };
         let id = step.id();
         if let Some(Text { text, place }) = &step.agent {
-            let message = format!("nobody can approve the gate `{id}`: a person does, and `{text}` is an agent");
-            problems.add(*place, message, "take `agent` out, or `gate` where an agent is to judge (`returns_to`)");
+            let message = format!("the gate `{id}` must be approved by a person, and `{text}` is an agent");
+            problems.add(*place, message, "remove `agent`, or remove `gate` if an agent reviews (`returns_to`)");
         }
         if let Some((agent, of)) = gate.text.as_deref().and_then(|text| agents.get_key_value(text)) {
-            let message = format!("nobody can approve the gate `{id}`: `{agent}` is the agent of `{of}`, not a person");
+            let message = format!("the gate `{id}` must be approved by a person, and `{agent}` is the agent of `{of}`");
             problems.add(gate.place, message, "name a person, or write `gate: true`");
         }
         if let Some(output) = step.outputs.first() {
-            let message = format!("the gate `{id}` has an output, and nothing is done in a gate");
-            problems.add(output.place, message, "let the step before it leave the file");
+            let message = format!("the gate `{id}` has an output, but a gate contains no work");
+            problems.add(output.place, message, "let the step before it write the file");
         }
         if !step.parts.is_empty() {
-            let message = format!("the gate `{id}` has parts, and nothing is done in a gate");
-            problems.add(step.id.place, message, "take `parts` out");
+            let message = format!("the gate `{id}` has parts, but a gate contains no work");
+            problems.add(step.id.place, message, "remove `parts`");
         }
     }
 }
 
-/// A file proves that one step is done; left by two, it would prove nothing.
+/// Checks that each output belongs to one step, because it proves that the step is done.
 fn outputs(definition: &Definition, problems: &mut Problems<'_>) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for step in &definition.steps {
         for output in &step.outputs {
             if let Some(owner) = owners.insert(output.path.as_str(), step.id()) {
-                let message = format!(
-                    "`{}` is the output of `{owner}` already; nobody could tell which step left it",
-                    output.path
-                );
-                problems.add(output.place, message, "give each step outputs of its own");
+                let message = format!("`{}` is already the output of `{owner}`", output.path);
+                problems.add(output.place, message, "give each step separate outputs");
             }
         }
     }

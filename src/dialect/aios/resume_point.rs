@@ -1,4 +1,4 @@
-//! Where a run stands, in the words of `orchestrate-resume`: a phase, an iteration, a wave.
+//! The position of a run in the terms of `orchestrate-resume`: a phase, an iteration or a wave.
 
 use crate::model::Run;
 use crate::model::Step;
@@ -7,9 +7,9 @@ use crate::model::clean_line;
 
 const NAME_CHARS: usize = 100;
 
-/// Is the place of one step.
+/// The position of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct ResumePoint {
     /// `Phase 3`, `Iteration 3/5`, `Wave 2`.
     pub(super) label: String,
     /// `3`, `3/5`, `2`.
@@ -18,33 +18,33 @@ pub(super) struct Point {
     pub(super) agent: Option<String>,
 }
 
-impl Point {
-    /// Returns the place of a step; `None` for one that the run does not have.
+impl ResumePoint {
+    /// Returns the position of a step; `None` if the run does not have it.
     pub(super) fn of(run: &Run, id: &StepId) -> Option<Self> {
         let at = run.steps.iter().position(|step| step.id == *id)?;
         let step = &run.steps[at];
-        let (label, number) = place(run, step, at);
+        let (label, number) = label_of(run, step, at);
         let agent = step.agent.as_ref().map(|agent| clean_line(agent, NAME_CHARS));
         Some(Self { label, number, name: name(run, step), agent })
     }
 
-    /// Returns ` -- @dev`; nothing where nobody is named.
-    pub(super) fn by(&self) -> String {
+    /// Returns ` -- @dev`, or nothing without an agent.
+    pub(super) fn agent_suffix(&self) -> String {
         self.agent.as_ref().map_or_else(String::new, |agent| format!(" -- @{agent}"))
     }
 }
 
-/// Says what kind of workflow a run is of; its title begins with it.
+/// Returns the kind of workflow, the first part of the run's title.
 pub(super) fn workflow_type(run: &Run) -> &str {
     run.title.split_once(" for ").map_or(run.title.as_str(), |(kind, _)| kind)
 }
 
-/// Tells whether nobody saved the run: a story or the artifacts of a pipeline imply it.
+/// Returns whether the run has no saved state and is implied by a story or artifacts.
 pub(super) fn is_implied(run: &Run) -> bool {
     matches!(run.workflow.as_str(), "story-development-cycle" | "spec-pipeline")
 }
 
-/// Returns the story that a step is about, where the workflow is of stories.
+/// Returns the story that a step is about, if any.
 pub(super) fn story_of<'a>(run: &'a Run, step: &'a StepId) -> Option<&'a str> {
     match run.workflow.as_str() {
         "epic-execution" => run.step(step).filter(|step| step.file.is_some()).map(|step| step.id.as_str()),
@@ -52,7 +52,7 @@ pub(super) fn story_of<'a>(run: &'a Run, step: &'a StepId) -> Option<&'a str> {
     }
 }
 
-fn place(run: &Run, step: &Step, at: usize) -> (String, String) {
+fn label_of(run: &Run, step: &Step, at: usize) -> (String, String) {
     let group = step.group.as_deref().unwrap_or_default();
     match run.workflow.as_str() {
         "epic-execution" => match group.strip_prefix("wave-") {
@@ -73,7 +73,7 @@ fn place(run: &Run, step: &Step, at: usize) -> (String, String) {
     }
 }
 
-/// A story is called by its id as well: titles repeat.
+/// Returns the name of a step. Stories include their id because titles repeat.
 fn name(run: &Run, step: &Step) -> String {
     let id = step.id.as_str();
     let is_story = run.workflow == "epic-execution" && step.group.as_deref().is_some_and(|group| group != id);

@@ -1,7 +1,7 @@
-//! Workflows of one's own: a file defines the steps, and the run keeps them in dotagent's two files.
+//! Custom workflows: a file defines the steps, and the run is kept in dotagent's two files.
 //!
-//! `phase.json` carries the definition, so that a run can go on without the file; where the file is still there, the file counts,
-//! and what was done to another definition is done again (rule 10 in docs/planning.md#rules). Pure, like every dialect.
+//! `phase.json` contains the definition, so that a run can continue without the file. While the file exists, it takes precedence,
+//! and steps done under a different definition are redone (rule 10 in docs/planning.md#rules).
 
 mod brief;
 mod check;
@@ -28,29 +28,29 @@ use crate::model::OutputSchema;
 use crate::model::RelPath;
 use crate::model::StepId;
 
-/// Is a definition that comes with the program.
+/// A built-in definition.
 #[derive(Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// Lists the definitions that come with the program: to read, and to begin one's own from.
+/// The built-in definitions, also usable as templates.
 pub(crate) static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "dotagent", text: include_str!("../../../../workflows/dotagent.yaml") },
     BuiltIn { name: "nine-step", text: include_str!("../../../../workflows/nine-step.yaml") },
 ];
 
-/// Is a workflow file after it was read.
+/// A parsed workflow file.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// `None` when there are findings.
+    /// `None` if there are findings.
     pub(crate) definition: Option<Value>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) schemas: Vec<DeclaredSchema>,
 }
 
-/// Is a JSON Schema that a workflow declares, and where.
+/// A JSON Schema declared in a workflow, with its position.
 #[derive(Debug)]
 pub(crate) struct DeclaredSchema {
     pub(crate) step: StepId,
@@ -59,11 +59,11 @@ pub(crate) struct DeclaredSchema {
     pub(crate) column: u32,
 }
 
-/// Tells whether the state carries a definition of its own, or lies where only such runs do.
-pub(super) fn is_own(files: &FileSet) -> bool {
+/// Returns whether the state contains a definition or lies in a folder used only by custom workflows.
+pub(super) fn is_custom(files: &FileSet) -> bool {
     let in_folder =
         files.state.parent().and_then(|folder| folder.parent()).is_some_and(|above| above.name() == "state");
-    // Most states are no such run; a look at the bytes saves them a second reading.
+    // Most states are not custom workflows; checking the bytes first avoids parsing them twice.
     let mentions = |bytes: &[u8]| bytes.windows(12).any(|window| window == b"\"definition\"");
     let carries = |bytes: &[u8]| {
         mentions(bytes) && parse_value(bytes).is_ok_and(|phase| phase.get("definition").is_some_and(Value::is_object))
@@ -71,7 +71,7 @@ pub(super) fn is_own(files: &FileSet) -> bool {
     in_folder || files.bytes(&files.state).is_some_and(carries)
 }
 
-/// Reads a workflow file. Whether its schemas are schemas is for the caller to find out.
+/// Parses a workflow file. The caller validates its schemas.
 pub(crate) fn check(file: &RelPath, bytes: &[u8]) -> Checked {
     let parsed = parse::file(file, bytes);
     let declared = parsed.definition.steps.iter().flat_map(|step| {
@@ -88,7 +88,7 @@ pub(crate) fn check(file: &RelPath, bytes: &[u8]) -> Checked {
     }
 }
 
-/// Tells whether a file that belongs to no run is meant as a workflow.
+/// Returns whether a file outside any run looks like a workflow.
 pub(crate) fn looks_like_definition(file: &RelPath, bytes: &[u8]) -> bool {
     let name = file.name();
     if name.ends_with(".yaml") || name.ends_with(".yml") {

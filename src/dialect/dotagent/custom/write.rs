@@ -1,4 +1,4 @@
-//! From a change to the bytes of both files: execution.json first, phase.json last. Everything else keeps its spelling.
+//! Writes a change into both files, execution.json first and phase.json last. All other bytes are preserved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::start;
 use super::state;
-use super::state::Opened;
+use super::state::StateFile;
 use super::state::word;
 use crate::dialect::EditError;
-use crate::dialect::NO_OTHER_VOICE;
+use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
 use crate::model::Change;
@@ -33,7 +33,7 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When one of the two files is missing or does not parse, or a value of another type is in the way.
+/// If one of the two files is missing or does not parse, or a value has an unexpected type.
 pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let unreadable = |finding: &Finding, file: String| {
         if finding.file.as_ref().is_some_and(|path| files.files.contains_key(path)) {
@@ -44,7 +44,7 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
     };
     let phase =
         state::open(files, &files.state).map_err(|finding| unreadable(&finding, files.state.as_str().to_owned()))?;
-    let current = state::current(files, &phase).map_err(|findings| EditError::Unreadable {
+    let current = state::effective_definition(files, &phase).map_err(|findings| EditError::Unreadable {
         file: files.state.as_str().to_owned(),
         problem: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
     })?;
@@ -52,7 +52,7 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
         state::open_execution(files).map_err(|finding| unreadable(&finding, state::EXECUTION.to_owned()))?;
     let mut writer = Writer::new(phase, execution, current.definition, change.at);
     if current.is_changed {
-        writer.adopt()?;
+        writer.adopt_definition()?;
     }
     if let Some(sha256) = current.sha256 {
         writer.phase.set("/definition_source/sha256", &json!(sha256))?;
@@ -63,9 +63,9 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
 
 struct Writer {
     definition: Definition,
-    phase: File,
-    execution: File,
-    /// The place of each task in the array.
+    phase: EditedFile,
+    execution: EditedFile,
+    /// The index of each task in the array.
     places: BTreeMap<String, usize>,
     statuses: BTreeMap<String, Status>,
     at: Timestamp,
@@ -73,27 +73,27 @@ struct Writer {
     step: Option<String>,
 }
 
-/// Is one file on its way from the bytes before to the bytes after.
-struct File {
+/// A file being edited.
+struct EditedFile {
     path: crate::model::RelPath,
     before: Arc<[u8]>,
     value: Value,
     document: Document,
 }
 
-impl From<Opened> for File {
-    fn from(opened: Opened) -> Self {
+impl From<StateFile> for EditedFile {
+    fn from(opened: StateFile) -> Self {
         Self { path: opened.path, before: opened.bytes, value: opened.value, document: opened.document }
     }
 }
 
-impl File {
+impl EditedFile {
     fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         if self.document.has(pointer) && self.get(pointer) == Some(value) {
             return Ok(());
         }
         if !self.document.set(pointer, value) {
-            return Err(in_the_way(self.path.as_str(), pointer));
+            return Err(wrong_type(self.path.as_str(), pointer));
         }
         let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(old) = self.value.pointer_mut(pointer) {
@@ -108,7 +108,7 @@ impl File {
 
     fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         if !self.document.push(pointer, value) {
-            return Err(in_the_way(self.path.as_str(), pointer));
+            return Err(wrong_type(self.path.as_str(), pointer));
         }
         self.value = self.document.value();
         Ok(())
@@ -130,12 +130,12 @@ impl File {
     }
 }
 
-fn in_the_way(file: &str, pointer: &str) -> EditError {
-    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is in the way"))
+fn wrong_type(file: &str, pointer: &str) -> EditError {
+    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is there"))
 }
 
 impl Writer {
-    fn new(phase: Opened, execution: Opened, definition: Definition, at: Timestamp) -> Self {
+    fn new(phase: StateFile, execution: StateFile, definition: Definition, at: Timestamp) -> Self {
         let tasks = state::tasks(&execution.value);
         let places = tasks.iter().map(|(id, (place, _))| ((*id).to_owned(), *place)).collect();
         let status = |task: &Value| task.get("status").and_then(Value::as_str).and_then(state::status);
@@ -165,22 +165,22 @@ impl Writer {
                 self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
                 self.execution.set(&format!("{pointer}/reason"), &json!(reason))
             }
-            ChangeKind::Pause { reason } => self.rest("paused", reason.as_deref()),
-            ChangeKind::Abort { reason } => self.rest("aborted", reason.as_deref()),
-            ChangeKind::Complete { note } => self.rest("completed", note.as_deref()),
+            ChangeKind::Pause { reason } => self.set_run_status("paused", reason.as_deref()),
+            ChangeKind::Abort { reason } => self.set_run_status("aborted", reason.as_deref()),
+            ChangeKind::Complete { note } => self.set_run_status("completed", note.as_deref()),
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_VOICE.to_owned())),
-            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has begun already".to_owned())),
+            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
+            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has already started".to_owned())),
         }
     }
 
     fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32) -> Result<(), EditError> {
-        self.go_on();
+        self.clear_run_status();
         let was = self.statuses.get(id).copied();
-        let complaints = self.complaints(id);
+        let review_errors = self.review_errors(id);
         self.reopen_dependents(id)?;
         self.set_status(id, Status::InProgress)?;
         self.set(id, "attempts", &json!(attempt))?;
@@ -190,8 +190,8 @@ impl Writer {
         if let Some(agent) = agent {
             self.set(id, "agent", &json!(agent))?;
         }
-        if !complaints.is_empty() {
-            self.set(id, "last_error", &json!(complaints))?;
+        if !review_errors.is_empty() {
+            self.set(id, "last_error", &json!(review_errors))?;
         }
         if matches!(was, Some(Status::Completed | Status::Skipped)) {
             self.reset_parts(id)?;
@@ -199,28 +199,28 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens steps again: what was recorded of them is taken back, and what they left belongs to an earlier attempt.
+    /// Reopens steps: their records are cleared, and their outputs belong to an earlier attempt.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.go_on();
+        self.clear_run_status();
         for step in &back.reopened {
-            self.open_again(step.as_str())?;
+            self.reopen(step.as_str())?;
             self.unset(step.as_str(), "failures");
         }
         Ok(())
     }
 
-    /// Returns what reviews said that send the run back to this step: it has to outlive their records.
-    fn complaints(&self, id: &str) -> String {
+    /// Returns the errors of reviews that return to this step, which must outlive the reviews' own records.
+    fn review_errors(&self, id: &str) -> String {
         let returning = |step: &&StepDefinition| {
             step.returns_to.as_ref().is_some_and(|target| target.text == id)
                 && self.statuses.get(step.id()) == Some(&Status::Failed)
         };
-        let said = self.definition.steps.iter().filter(returning);
-        let said: Vec<&str> = said.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
-        said.join("\n")
+        let errors = self.definition.steps.iter().filter(returning);
+        let errors: Vec<&str> = errors.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
+        errors.join("\n")
     }
 
-    /// What was done on top of a step is open again as soon as the step is done anew.
+    /// Reopens the dependents of a step that is redone.
     fn reopen_dependents(&mut self, id: &str) -> Result<(), EditError> {
         let dependents: Vec<String> = self.definition.dependents(id).into_iter().map(str::to_owned).collect();
         for dependent in dependents {
@@ -228,12 +228,12 @@ impl Writer {
                 None | Some(Status::Pending | Status::Skipped | Status::Cancelled | Status::Blocked) => continue,
                 Some(Status::InProgress | Status::Completed | Status::Failed | Status::WaitingApproval) => {}
             }
-            self.open_again(&dependent)?;
+            self.reopen(&dependent)?;
         }
         Ok(())
     }
 
-    fn open_again(&mut self, id: &str) -> Result<(), EditError> {
+    fn reopen(&mut self, id: &str) -> Result<(), EditError> {
         self.set_status(id, Status::Pending)?;
         self.set(id, "completed_at", &Value::Null)?;
         self.set(id, "reopened_at", &json!(self.at))?;
@@ -286,7 +286,7 @@ impl Writer {
     }
 
     fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        self.go_on();
+        self.clear_run_status();
         let id = outcome.step.as_str();
         self.set_status(id, outcome.status)?;
         self.set(id, "attempts", &json!(outcome.attempt))?;
@@ -313,7 +313,7 @@ impl Writer {
     }
 
     fn approve(&mut self, id: &str, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        self.go_on();
+        self.clear_run_status();
         self.set_status(id, Status::Completed)?;
         self.set(id, "completed_at", &json!(self.at))?;
         for key in ["verdict", "conditions", "last_error", "failures"] {
@@ -336,7 +336,7 @@ impl Writer {
         strategy: Option<&str>,
         settled: &[(StepId, Status)],
     ) -> Result<(), EditError> {
-        self.go_on();
+        self.clear_run_status();
         let count = self.phase.get("/resume_count").and_then(Value::as_u64).unwrap_or_default();
         self.phase.set("/resume_count", &json!(count.saturating_add(1)))?;
         if let Some(interruption) = interruption {
@@ -357,7 +357,7 @@ impl Writer {
         Ok(())
     }
 
-    fn rest(&mut self, status: &str, reason: Option<&str>) -> Result<(), EditError> {
+    fn set_run_status(&mut self, status: &str, reason: Option<&str>) -> Result<(), EditError> {
         self.phase.set("/run_status", &json!(status))?;
         self.phase.set("/run_status_at", &json!(self.at))?;
         match reason {
@@ -369,14 +369,14 @@ impl Writer {
         }
     }
 
-    fn go_on(&mut self) {
+    fn clear_run_status(&mut self) {
         for key in ["/run_status", "/run_status_at", "/run_status_reason"] {
             self.phase.remove(key);
         }
     }
 
-    /// Takes over a workflow file that was changed. Digests of what was done to the old one stay, so that it shows.
-    fn adopt(&mut self) -> Result<(), EditError> {
+    /// Adopts a changed workflow file. Digests of completed steps are kept, so that the change is detected.
+    fn adopt_definition(&mut self) -> Result<(), EditError> {
         let value = self.definition.to_value();
         self.phase.set("/definition", &value)?;
         for step in self.definition.steps.clone() {
@@ -400,7 +400,7 @@ impl Writer {
         self.phase.set(&format!("/definition_source/digests/{}", escape(id)), &json!(digest))
     }
 
-    /// Brings the summary in phase.json up to date and returns both edits.
+    /// Updates the summary in phase.json and returns both edits.
     fn finish(mut self) -> Result<Vec<Edit>, EditError> {
         let over = |step: &&StepDefinition| {
             matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
@@ -416,9 +416,9 @@ impl Writer {
         let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
         let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
         let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
-        let standing = self.phase.get("/current_phase").and_then(Value::as_str);
-        let standing = standing.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
-        let at = busy.or(standing).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
+        let current = self.phase.get("/current_phase").and_then(Value::as_str);
+        let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
+        let at = busy.or(current).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
         let (current, status) = match at {
             None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
             Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),

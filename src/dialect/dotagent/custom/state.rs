@@ -1,12 +1,12 @@
-//! The two files as they are: lenient about everything, so that what can be read is planned.
+//! Reads the two files leniently, so that everything readable is planned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::place::base_of_run;
-use super::super::place::beside;
+use super::super::paths::base_of_run;
+use super::super::paths::beside;
 use super::definition::Definition;
 use super::parse;
 use crate::dialect::json::Document;
@@ -22,16 +22,16 @@ use crate::model::sha256_hex;
 
 pub(super) const EXECUTION: &str = "execution.json";
 
-/// Is one file of the state, as text with places and as a value.
-pub(super) struct Opened {
+/// One state file, as a document with positions and as a value.
+pub(super) struct StateFile {
     pub(super) path: RelPath,
     pub(super) bytes: Arc<[u8]>,
     pub(super) document: Document,
     pub(super) value: Value,
 }
 
-/// Opens a file that has to hold an object.
-pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<Opened, Box<Finding>> {
+/// Opens a file that must contain an object.
+pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Finding>> {
     let unreadable =
         |message: String| Box::new(Finding::new(FindingCode::StateUnreadable, format!("`{path}`: {message}")).at(path));
     let bytes = match files.files.get(path).map(|entry| &entry.content) {
@@ -45,60 +45,61 @@ pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<Opened, Box<Findin
     })?;
     let value = document.value();
     if !value.is_object() {
-        return Err(unreadable("it holds no JSON object".to_owned()));
+        return Err(unreadable("it is not a JSON object".to_owned()));
     }
-    Ok(Opened { path: path.clone(), bytes, document, value })
+    Ok(StateFile { path: path.clone(), bytes, document, value })
 }
 
 /// Opens the task file beside the phase file.
-pub(super) fn open_execution(files: &FileSet) -> Result<Opened, Box<Finding>> {
+pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>> {
     match beside(&files.state, EXECUTION) {
         Some(path) => open(files, &path),
-        None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no place for execution.json"))),
+        None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no path for execution.json"))),
     }
 }
 
-/// Returns the workflow file that a run was started from; it is recorded relative to the folder that holds `memory/`.
+/// Returns the workflow file of a run, which is recorded relative to the folder that contains `memory/`.
 pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
     let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
     RelPath::parse(&format!("{}{path}", base_of_run(state.as_str()).unwrap_or_default())).ok()
 }
 
-/// Is the definition that counts now, and how it differs from the one that is stored.
-pub(super) struct Current {
+/// The definition in effect and how it differs from the stored one.
+pub(super) struct EffectiveDefinition {
     pub(super) definition: Definition,
-    /// The file counts, and it is not what is stored.
+    /// Whether the file is used and differs from the stored definition.
     pub(super) is_changed: bool,
-    /// Digest of the file, when it counts and its bytes are not those that are stored.
+    /// Digest of the file, if it is used and its bytes changed.
     pub(super) sha256: Option<String>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Chooses between the stored definition and the file it came from: the file, as long as it is there and without mistakes.
-pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Finding>> {
+/// Chooses between the workflow file and the stored definition: the file wins if it exists and is valid.
+pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result<EffectiveDefinition, Vec<Finding>> {
     let stored = parse::tree(&phase.path, &Node::of(phase.value.get("definition").unwrap_or(&Value::Null)));
     if let Some(first) = stored.findings.first() {
         let message = format!("the definition in `{}` cannot be used: {}", phase.path, first.message);
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
         return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
     }
-    let keep =
-        |findings| Ok(Current { definition: stored.definition.clone(), is_changed: false, sha256: None, findings });
+    let keep = |findings| {
+        Ok(EffectiveDefinition { definition: stored.definition.clone(), is_changed: false, sha256: None, findings })
+    };
     let Some(source) = source_of(&phase.value, &phase.path) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => bytes,
         Some(Content::Problem(problem)) => {
-            let message = format!("the workflow file {source} cannot be read ({problem}); the stored copy counts");
+            let message = format!("the workflow file {source} cannot be read ({problem}); the stored copy is used");
             return keep(vec![unreadable(message)]);
         }
         Some(Content::NameOnly) | None => {
-            let message = format!("the workflow file {source} is gone; the stored copy counts");
+            let message = format!("the workflow file {source} is missing; the stored copy is used");
             let severity = crate::model::Severity::Info;
             return keep(vec![Finding { severity, ..unreadable(message) }]);
         }
     };
-    // The same bytes say the same: no need to parse them.
+    // Unchanged bytes need no parsing.
     let known = phase.value.pointer("/definition_source/sha256").and_then(Value::as_str);
     let sha256 = sha256_hex(bytes);
     if known == Some(sha256.as_str()) {
@@ -108,7 +109,7 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
     if let Some(first) = now.findings.first() {
         let line = first.line.unwrap_or(1);
         let message = format!(
-            "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy counts",
+            "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy is used",
             now.findings.len(),
             first.message
         );
@@ -116,7 +117,7 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
         return keep(vec![finding]);
     }
     let is_changed = now.definition.to_value() != stored.definition.to_value();
-    Ok(Current {
+    Ok(EffectiveDefinition {
         findings: drift(&stored.definition, &now.definition, &source),
         definition: now.definition,
         is_changed,
@@ -124,22 +125,23 @@ pub(super) fn current(files: &FileSet, phase: &Opened) -> Result<Current, Vec<Fi
     })
 }
 
-/// Reports steps that came and went; what changed about a step that was done is for the engine to weigh.
+/// Reports added and removed steps. Changes to completed steps are handled by the engine.
 fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding> {
     let gone = before.steps.iter().filter(|step| now.step(step.id()).is_none());
     let come = now.steps.iter().filter(|step| before.step(step.id()).is_none());
-    let gone = gone.map(|step| format!("`{}` was taken out of {source}; what it left stays", step.id()));
+    let gone = gone.map(|step| format!("`{}` was removed from {source}; its outputs are kept", step.id()));
     let come = come.map(|step| format!("`{}` was added to {source}", step.id()));
     gone.chain(come).map(|message| Finding::new(FindingCode::DefinitionDrift, message).at(source)).collect()
 }
 
-/// Returns the tasks by id, each with its place in the array.
+/// Returns the tasks by id, with their index in the array.
 pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
     let all = execution.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
     all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
 }
 
-/// Reads a status: dotagent's words for tasks (docs/formats/dotagent.md#task-vocabulary), Piton's for what dotagent has none for.
+/// Parses a status: dotagent's words for tasks (docs/formats/dotagent.md#task-vocabulary), plus Piton's for statuses that
+/// dotagent lacks.
 pub(super) fn status(word: &str) -> Option<Status> {
     Some(match word.trim().to_lowercase().as_str() {
         "pending" => Status::Pending,

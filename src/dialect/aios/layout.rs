@@ -1,11 +1,11 @@
-//! Where AIOS, AIOX and nexos keep their files (docs/formats/aios.md#where-files-live). A project may lie below the root: everything is named
-//! relative to the folder that holds `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
+//! Where AIOS, AIOX and nexos keep their files (docs/formats/aios.md#where-files-live). A project may lie below the root: paths
+//! are relative to the folder that contains `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
 use super::leftovers;
 use crate::model::RelPath;
 use crate::model::name_of;
 
-/// Says which part of a project a path lies in.
+/// The part of a project in which a path lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Area {
     /// Directly in `.aios` or `.aiox`.
@@ -29,7 +29,7 @@ pub(super) enum Area {
 }
 
 impl Area {
-    /// Tells whether states lie there and little else: what is of no known kind there deserves a word.
+    /// Returns whether the area is mainly for states, so that unknown files in it are reported.
     pub(super) const fn holds_states(self) -> bool {
         match self {
             Self::Runtime | Self::WorkflowState | Self::Orchestrator => true,
@@ -38,33 +38,33 @@ impl Area {
     }
 }
 
-/// Is a path taken apart.
+/// A path split into project folder, area and rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<'a> {
-    /// The folder of the project, with its slash; empty for the root itself.
+pub(super) struct PathParts<'a> {
+    /// The folder of the project, with a trailing slash; empty for the root.
     pub(super) base: &'a str,
     pub(super) area: Area,
-    /// What comes below the area.
+    /// The path below the area.
     pub(super) rest: &'a str,
 }
 
-/// Takes a path apart; `None` for one outside of every place.
-pub(super) fn place(path: &str) -> Option<Place<'_>> {
+/// Splits a path; `None` if it is in no known area.
+pub(super) fn split(path: &str) -> Option<PathParts<'_>> {
     let mut at = 0;
-    // Every path of a project is asked, several times; what ends without a slash is a file, and no place.
+    // Called several times per path, so avoid allocations. A part without a slash after it is a file name.
     while let Some(length) = path.as_bytes()[at..].iter().position(|byte| *byte == b'/') {
         let (base, below) = path.split_at(at);
         if let Some((area, rest)) = area(&below[..length], &below[length + 1..]) {
-            return Some(Place { base, area, rest });
+            return Some(PathParts { base, area, rest });
         }
         at += length + 1;
     }
     None
 }
 
-/// Returns the folder of the project that a file belongs to, with its slash; empty for the root itself.
+/// Returns the project folder of a file, with a trailing slash; empty for the root.
 pub(super) fn base_of(path: &RelPath) -> &str {
-    place(path.as_str()).map_or("", |place| place.base)
+    split(path.as_str()).map_or("", |parts| parts.base)
 }
 
 fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
@@ -95,30 +95,30 @@ fn area<'a>(part: &str, rest: &'a str) -> Option<(Area, &'a str)> {
     }
 }
 
-/// Tells whether a file deserves a first look: it may be a state, a story, or a setting that says where stories lie.
+/// Returns whether discovery should read a file: it may be a state, a story or a setting.
 pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     let is_data = is_data(name);
-    let Some(place) = place(path) else { return is_setting(path) };
-    if leftovers::is_put_aside(name) {
+    let Some(parts) = split(path) else { return is_setting(path) };
+    if leftovers::is_renamed(name) {
         return true;
     }
-    match place.area {
+    match parts.area {
         Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
         Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),
         Area::Locks => name.ends_with(".lock"),
         Area::Derived => false,
-        Area::Qa => is_loop_status(name) || (is_data && place.rest.starts_with("gates/")),
+        Area::Qa => is_loop_status(name) || (is_data && parts.rest.starts_with("gates/")),
         Area::Stories => name.ends_with(".md") || is_data,
-        Area::Plan => name == BUILD_STATE && place.rest.matches('/').count() <= 1,
+        Area::Plan => name == BUILD_STATE && parts.rest.matches('/').count() <= 1,
         Area::Specs => name.ends_with(".md") || is_data,
     }
 }
 
-/// Tells whether states would be in a folder that could not be looked into.
+/// Returns whether an unreadable folder may contain states.
 pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
     ["x-state.yaml", "workflow-state/x-state.yaml"].iter().any(|tail| {
-        let area = place(&format!("{folder}/{tail}")).map(|place| place.area);
+        let area = split(&format!("{folder}/{tail}")).map(|parts| parts.area);
         matches!(area, Some(Area::Runtime | Area::WorkflowState | Area::Orchestrator))
     })
 }
@@ -136,17 +136,17 @@ pub(super) fn is_loop_status(name: &str) -> bool {
     matches!(name, "loop-status.json" | "loop-status.yaml" | "loop-status.yml")
 }
 
-/// A setting lies at the top of a project (nexos `create-next-story`); deeper ones are another program's.
+/// Settings lie at the top of a project (nexos `create-next-story`); deeper files belong to other programs.
 fn is_setting(path: &str) -> bool {
     (path == "config.yaml" || path.ends_with("/config.yaml")) && path.matches('/').count() <= 2
 }
 
-/// Returns the copy that `*execute-epic` is told to make before each write (docs/formats/aios.md#epic-state).
+/// Returns the backup that `*execute-epic` makes before each write (docs/formats/aios.md#epic-state).
 pub(super) fn backup_of(path: &RelPath) -> Option<RelPath> {
     let is_epic = path.name().starts_with("epic-") && path.name().ends_with("-state.yaml");
     if is_epic { RelPath::parse(&format!("{path}.bak")).ok() } else { None }
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "layout_tests.rs"]
 mod tests;
