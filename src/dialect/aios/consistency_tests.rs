@@ -1,6 +1,6 @@
 use super::Expected;
-use super::judge;
-use super::judge_one;
+use super::epic_drift;
+use super::workflow_drift;
 use crate::dialect::aios::story::StoryStatus as Story;
 use crate::model::Severity;
 use crate::model::Status;
@@ -26,10 +26,10 @@ fn the_table_of_the_format_decides() {
         (Status::Skipped, Story::TerminalOther, None),
         (Status::Skipped, Story::Draft, None),
     ] {
-        assert_eq!(judge(epic, story).map(|(severity, _)| severity), expected, "{epic} {story:?}");
+        assert_eq!(epic_drift(epic, story).map(|(severity, _)| severity), expected, "{epic} {story:?}");
     }
     for epic in Status::ALL {
-        assert_eq!(judge(epic, Story::Unknown).map(|(severity, _)| severity), Some(Severity::Warning), "{epic}");
+        assert_eq!(epic_drift(epic, Story::Unknown).map(|(severity, _)| severity), Some(Severity::Warning), "{epic}");
     }
 }
 

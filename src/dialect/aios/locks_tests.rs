@@ -8,7 +8,7 @@ const LOCK: &str = ".aiox/locks/bob-orchestration.lock";
 fn looked_at(lock: &str) -> Loaded {
     let set: FileSet = files(&[(".aiox/epic-5-state.yaml", ""), (LOCK, lock)]);
     let mut loaded = Loaded::default();
-    check(set, &mut loaded);
+    check(&set, &mut loaded);
     loaded
 }
 

@@ -178,9 +178,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
             let guest = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
             Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
         }
-        SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => {
-            None
-        }
+        SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => None,
     };
     row
 }
