@@ -114,7 +114,7 @@ fn differences(place: &str, shown: &Value, real: &Value, wrong: &mut Vec<String>
 /// They share the dev profile, so that the second builds little anew.
 #[test]
 fn the_first_commands_show_it_and_test_it_as_the_gate_does() {
-    let text = readme();
+    let text = support::read(&support::repository().join("README.md"));
     let first = blocks(&text, "sh")[0];
     let commands: Vec<&str> = first.lines().filter_map(|line| line.split('#').next()).map(str::trim).collect();
     assert_eq!(commands, ["cargo run --locked -- demo", "cargo test --locked"]);

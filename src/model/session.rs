@@ -44,6 +44,7 @@ pub(crate) struct DrivenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
     /// Piton's own folder of the run.
+    #[serde(rename = "own")]
     pub(crate) data_dir: RelPath,
     pub(crate) state: RelPath,
 }

@@ -54,7 +54,7 @@ struct Lease {
     #[serde(default)]
     is_client: bool,
     /// The holder is at rest: anybody may take over.
-    #[serde(default)]
+    #[serde(default, rename = "rests")]
     is_idle: bool,
 }
 
