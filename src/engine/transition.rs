@@ -9,6 +9,8 @@ use super::reconcile::reconcile;
 use super::reconcile::unproved;
 use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
+use super::refusal::Refusal;
+use super::refusal::RefusalKind;
 use super::rollback;
 use super::surroundings::wrong_place;
 use crate::model::Change;
@@ -26,29 +28,6 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::plural;
-
-/// Says why a change is refused and what to do instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) kind: RefusalKind,
-    pub(crate) message: String,
-    pub(crate) hints: Vec<String>,
-}
-
-/// Says what sort of refusal it is, for the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RefusalKind {
-    /// The run has no such step or part.
-    NotFound,
-    /// The answer is no: it is done already, or something else comes first.
-    No,
-    /// A person has to decide.
-    Person,
-    /// The request contradicts itself.
-    Usage,
-    /// The state was written by a newer version.
-    Newer,
-}
 
 /// Holds what bounds a caller.
 #[derive(Clone, Copy, Debug)]

@@ -116,7 +116,7 @@ fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError>
 /// Records one change.
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let mut locked = LockedRun::open(ctx, &location)?;
+    let locked = LockedRun::open(ctx, &location)?;
     check_begin(&location, &request.kind)?;
     locked.drive_check()?;
     let run = locked.opened.run()?;
@@ -126,7 +126,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     written.findings.extend(locked.hold_lease(written.change));
     if !written.moves_files {
         // Still under the lock: the revision that is reported is that of this change.
-        locked.read_again();
+        let locked = locked.read_again();
         return Ok(report(ctx, &locked.opened, written));
     }
     // Reading in another place takes the lock there.
@@ -176,12 +176,14 @@ impl<'a> LockedRun<'a> {
         Ok(Self { ctx, lock, opened: OpenedRun::new(location.candidate.clone(), files) })
     }
 
-    /// Reads the run again, after a change was written.
-    pub(crate) fn read_again(&mut self) {
-        let candidate = self.opened.candidate.clone();
-        let files =
-            store::file_set_locked(&self.ctx.project, &self.lock, &self.opened.files.root, &candidate, self.clock());
-        self.opened = OpenedRun::new(candidate, files);
+    /// Reads the run again, after a change was written. What was read before is dropped first, so that a large run is never in
+    /// memory twice.
+    pub(crate) fn read_again(self) -> Self {
+        let Self { ctx, lock, opened } = self;
+        let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
+        drop(opened);
+        let files = store::file_set_locked(&ctx.project, &lock, &root, &candidate, clock);
+        Self { ctx, lock, opened: OpenedRun::new(candidate, files) }
     }
 
     pub(crate) fn into_lock(self) -> RunLock {

@@ -118,7 +118,7 @@ fn take(
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         locked.apply(kind, request.plan.force)?;
-        locked.read_again();
+        locked = locked.read_again();
     }
     findings.extend(locked.take_lease("resume"));
     findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));

@@ -1,0 +1,24 @@
+//! The refusal of a change.
+
+/// Why a change is refused, and what to do instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) kind: RefusalKind,
+    pub(crate) message: String,
+    pub(crate) hints: Vec<String>,
+}
+
+/// A kind of refusal; the exit code follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefusalKind {
+    /// The run has no such step or part.
+    NotFound,
+    /// The answer is no: it is done already, or something else comes first.
+    No,
+    /// A person has to decide.
+    Person,
+    /// The request contradicts itself.
+    Usage,
+    /// The state was written by a newer version.
+    Newer,
+}
