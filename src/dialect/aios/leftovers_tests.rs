@@ -50,12 +50,12 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
         ),
         (".aiox/epic-5-state.yaml.bak", epic, vec![".aiox/epic-5-state.yaml"], None),
         (".aiox/a-state.yaml.migrated", "a: [\n", vec![], Some("it holds a file that cannot be parsed")),
-        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it is not a state that is known")),
+        (".aiox/a-state.yaml.migrated", "a: 1\n", vec![".aiox/a-state.yaml"], Some("it holds no known kind of state")),
         (
             "docs/stories/.session-state.yaml.discarded.17",
             "session_state: {}\n",
             vec![],
-            Some("it was when it was discarded; it holds the session of Bob"),
+            Some("discarded; it holds the session of Bob"),
         ),
     ] {
         let entry = |at: &str, look: Option<&str>| ListingEntry {

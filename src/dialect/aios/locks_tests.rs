@@ -48,7 +48,7 @@ fn a_lock_that_says_nothing_holds_nobody() {
         ("{\"pid\": 0, \"timestamp\": 1772366400000}", "names no process"),
         ("pid: many\n", "names no process"),
         ("pid: -1\n", "names no process"),
-        ("a: [\n", "lock that holds nobody back"),
+        ("a: [\n", "a lock that is not in effect"),
     ] {
         let loaded = looked_at(lock);
         assert_eq!(loaded.wanted.owner_processes, [], "{lock}");

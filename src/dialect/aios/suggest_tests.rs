@@ -126,5 +126,5 @@ fn bytes_that_are_no_text_get_no_suggestion() {
     entry.content = crate::model::Content::Bytes(bytes.into());
     let run = Aios.load(&files).run.unwrap();
     let found = suggest(Kind::StoryCycle, &files, &run);
-    assert!(found.files.is_empty() && found.notes[0].contains("no UTF-8"), "{:?}", found.notes);
+    assert!(found.files.is_empty() && found.notes[0].contains("not UTF-8"), "{:?}", found.notes);
 }

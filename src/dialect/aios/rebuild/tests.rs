@@ -165,7 +165,7 @@ fn what_nothing_tells_is_not_made_up() {
         (STATE, vec![("docs/stories/EPIC-6-EXECUTION.yaml", EXECUTION)], "no execution plan of epic 5 can be read"),
         ("qa/5.1/loop-status.json", vec![], "no gate file has a verdict for 5.1"),
         ("qa/loop-status.json", vec![], "neither the broken file nor its folder names the story"),
-        (".aiox/workflow-state/5.1-state.yaml", vec![], "nothing but the file itself says"),
+        (".aiox/workflow-state/5.1-state.yaml", vec![], "there is no other source"),
     ] {
         let mut set = vec![(state, "a: [")];
         set.extend(others);

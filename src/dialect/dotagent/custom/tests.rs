@@ -46,7 +46,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- title: A\n", "2:3 a step needs an `id`"),
         (
             "steps:\n- id: ../x\n",
-            "2:7 `../x` is no id: letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes",
+            "2:7 `../x` is not an id: letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes",
         ),
         ("steps:\n- id: a\n  depends_on: [b]\n", "3:16 `a` depends on `b`, which is not a step"),
         ("steps:\n- id: a\n  returns_to: b\n", "3:15 `a` returns to `b`, which is not a step"),
