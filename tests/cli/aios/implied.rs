@@ -262,8 +262,8 @@ fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on(
 fn settings_that_cannot_be_followed_are_named() {
     for (path, text, told) in [
         (".aios/config.yaml", "storiesDir: [\n", Some("the settings cannot be parsed")),
-        (".aiox/config.yml", "storiesDir: ../stories\n", Some("`../stories`, which lies outside of the project")),
-        ("config.yaml", "storiesDir: /srv/stories\n", Some("`/srv/stories`, which lies outside of the project")),
+        (".aiox/config.yml", "storiesDir: ../stories\n", Some("`../stories`, which is outside the project")),
+        ("config.yaml", "storiesDir: /srv/stories\n", Some("`/srv/stories`, which is outside the project")),
         ("config.yaml", "of: [another program\n", None),
         (".aios/config.yaml", "storiesDir: work\n", None),
     ] {

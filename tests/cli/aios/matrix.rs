@@ -407,7 +407,7 @@ fn what_was_never_saved_is_never_put_away() {
     for run in ["sdc-2.1", "spec-3.1"] {
         let refused = sandbox.piton(["archive", run, "--yes"]).run().expect_code(1);
         let message = refused.at("/error/message").as_str().unwrap().to_owned();
-        assert!(message.contains("nothing to put away"), "{message}");
+        assert!(message.contains("no saved state to archive"), "{message}");
         let plan = sandbox.piton(["plan", run]).run();
         assert!(plan.at("/data/question/on_restart").is_null(), "{plan}");
     }

@@ -198,7 +198,7 @@ epic_state:\r
         run(&sandbox, "finish 5.1");
         sandbox.piton(["skip", "5.2", "--reason", "dropped"]).run().expect_code(0);
         assert!(sandbox.read(STATE).contains("        5.2:\n          status: skipped\n          note: dropped\n"));
-        assert!(refused(&sandbox, "pause").contains("no word for a pause"));
+        assert!(refused(&sandbox, "pause").contains("cannot be paused"));
         assert!(refused(&sandbox, "finish 5.1 --status waiting_approval").contains("5.1"));
         assert!(
             refused(&sandbox, "finish gate-1 --verdict APPROVED_WITH_CONDITIONS --condition x").contains("rejected")
@@ -327,7 +327,7 @@ mod loops {
             .replace("    verdict: FAIL\n", "    verdict: FAIL\n    fixedAt: \"2026-01-31T12:00:00Z\"\n");
         let entry = "  - iteration: 2\n    date: \"2026-01-31T12:00:00Z\"\n    verdict: PASS\n";
         assert_eq!(sandbox.read(state), format!("{expected}{entry}"));
-        assert!(refused(&sandbox, "pause").contains("no word for a pause"));
+        assert!(refused(&sandbox, "pause").contains("cannot be paused"));
     }
 
     #[test]

@@ -132,8 +132,8 @@ fn a_record_of_nexos_says_which_phases_are_over() {
         .replace("\"@po\"", "\"@dev\"")
         .replace("[1]", "[1, 2, 3]");
     assert_eq!(sandbox.read(path), expected);
-    assert!(refused(&sandbox, "pause").contains("phases are over"));
-    assert!(refused(&sandbox, "finish phase-4 --status failed --error x").contains("no word for a phase that failed"));
+    assert!(refused(&sandbox, "pause").contains("only records completed phases"));
+    assert!(refused(&sandbox, "finish phase-4 --status failed --error x").contains("cannot record a failed phase"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn of_a_workflow_engine_only_the_word_for_the_whole_is_written() {
     let text = "engine_state:\n  mode: engine\n  workflow_name: Release\n  instance_id: release\n  status: active # on\n  updated_at: '2026-01-31T11:30:00Z'\n  \
                 current_step_index: 1\n  action_steps_completed: 1\n  action_steps_total: 3\n  step_results:\n    brief: { status: completed }\n";
     let sandbox = journey(path, text, &[("run next-1", "resume --yes")]);
-    assert!(refused(&sandbox, "begin next-1").contains("only the engine records next-1"));
+    assert!(refused(&sandbox, "begin next-1").contains("only the engine can record next-1"));
     run(&sandbox, "abort");
     assert_eq!(sandbox.read(path), text.replace("active # on", "aborted # on").replace("11:30", "12:00"));
 }
