@@ -104,8 +104,7 @@ fn finding(loaded: &Loaded, code: FindingCode) -> &Finding {
 /// Computes the edits of a change, by reading the state anew and by what reading it has left.
 fn edit(files: &FileSet, kind: ChangeKind) -> Vec<Edit> {
     let change = change(kind);
-    let edits = NineStep.edit(files, &change).unwrap();
-    edits
+    NineStep.edit(files, &change).unwrap()
 }
 
 /// Applies the one edit of a change and returns the text of the state afterwards.

@@ -105,7 +105,7 @@ impl Reader<'_> {
         let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
         let said = native::said(state, &run.steps);
         let proofs = self.session.proofs;
-        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs, ..Loaded::default() }
+        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs }
     }
 
     /// Says what is wrong with the files themselves.
