@@ -10,7 +10,7 @@ use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::plural;
 
-/// Gives every container the effective_status of its children, and opens again what was built on a step that is not believed any more
+/// Gives every container_status the effective_status of its children, and opens again what was built on a step that is not believed any more
 /// (invariant 14).
 pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconciled) {
     let reopened = reconciled
@@ -18,14 +18,14 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
         .iter()
         .map(|effective_status| *effective_status == EffectiveStatus::Invalid)
         .collect();
-    let mut wave = Wave { run, graph, reconciled, reopened };
+    let mut propagation = Propagation { run, graph, reconciled, reopened };
     let mut is_open = vec![true; graph.order().len()];
     let mut next = 0;
     while let Some(rank) = (next..is_open.len()).find(|rank| is_open[*rank]) {
         let at = graph.order()[rank];
         is_open[rank] = false;
         next = rank + 1;
-        if wave.reaches(at) {
+        if propagation.update(at) {
             for dependent in graph.dependents(at).iter().map(|dependent| graph.rank(*dependent)) {
                 is_open[dependent] = true;
                 // In a circle what is behind may come first; it is looked at once more.
@@ -33,11 +33,11 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
             }
         }
     }
-    wave.tell_containers();
-    wave.drop_stale_belief();
+    propagation.explain_containers();
+    propagation.retract_evidence_findings();
 }
 
-struct Wave<'a> {
+struct Propagation<'a> {
     run: &'a Run,
     graph: &'a Graph<'a>,
     reconciled: &'a mut Reconciled,
@@ -45,14 +45,14 @@ struct Wave<'a> {
     reopened: Vec<bool>,
 }
 
-impl Wave<'_> {
+impl Propagation<'_> {
     /// Settles one step by those it depends on; tells whether that opened it again.
-    fn reaches(&mut self, at: usize) -> bool {
+    fn update(&mut self, at: usize) -> bool {
         let was_open = self.reopened[at];
         let cause = self.graph.depends_on(at).iter().copied().find(|on| self.reopened[*on]);
         let step = &self.run.steps[at];
         if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
-            self.reconciled.effective_statuses[at] = self.container(at);
+            self.reconciled.effective_statuses[at] = self.container_status(at);
             self.reopened[at] |= cause.is_some();
         } else if let Some(on) = cause
             && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
@@ -81,8 +81,8 @@ impl Wave<'_> {
         self.reconciled.findings.push(finding.fix(fix));
     }
 
-    /// A container is over when its children are, and as they are; one whose children are unknown is looked at.
-    fn container(&self, at: usize) -> EffectiveStatus {
+    /// A container_status is over when its children are, and as they are; one whose children are unknown is looked at.
+    fn container_status(&self, at: usize) -> EffectiveStatus {
         let children = self.children(at);
         if children.iter().any(|child| !child.is_over()) {
             return EffectiveStatus::OpenContainer;
@@ -118,7 +118,7 @@ impl Wave<'_> {
         children.map(|child| self.reconciled.effective_statuses[child]).collect()
     }
 
-    fn tell_containers(&mut self) {
+    fn explain_containers(&mut self) {
         for (at, step) in self.run.steps.iter().enumerate() {
             if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
                 let children = self.children(at);
@@ -130,7 +130,7 @@ impl Wave<'_> {
     }
 
     /// Takes back "the evidence says done" where the step was opened again: nobody may record it as done for that.
-    fn drop_stale_belief(&mut self) {
+    fn retract_evidence_findings(&mut self) {
         let (graph, reopened) = (self.graph, &self.reopened);
         self.reconciled.findings.retain(|finding| {
             let believes = matches!(finding.code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);
