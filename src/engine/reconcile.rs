@@ -85,10 +85,10 @@ pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: 
 /// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
 pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
     let step = Step { status: Status::Completed, ..step.clone() };
-    let records = Records::default();
-    let weighing =
-        Reconciler { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
-    let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
+    let index = EvidenceIndex::default();
+    let reconciler =
+        Reconciler { run, step: &step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
+    let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
     let Proof { outputs, outputs_any, .. } = &step.proof;
     let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
     let one_is_enough = *outputs_any && problems.len() < outputs.len();
@@ -107,16 +107,16 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
         .filter_map(|finding| finding.step.as_ref())
         .map(StepId::as_str)
         .collect();
-    let records = Records::of(run, evidence);
+    let index = EvidenceIndex::of(run, evidence);
     let mut reconciled = Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new() };
     for step in &run.steps {
-        let mut weighing =
-            Reconciler { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
+        let mut reconciler =
+            Reconciler { run, step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
         let effective_status =
-            if held.contains(step.id.as_str()) { EffectiveStatus::Held } else { weighing.effective_status() };
+            if held.contains(step.id.as_str()) { EffectiveStatus::Held } else { reconciler.effective_status() };
         reconciled.effective_statuses.push(effective_status);
-        reconciled.reasons.push(weighing.because);
-        reconciled.findings.append(&mut weighing.findings);
+        reconciled.reasons.push(reconciler.reasons);
+        reconciled.findings.append(&mut reconciler.findings);
     }
     propagate(run, graph, &mut reconciled);
     reconciled
@@ -124,17 +124,17 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
 
 /// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
 #[derive(Default)]
-struct Records<'a> {
+struct EvidenceIndex<'a> {
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
     /// Who left a path last.
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
     /// Since when what was done of a step before proves nothing about it.
-    withdrawn: BTreeMap<&'a str, Timestamp>,
+    rolled_back: BTreeMap<&'a str, Timestamp>,
     /// The two steps that were busy last, and when: one of them is another than the step in question.
     last_busy: Vec<(Timestamp, &'a StepId)>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> EvidenceIndex<'a> {
     fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
         let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
         let mut note_busy = |step: &'a StepId, moment: Timestamp| {
@@ -164,9 +164,9 @@ impl<'a> Records<'a> {
             }
         }
         let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
-        let withdrawn =
+        let rolled_back =
             rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
-        Self { by_step, last_of_path, withdrawn: withdrawn.collect(), last_busy }
+        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), last_busy }
     }
 }
 
@@ -174,15 +174,15 @@ struct Reconciler<'a> {
     run: &'a Run,
     step: &'a Step,
     evidence: &'a Evidence,
-    records: &'a Records<'a>,
-    because: Vec<String>,
+    index: &'a EvidenceIndex<'a>,
+    reasons: Vec<String>,
     findings: Vec<Finding>,
 }
 
 /// Is what the witnesses who speak for done say together.
 struct WitnessReport {
     sources: String,
-    /// As many as are needed to believe them.
+    /// As many as are needed to judge_witnesses them.
     enough: bool,
     file: Option<RelPath>,
     line: Option<u32>,
@@ -217,7 +217,7 @@ impl Reconciler<'_> {
     fn completed(&mut self) -> EffectiveStatus {
         if let Some(verdict) = self.disapproval() {
             let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
-            self.because.push(format!("its verdict is {verdict}"));
+            self.reasons.push(format!("its verdict is {verdict}"));
             self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
             return EffectiveStatus::Failed;
         }
@@ -258,7 +258,7 @@ impl Reconciler<'_> {
 
     fn in_progress(&mut self) -> EffectiveStatus {
         if let Some(report) = self.witness_report() {
-            return self.believe(&report);
+            return self.judge_witnesses(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             let closes = match self.step.kind {
@@ -297,7 +297,7 @@ impl Reconciler<'_> {
 
     fn not_started(&mut self) -> EffectiveStatus {
         if let Some(report) = self.witness_report() {
-            return self.believe(&report);
+            return self.judge_witnesses(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             return self.output_is_there();
@@ -307,7 +307,7 @@ impl Reconciler<'_> {
 
     fn output_is_there(&mut self) -> EffectiveStatus {
         let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
-        self.because.push("its output is there".to_owned());
+        self.reasons.push("its output is there".to_owned());
         self.note(FindingCode::StatusConflict, message, self.record_hint());
         EffectiveStatus::Verify
     }
@@ -320,18 +320,18 @@ impl Reconciler<'_> {
     /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
     fn failed(&mut self) -> EffectiveStatus {
         let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
-        self.note_heard(FindingCode::StatusConflict, &report, "somebody has to look");
+        self.note_witnesses(FindingCode::StatusConflict, &report, "somebody has to look");
         EffectiveStatus::Verify
     }
 
     /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
     /// (docs/formats/ccw.md#what-counts-as-evidence).
-    fn believe(&mut self, report: &WitnessReport) -> EffectiveStatus {
+    fn judge_witnesses(&mut self, report: &WitnessReport) -> EffectiveStatus {
         if report.enough && self.closes_by_evidence() {
-            self.note_heard(FindingCode::StatusDrift, report, "it counts as done");
+            self.note_witnesses(FindingCode::StatusDrift, report, "it counts as done");
             EffectiveStatus::Done
         } else {
-            self.note_heard(FindingCode::StatusConflict, report, "somebody has to look");
+            self.note_witnesses(FindingCode::StatusConflict, report, "somebody has to look");
             EffectiveStatus::Verify
         }
     }
@@ -340,35 +340,35 @@ impl Reconciler<'_> {
     fn witness_report(&mut self) -> Option<WitnessReport> {
         let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
+            witnesses.iter().partition(|witness| witness.done && !self.is_rolled_back(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
             names.join(" and ")
         };
         let sources = names(&speaking);
-        self.because.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
+        self.reasons.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
         match silent.len() {
             0 => {}
-            1 => self.because.push(format!("{} does not", names(&silent))),
-            _ => self.because.push(format!("{} do not", names(&silent))),
+            1 => self.reasons.push(format!("{} does not", names(&silent))),
+            _ => self.reasons.push(format!("{} do not", names(&silent))),
         }
         let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
         Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 
-    fn withdrawn_at(&self) -> Option<Timestamp> {
-        self.records.withdrawn.get(self.step.id.as_str()).copied()
+    fn rolled_back_at(&self) -> Option<Timestamp> {
+        self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 
     /// Tells whether a witness speaks of what a rollback gave up.
-    fn is_withdrawn(&self, witness: &Witness) -> bool {
+    fn is_rolled_back(&self, witness: &Witness) -> bool {
         let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
         let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
-        self.withdrawn_at().is_some_and(|withdrawn_at| *said <= withdrawn_at)
+        self.rolled_back_at().is_some_and(|rolled_back_at| *said <= rolled_back_at)
     }
 
-    fn note_heard(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
+    fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
         let message = format!("{id} is {status} by its state and done by {}: {tail}", report.sources);
         self.note(code, message, self.record_hint());
@@ -426,7 +426,7 @@ impl Reconciler<'_> {
                     } else {
                         Outputs::Bad
                     };
-                    self.because.push(format!("its output {path} {what}"));
+                    self.reasons.push(format!("its output {path} {what}"));
                     if tell {
                         let message = format!("the output {path} of {} {what}", self.step.id);
                         self.note(code, message, format!("do {} again, or bring the file back", self.step.id));
@@ -447,7 +447,7 @@ impl Reconciler<'_> {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
             start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        let fresh_since = self.step.proof.fresh_since.max(self.withdrawn_at());
+        let fresh_since = self.step.proof.fresh_since.max(self.rolled_back_at());
         let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
@@ -479,13 +479,13 @@ impl Reconciler<'_> {
 
     /// Rule 10: what was done was done to another definition.
     fn definition_has_changed(&mut self) -> bool {
-        let record = self.records.by_step.get(self.step.id.as_str());
+        let record = self.index.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
         let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
         if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }
-        self.because.push("its definition was changed since".to_owned());
+        self.reasons.push("its definition was changed since".to_owned());
         let message = format!("the definition of {} was changed after it was done", self.step.id);
         self.note(FindingCode::DefinitionChanged, message, self.record_hint());
         true
@@ -494,16 +494,16 @@ impl Reconciler<'_> {
     /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:
     /// later steps are free to change what earlier ones left.
     fn recorded_outputs_are_gone(&mut self) -> bool {
-        let Some(record) = self.records.by_step.get(self.step.id.as_str()) else { return false };
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
         if self.step.started_at.is_some_and(|started| started > record.at) {
             // It was done again since, by somebody who did not record what that left.
             return false;
         }
         let superseded =
-            self.records.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
+            self.index.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
         let mut gone = false;
         for output in &record.outputs {
-            if self.records.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
+            if self.index.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
                 continue;
             }
             let (code, what) = match self.evidence.files.get(&output.path) {
@@ -513,7 +513,7 @@ impl Reconciler<'_> {
                 }
                 Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
             };
-            self.because.push(format!("its output {} {what}", output.path));
+            self.reasons.push(format!("its output {} {what}", output.path));
             let (code, fix) = match superseded {
                 true => (FindingCode::OutputSuperseded, "nothing, when a later step meant to".to_owned()),
                 false => {
