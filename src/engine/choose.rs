@@ -155,7 +155,7 @@ impl Chooser<'_> {
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => None,
             EffectiveStatus::Verify => {
                 let reason = format!("{}: look before anything is run again", self.reconciled.because(at).join("; "));
@@ -215,7 +215,7 @@ impl Chooser<'_> {
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => false,
         };
         let has_agent = self.reconciled.run.steps[at].agent.is_some();
@@ -310,7 +310,7 @@ impl Chooser<'_> {
                 | EffectiveStatus::Waiting
                 | EffectiveStatus::Conditions
                 | EffectiveStatus::Verify
-                | EffectiveStatus::Held
+                | EffectiveStatus::Unreadable
                 | EffectiveStatus::OpenContainer => false,
             };
             let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
@@ -331,7 +331,7 @@ impl Chooser<'_> {
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
             | EffectiveStatus::Invalid
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => Action::Retry,
         }
     }
@@ -465,7 +465,7 @@ impl Chooser<'_> {
         let (left, path) = (open().count(), self.waits_for(&chain));
         let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
         let fix = match self.reconciled.effective_status(root) {
-            EffectiveStatus::Held => {
+            EffectiveStatus::Unreadable => {
                 format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
             }
             EffectiveStatus::Done
@@ -543,7 +543,7 @@ impl Chooser<'_> {
         let step = &self.reconciled.run.steps[root];
         if in_circle {
             "is part of a circle".to_owned()
-        } else if self.reconciled.effective_status(root) == EffectiveStatus::Held {
+        } else if self.reconciled.effective_status(root) == EffectiveStatus::Unreadable {
             "cannot be understood".to_owned()
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
             "was cancelled".to_owned()

@@ -162,7 +162,7 @@ impl<'a> Planner<'a> {
             | EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => InterruptionKind::ReadyToExecute,
         }
     }
@@ -209,7 +209,7 @@ impl<'a> Planner<'a> {
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
             | EffectiveStatus::Blocked
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => false,
         };
         match part.status {
@@ -350,7 +350,7 @@ impl<'a> Planner<'a> {
                 EffectiveStatus::Interrupted | EffectiveStatus::Conditions => &mut groups.in_progress,
                 EffectiveStatus::Failed => &mut groups.failed,
                 EffectiveStatus::Invalid => &mut groups.invalid,
-                EffectiveStatus::Blocked | EffectiveStatus::Held => &mut groups.blocked,
+                EffectiveStatus::Blocked | EffectiveStatus::Unreadable => &mut groups.blocked,
             };
             group.push(self.step(at).id.clone());
         }

@@ -166,7 +166,7 @@ impl Chooser<'_> {
         let run = &self.reconciled.run.id;
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
-        if effective_status == EffectiveStatus::Held {
+        if effective_status == EffectiveStatus::Unreadable {
             let message = format!("what the state says of {id} cannot be understood; it is left alone");
             return Some(refused(message, command::on_run("validate", run, "")));
         }

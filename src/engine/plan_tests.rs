@@ -331,7 +331,7 @@ fn findings_come_worst_first_and_once() {
 
 #[test]
 fn steps_are_grouped_by_where_they_stand() {
-    let names = ["Done", "Run", "Fail", "Open", "Block", "Skip", "Cancel", "Wait", "Lost", "Held", "Look", "Box"];
+    let names = ["Done", "Run", "Fail", "Open", "Block", "Skip", "Cancel", "Wait", "Lost", "Unreadable", "Look", "Box"];
     let steps: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, [].as_slice())).collect();
     let statuses = [
         Status::Completed,
@@ -353,14 +353,14 @@ fn steps_are_grouped_by_where_they_stand() {
     witness_report(step(&mut run, "Look"), 1);
     step(&mut run, "Box").kind = StepKind::Container;
     step(&mut run, "Box").children = ids(&["Open"]);
-    let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Held"))];
+    let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Unreadable"))];
     let planned = planned_with(&run, &Evidence::default(), held, &options());
     let groups = planned.plan.steps;
     assert_eq!(groups.completed, ids(&["Done"]));
     assert_eq!(groups.in_progress, ids(&["Run"]));
     assert_eq!(groups.failed, ids(&["Fail"]));
     assert_eq!(groups.pending, ids(&["Look", "Open", "Wait"]));
-    assert_eq!(groups.blocked, ids(&["Block", "Held"]));
+    assert_eq!(groups.blocked, ids(&["Block", "Unreadable"]));
     assert_eq!(groups.skipped, ids(&["Cancel", "Skip"]));
     assert_eq!(groups.invalid, ids(&["Lost"]));
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (8, 17));

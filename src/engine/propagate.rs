@@ -51,7 +51,7 @@ impl Propagation<'_> {
         let was_open = self.reopened[at];
         let cause = self.graph.depends_on(at).iter().copied().find(|on| self.reopened[*on]);
         let step = &self.run.steps[at];
-        if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
+        if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Unreadable {
             self.reconciled.effective_statuses[at] = self.container_status(at);
             self.reopened[at] |= cause.is_some();
         } else if let Some(on) = cause
@@ -120,7 +120,8 @@ impl Propagation<'_> {
 
     fn explain_containers(&mut self) {
         for (at, step) in self.run.steps.iter().enumerate() {
-            if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
+            if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Unreadable
+            {
                 let children = self.children(at);
                 let done = children.iter().filter(|child| child.is_over()).count();
                 self.reconciled.reasons[at]

@@ -51,7 +51,7 @@ pub(crate) enum EffectiveStatus {
     /// The state itself calls it blocked.
     Blocked,
     /// What the state says of it cannot be understood; it is left alone.
-    Held,
+    Unreadable,
     /// Children decide, and some are not done.
     OpenContainer,
 }
@@ -96,7 +96,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
 }
 
 pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
-    let held: BTreeSet<&str> = load_findings
+    let unreadable: BTreeSet<&str> = load_findings
         .iter()
         .filter(|finding| {
             matches!(
@@ -112,8 +112,11 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
     for step in &run.steps {
         let mut reconciler =
             Reconciler { run, step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
-        let effective_status =
-            if held.contains(step.id.as_str()) { EffectiveStatus::Held } else { reconciler.effective_status() };
+        let effective_status = if unreadable.contains(step.id.as_str()) {
+            EffectiveStatus::Unreadable
+        } else {
+            reconciler.effective_status()
+        };
         reconciled.effective_statuses.push(effective_status);
         reconciled.reasons.push(reconciler.reasons);
         reconciled.findings.append(&mut reconciler.findings);

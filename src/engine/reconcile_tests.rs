@@ -516,7 +516,7 @@ fn what_cannot_be_understood_is_held_whatever_else_is_said() {
             let findings = [Finding::new(code, "").on(&StepId::new("A"))];
             assert_eq!(
                 effective_statuses(&one(status), &Evidence::default(), &findings),
-                [EffectiveStatus::Held],
+                [EffectiveStatus::Unreadable],
                 "{code} {status}"
             );
         }

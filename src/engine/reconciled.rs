@@ -40,7 +40,7 @@ impl ReconciledRun<'_> {
 
     /// Returns what the effective_status of a step goes by: short statements for people.
     pub(super) fn because(&self, at: usize) -> Vec<String> {
-        let is_understood = self.effective_status(at) != EffectiveStatus::Held;
+        let is_understood = self.effective_status(at) != EffectiveStatus::Unreadable;
         let said = is_understood.then(|| format!("the state says {}", self.run.steps[at].status));
         said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
     }
@@ -96,7 +96,7 @@ impl ReconciledRun<'_> {
                 | EffectiveStatus::Verify
                 | EffectiveStatus::Invalid
                 | EffectiveStatus::Blocked
-                | EffectiveStatus::Held
+                | EffectiveStatus::Unreadable
                 | EffectiveStatus::OpenContainer => false,
             }
     }
@@ -135,7 +135,7 @@ impl ReconciledRun<'_> {
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
             | EffectiveStatus::Invalid
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => Vec::new(),
         }
     }
@@ -170,7 +170,7 @@ impl ReconciledRun<'_> {
                 | EffectiveStatus::Blocked => true,
                 EffectiveStatus::Skipped
                 | EffectiveStatus::Cancelled
-                | EffectiveStatus::Held
+                | EffectiveStatus::Unreadable
                 | EffectiveStatus::OpenContainer => false,
             }
     }

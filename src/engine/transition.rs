@@ -109,7 +109,7 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
     let why = match (effective_status, step.kind) {
         (EffectiveStatus::Skipped, _) => return None,
         (EffectiveStatus::Done, _) => "it is done",
-        (EffectiveStatus::Held, _) => "what the state says of it cannot be understood",
+        (EffectiveStatus::Unreadable, _) => "what the state says of it cannot be understood",
         (_, StepKind::Gate) => "a gate is approved, never skipped",
         (_, StepKind::Review) => "a review is never skipped; record its verdict",
         (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
@@ -171,7 +171,7 @@ impl TransitionCheck<'_> {
                 let message = format!("{id} waits for a person's approval");
                 return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
             }
-            EffectiveStatus::Held | EffectiveStatus::OpenContainer => return Err(self.held(step)),
+            EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
         self.place(id)?;
         self.gates(at)?;
@@ -251,8 +251,8 @@ impl TransitionCheck<'_> {
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
         let completes = outcome.status == Status::Completed;
-        if effective_status == EffectiveStatus::Held {
-            return Err(self.held(step));
+        if effective_status == EffectiveStatus::Unreadable {
+            return Err(self.unreadable(step));
         }
         if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
             let message = format!("{id} is done when its child steps are");
@@ -333,7 +333,7 @@ impl TransitionCheck<'_> {
         self.not_given_up()?;
         let effective_status = self.reconciled.effective_status(at);
         match (effective_status, step.kind) {
-            (EffectiveStatus::Held, _) => return Err(self.held(step)),
+            (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
                 return Ok(Admission::Already(format!("{id} is approved already")));
             }
@@ -364,8 +364,8 @@ impl TransitionCheck<'_> {
         }
         let effective_status = self.reconciled.effective_status(at);
         if let Some(part) = part {
-            if effective_status == EffectiveStatus::Held {
-                return Err(self.held(step));
+            if effective_status == EffectiveStatus::Unreadable {
+                return Err(self.unreadable(step));
             }
             let already = find_part(step, &part)?.status == Status::Skipped;
             return Ok(match already {
@@ -378,7 +378,7 @@ impl TransitionCheck<'_> {
                 Ok(Admission::Already(format!("{id} is skipped already")))
             }
             None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, reason })),
-            Some(_) if effective_status == EffectiveStatus::Held => Err(self.held(step)),
+            Some(_) if effective_status == EffectiveStatus::Unreadable => Err(self.unreadable(step)),
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
                 let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
@@ -522,7 +522,7 @@ impl TransitionCheck<'_> {
         })
     }
 
-    fn held(&self, step: &Step) -> Refusal {
+    fn unreadable(&self, step: &Step) -> Refusal {
         let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
         let message = format!("what the state says of {}{file} cannot be understood; it is left alone", step.id);
         refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])

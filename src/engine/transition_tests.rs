@@ -43,7 +43,7 @@ pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
     (EffectiveStatus::Verify, Status::Pending),
     (EffectiveStatus::Invalid, Status::Completed),
     (EffectiveStatus::Blocked, Status::Blocked),
-    (EffectiveStatus::Held, Status::Blocked),
+    (EffectiveStatus::Unreadable, Status::Blocked),
     (EffectiveStatus::OpenContainer, Status::Pending),
 ];
 
@@ -457,7 +457,7 @@ fn refusals_say_what_to_do_instead() {
         ),
         (
             StepKind::Work,
-            EffectiveStatus::Held,
+            EffectiveStatus::Unreadable,
             begin("S"),
             "what the state says of S cannot be understood; it is left alone",
             vec!["piton validate R"],
@@ -542,7 +542,7 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     run.steps[0].file = Some(path("IMPL-1.json"));
     let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
     assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
-    let refusal = refused(&run, &[EffectiveStatus::Held], begin("a'b"), FREE);
+    let refusal = refused(&run, &[EffectiveStatus::Unreadable], begin("a'b"), FREE);
     assert_eq!(refusal.message, "what the state says of a'b in IMPL-1.json cannot be understood; it is left alone");
 }
 

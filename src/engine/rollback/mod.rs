@@ -104,8 +104,8 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
         let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
-    let held = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Held;
-    if let Some(at) = reopened.iter().find(held) {
+    let unreadable = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Unreadable;
+    if let Some(at) = reopened.iter().find(unreadable) {
         let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);
     }
