@@ -158,7 +158,8 @@ impl Chooser<'_> {
             | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => None,
             EffectiveStatus::Verify => {
-                let reason = format!("{}: look before anything is run again", self.reconciled.because(at).join("; "));
+                let reason =
+                    format!("{}: look before anything is run again", self.reconciled.reasons_for(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             EffectiveStatus::Conditions => {
@@ -259,11 +260,11 @@ impl Chooser<'_> {
 
     /// Takes out what lies behind a gate or a review that is not done, however many finished steps lie between.
     fn drop_what_lies_behind_gates(&self, choices: &mut Vec<Choice>) {
-        let behind_gate = self.behind_shut_gates();
+        let behind_gate = self.behind_pending_gates();
         choices.retain(|choice| match choice.action {
             Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
             // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
-            Action::Verify => self.reconciled.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
+            Action::Verify => self.reconciled.passed_its_gates(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {
                 self.reconciled.effective_status(choice.at) == EffectiveStatus::Waiting
                     || !behind_gate.contains(&choice.at)
@@ -272,9 +273,9 @@ impl Chooser<'_> {
         });
     }
 
-    fn behind_shut_gates(&self) -> BTreeSet<usize> {
+    fn behind_pending_gates(&self) -> BTreeSet<usize> {
         let mut behind_gate = BTreeSet::new();
-        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_shut(**at)) {
+        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_pending_gate(**at)) {
             self.spread(at, &mut behind_gate);
         }
         behind_gate
@@ -296,7 +297,7 @@ impl Chooser<'_> {
 
     /// Returns the first step with work left that no gate or review stands before.
     fn first_to_force(&self) -> Option<usize> {
-        let behind_gate = self.behind_shut_gates();
+        let behind_gate = self.behind_pending_gates();
         self.reconciled.graph.order().iter().copied().find(|at| {
             let is_open = match self.reconciled.effective_status(*at) {
                 EffectiveStatus::Open

@@ -100,7 +100,7 @@ impl<'a> Planner<'a> {
         let drifted = self.reconciled.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
             let reason =
-                format!("{}: look, then record it; nothing has to be run", self.reconciled.because(at).join("; "));
+                format!("{}: look, then record it; nothing has to be run", self.reconciled.reasons_for(at).join("; "));
             Choice::new(at, Action::Verify, "3.drift", reason)
         };
         drifted.map(|at| self.next_of(&choice(at))).collect()
@@ -124,7 +124,7 @@ impl<'a> Planner<'a> {
             attempt,
             reason: choice.reason.clone(),
             rule: choice.rule.to_owned(),
-            evidence: causes.chain(self.reconciled.because(choice.at)).collect(),
+            evidence: causes.chain(self.reconciled.reasons_for(choice.at)).collect(),
             strategy: strategy.map(|(strategy, _)| strategy),
             alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
             parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },

@@ -1,5 +1,5 @@
 //! What planner and transitions both ask of a run: who may start, what lies behind a gate, where a failure goes back to. They
-//! agree because they ask here.
+//! agree reasons_for they ask here.
 
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
@@ -39,7 +39,7 @@ impl ReconciledRun<'_> {
     }
 
     /// Returns what the effective_status of a step goes by: short statements for people.
-    pub(super) fn because(&self, at: usize) -> Vec<String> {
+    pub(super) fn reasons_for(&self, at: usize) -> Vec<String> {
         let is_understood = self.effective_status(at) != EffectiveStatus::Unreadable;
         let said = is_understood.then(|| format!("the state says {}", self.run.steps[at].status));
         said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
@@ -47,12 +47,12 @@ impl ReconciledRun<'_> {
 
     /// Returns the first dependency that keeps a step from starting.
     pub(super) fn blocker(&self, at: usize) -> Option<usize> {
-        self.graph.depends_on(at).iter().copied().find(|on| self.holds_back(*on, at))
+        self.graph.depends_on(at).iter().copied().find(|on| self.waits_for(at, *on))
     }
 
     /// Tells whether a step waits for one that it depends on. One that was begun does not wait for what was cancelled since:
     /// nothing will come of that.
-    fn holds_back(&self, on: usize, at: usize) -> bool {
+    fn waits_for(&self, at: usize, on: usize) -> bool {
         let was_begun = matches!(self.effective_status(at), EffectiveStatus::Failed | EffectiveStatus::Interrupted);
         let is_met = self.effective_status(on).satisfies()
             || (was_begun && self.effective_status(on) == EffectiveStatus::Cancelled);
@@ -65,24 +65,24 @@ impl ReconciledRun<'_> {
 
     /// Returns everything that a step depends on and that is not done, with what does not exist.
     pub(super) fn unmet(&self, at: usize) -> Vec<StepId> {
-        let open = self.graph.depends_on(at).iter().filter(|on| self.holds_back(**on, at));
+        let open = self.graph.depends_on(at).iter().filter(|on| self.waits_for(at, **on));
         let mut unmet: Vec<StepId> = open.map(|on| self.run.steps[*on].id.clone()).collect();
         unmet.extend(self.run.steps[at].dangling.iter().map(StepId::new));
         unmet
     }
 
     /// Tells whether nobody may step over this: a gate or a review that is not done.
-    pub(super) fn is_shut(&self, at: usize) -> bool {
+    pub(super) fn is_pending_gate(&self, at: usize) -> bool {
         matches!(self.run.steps[at].kind, StepKind::Gate | StepKind::Review) && !self.effective_status(at).satisfies()
     }
 
     /// Returns the first gate or review that the step lies behind and that is not done.
     pub(super) fn gate_before(&self, at: usize) -> Option<usize> {
-        self.graph.needed_by(at).into_iter().find(|on| self.is_shut(*on))
+        self.graph.needed_by(at).into_iter().find(|on| self.is_pending_gate(*on))
     }
 
     /// Tells whether the step has passed its gates before: it was begun.
-    pub(super) fn was_let_through(&self, at: usize) -> bool {
+    pub(super) fn passed_its_gates(&self, at: usize) -> bool {
         self.run.steps[at].status == Status::InProgress
             || match self.effective_status(at) {
                 EffectiveStatus::Done

@@ -271,7 +271,7 @@ impl TransitionCheck<'_> {
         {
             return Ok(Some(already));
         }
-        if !self.reconciled.was_let_through(at) {
+        if !self.reconciled.passed_its_gates(at) {
             self.gates(at)?;
         }
         if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
@@ -434,7 +434,7 @@ impl TransitionCheck<'_> {
     fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         let open = self.open();
-        let shut = open.iter().copied().find(|at| self.reconciled.is_shut(*at));
+        let shut = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
         if open.is_empty() && run.status == RunStatus::Completed {
             return Ok(Admission::Already(format!("run {} is complete already", run.id)));
         }
