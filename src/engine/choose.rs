@@ -109,8 +109,9 @@ impl Chooser<'_> {
 
     /// Rule 4: which steps failed reviews send the run back to, and which reviews those are.
     fn returns(&self, sent_back: Option<usize>) -> BTreeMap<usize, Vec<usize>> {
-        let behind: BTreeSet<usize> =
-            sent_back.map(|target| self.reconciled.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
+        let behind: BTreeSet<usize> = sent_back
+            .map(|target| self.reconciled.graph.all_dependents(target).into_iter().collect())
+            .unwrap_or_default();
         let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &at in self
             .reconciled

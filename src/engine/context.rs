@@ -126,7 +126,7 @@ fn findings(run: &Run, graph: &Graph<'_>, step: &Step, action: Action) -> Vec<St
     let mut speaking: Vec<&Step> = run.steps.iter().filter(returning).filter(|other| !is_over(other.status)).collect();
     if speaking.is_empty() && action == Action::Return {
         // The caller chose an earlier step than the review would have (`--to-step`).
-        let behind = graph.position(&step.id).map(|at| graph.waiting_for(at)).unwrap_or_default();
+        let behind = graph.position(&step.id).map(|at| graph.all_dependents(at)).unwrap_or_default();
         speaking = behind.into_iter().map(|at| &run.steps[at]).filter(failed).collect();
     }
     let mut findings = Vec::new();

@@ -119,12 +119,12 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let path = self.walk(inside.iter().position(|inside| *inside)?, &inside)?;
+        let path = self.find_cycle(inside.iter().position(|inside| *inside)?, &inside)?;
         Some(path.into_iter().map(|at| &self.run.steps[at].id).collect())
     }
 
     /// Follows dependencies inside of a set in which every step has one, until a step comes up again.
-    fn walk(&self, start: usize, inside: &[bool]) -> Option<Vec<usize>> {
+    fn find_cycle(&self, start: usize, inside: &[bool]) -> Option<Vec<usize>> {
         let mut met_at = vec![usize::MAX; inside.len()];
         let (mut path, mut at) = (Vec::new(), start);
         while met_at[at] == usize::MAX {
@@ -138,17 +138,17 @@ impl<'a> Graph<'a> {
     }
 
     /// Returns everything that waits for a step, directly or not, in dependency order and without the step itself.
-    pub(crate) fn waiting_for(&self, at: usize) -> Vec<usize> {
-        self.reach(at, &self.dependents)
+    pub(crate) fn all_dependents(&self, at: usize) -> Vec<usize> {
+        self.reachable(at, &self.dependents)
     }
 
     /// Returns everything a step waits for, directly or not, in dependency order and without the step itself.
-    pub(crate) fn needed_by(&self, at: usize) -> Vec<usize> {
-        self.reach(at, &self.depends_on)
+    pub(crate) fn all_dependencies(&self, at: usize) -> Vec<usize> {
+        self.reachable(at, &self.depends_on)
     }
 
     /// Costs what it finds, not the size of the run: it is asked for many steps of one plan.
-    fn reach(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
+    fn reachable(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
         let mut seen = BTreeSet::from([self.rank[from]]);
         let mut open = vec![from];
         while let Some(at) = open.pop() {

@@ -230,7 +230,7 @@ impl<'a> Planner<'a> {
         };
         let again: Vec<usize> = match choice.action {
             Action::Return => {
-                let behind = self.reconciled.graph.waiting_for(choice.at);
+                let behind = self.reconciled.graph.all_dependents(choice.at);
                 std::iter::once(choice.at).chain(behind).filter(is_done).collect()
             }
             Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
@@ -331,7 +331,7 @@ impl<'a> Planner<'a> {
     }
 
     fn affected(&self, at: usize) -> Vec<StepId> {
-        let behind = self.reconciled.graph.waiting_for(at);
+        let behind = self.reconciled.graph.all_dependents(at);
         let waiting = behind.into_iter().filter(|at| !self.reconciled.effective_status(*at).is_over());
         std::iter::once(at).chain(waiting).map(|at| self.step(at).id.clone()).collect()
     }

@@ -197,7 +197,7 @@ impl Chooser<'_> {
         let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
             Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} is nothing that can be done again"),
-            Some(at) if !failed(at) && !self.reconciled.graph.waiting_for(at).into_iter().any(failed) => {
+            Some(at) if !failed(at) && !self.reconciled.graph.all_dependents(at).into_iter().any(failed) => {
                 format!("nothing that builds on {id} failed, so nothing sends the run back to it")
             }
             Some(at) if !self.reconciled.is_ready(at) => {
@@ -266,7 +266,7 @@ impl Chooser<'_> {
         let id = |at: usize| &self.reconciled.run.steps[at].id;
         positions.iter().find_map(|at| {
             let other =
-                self.reconciled.graph.waiting_for(*at).into_iter().find(|waiting| positions.contains(waiting))?;
+                self.reconciled.graph.all_dependents(*at).into_iter().find(|waiting| positions.contains(waiting))?;
             Some((id(*at), id(other)))
         })
     }

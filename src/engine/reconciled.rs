@@ -78,7 +78,7 @@ impl ReconciledRun<'_> {
 
     /// Returns the first gate or review that the step lies behind and that is not done.
     pub(super) fn gate_before(&self, at: usize) -> Option<usize> {
-        self.graph.needed_by(at).into_iter().find(|on| self.is_pending_gate(*on))
+        self.graph.all_dependencies(at).into_iter().find(|on| self.is_pending_gate(*on))
     }
 
     /// Tells whether the step has passed its gates before: it was begun.
@@ -119,7 +119,7 @@ impl ReconciledRun<'_> {
         if !direct.is_empty() || self.effective_status(at) != EffectiveStatus::Done {
             return direct;
         }
-        let behind = self.graph.waiting_for(at).into_iter();
+        let behind = self.graph.all_dependents(at).into_iter();
         behind.filter(|failed| self.returns_to(*failed).is_some()).collect()
     }
 

@@ -124,7 +124,7 @@ pub(crate) fn kept_at(
         let last = |at: usize| records.iter().rev().find(|record| record.step == run.steps[at].id);
         kept.extend(positions().filter(|at| last(*at).and_then(|record| record.head.as_ref()).is_some_and(is_there)));
     }
-    let needed: Vec<usize> = kept.iter().flat_map(|at| graph.needed_by(*at)).collect();
+    let needed: Vec<usize> = kept.iter().flat_map(|at| graph.all_dependencies(*at)).collect();
     kept.extend(needed);
     positions().filter(|at| !kept.contains(at)).map(|at| run.steps[at].id.clone()).collect()
 }

@@ -59,7 +59,7 @@ fn with_dependents(
 ) -> Vec<usize> {
     let mut all = seeds.clone();
     for at in seeds {
-        let behind = graph.waiting_for(*at).into_iter();
+        let behind = graph.all_dependents(*at).into_iter();
         all.extend(behind.filter(|behind| is_touched(run, effective_statuses, *behind)));
     }
     all.into_iter().collect()

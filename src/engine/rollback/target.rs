@@ -220,9 +220,9 @@ fn from_step(
     };
     // Where no step names what it waits for, they follow each other.
     let is_line = (0..run.steps.len()).all(|at| graph.depends_on(at).is_empty());
-    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.waiting_for(at) };
+    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.all_dependents(at) };
     let children =
-        graph.needed_by(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
+        graph.all_dependencies(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
     let all = behind.into_iter().chain(children).filter(|at| is_touched(run, effective_statuses, *at));
     Ok(all.chain([at]).collect())
 }
