@@ -41,7 +41,7 @@ impl Choice {
     }
 
     /// Returns the steps whose failure or interruption it answers: the causes, else the step itself.
-    pub(super) fn answers(&self) -> &[usize] {
+    pub(super) fn causes(&self) -> &[usize] {
         if self.caused_by.is_empty() { std::slice::from_ref(&self.at) } else { &self.caused_by }
     }
 
@@ -75,7 +75,7 @@ impl Chooser<'_> {
         let mut chosen = Chosen::default();
         self.report_graph(&mut chosen.findings);
         if !self.overrides(&mut chosen) {
-            self.by_standing(&mut chosen);
+            self.by_status(&mut chosen);
         }
         self.part_overrides(&mut chosen);
         self.limits(&mut chosen);
@@ -83,14 +83,14 @@ impl Chooser<'_> {
     }
 
     /// Rules 4, 5 and 6 over all steps, in dependency order.
-    fn by_standing(&self, chosen: &mut Chosen) {
+    fn by_status(&self, chosen: &mut Chosen) {
         let sent_back = self.to_step(&mut chosen.findings);
         let Ok(sent_back) = sent_back else { return };
         let returns = self.returns(sent_back);
         let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
-        let effective_status = self.standing_findings();
+        let reviews = self.unresolved_reviews();
         for &at in self.reconciled.graph.order() {
-            let own = if causes.contains(&at) { None } else { self.choice(at, &effective_status) };
+            let own = if causes.contains(&at) { None } else { self.choice(at, &reviews) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
                 // Work that comes back from a review and was never taken up again is not merely next.
@@ -100,8 +100,8 @@ impl Chooser<'_> {
                 (None, None) => None,
             });
         }
-        self.drop_what_lies_behind_gates(&mut chosen.choices);
-        self.drop_what_rework_overtakes(&mut chosen.choices);
+        self.drop_behind_gates(&mut chosen.choices);
+        self.drop_behind_rework(&mut chosen.choices);
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
         }
@@ -145,12 +145,12 @@ impl Chooser<'_> {
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
-    fn choice(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
+    fn choice(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
         if step.kind == StepKind::Gate {
-            return self.gate(at, findings);
+            return self.gate(at, reviews);
         }
         match effective_status {
             EffectiveStatus::Done
@@ -181,9 +181,9 @@ impl Chooser<'_> {
                 let reason = format!("what {id} found was worked on since; look again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
-            EffectiveStatus::Failed => Some(self.again(at, findings)),
+            EffectiveStatus::Failed => Some(self.retry_failed(at, reviews)),
             EffectiveStatus::Interrupted => {
-                let reason = format!("{id} was started but never finished{}", self.still_to_address(at, findings));
+                let reason = format!("{id} was started but never finished{}", self.unresolved_review_note(at, reviews));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
@@ -191,20 +191,20 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => {
-                Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at)))
+                Some(Choice::new(at, Action::Run, "6.next", self.ready_reason(at)))
             }
         }
     }
 
-    fn again(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Choice {
-        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.still_to_address(at, findings));
+    fn retry_failed(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Choice {
+        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.unresolved_review_note(at, reviews));
         let reason = format!("{id} failed; try it again with what the failure said{addressed}");
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
     /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
     /// does there once somebody has approved is, when that failed.
-    fn gate(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
+    fn gate(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let asks = match self.reconciled.effective_status(at) {
             EffectiveStatus::Waiting => true,
             EffectiveStatus::Open
@@ -224,7 +224,7 @@ impl Chooser<'_> {
         let failed = has_agent
             && self.reconciled.effective_status(at) == EffectiveStatus::Failed
             && !self.reconciled.was_reworked(at);
-        asks.then(|| if failed { self.again(at, findings) } else { Self::approval(at) })
+        asks.then(|| if failed { self.retry_failed(at, reviews) } else { Self::approval(at) })
     }
 
     pub(super) fn approval(at: usize) -> Choice {
@@ -232,7 +232,7 @@ impl Chooser<'_> {
     }
 
     /// Takes out what stands on work that is chosen to be done again: it comes after. Looking costs nothing and stays.
-    fn drop_what_rework_overtakes(&self, choices: &mut Vec<Choice>) {
+    fn drop_behind_rework(&self, choices: &mut Vec<Choice>) {
         let mut behind_return = BTreeSet::new();
         let mut behind_work = BTreeSet::new();
         choices.retain(|choice| {
@@ -242,17 +242,17 @@ impl Chooser<'_> {
                 Action::Verify | Action::Merge | Action::Archive => true,
             };
             if keep && choice.action == Action::Return {
-                self.spread(choice.at, &mut behind_return);
+                self.add_dependents(choice.at, &mut behind_return);
             }
             if keep && choice.is_work() {
-                self.spread(choice.at, &mut behind_work);
+                self.add_dependents(choice.at, &mut behind_work);
             }
             keep
         });
     }
 
     /// Adds everything that waits for a step to what is known to wait already.
-    fn spread(&self, from: usize, behind: &mut BTreeSet<usize>) {
+    fn add_dependents(&self, from: usize, behind: &mut BTreeSet<usize>) {
         let mut open = vec![from];
         while let Some(at) = open.pop() {
             open.extend(self.reconciled.graph.dependents(at).iter().copied().filter(|next| behind.insert(*next)));
@@ -260,7 +260,7 @@ impl Chooser<'_> {
     }
 
     /// Takes out what lies behind a gate or a review that is not done, however many finished steps lie between.
-    fn drop_what_lies_behind_gates(&self, choices: &mut Vec<Choice>) {
+    fn drop_behind_gates(&self, choices: &mut Vec<Choice>) {
         let behind_gate = self.behind_pending_gates();
         choices.retain(|choice| match choice.action {
             Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
@@ -277,7 +277,7 @@ impl Chooser<'_> {
     fn behind_pending_gates(&self) -> BTreeSet<usize> {
         let mut behind_gate = BTreeSet::new();
         for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_pending_gate(**at)) {
-            self.spread(at, &mut behind_gate);
+            self.add_dependents(at, &mut behind_gate);
         }
         behind_gate
     }
@@ -338,7 +338,7 @@ impl Chooser<'_> {
         }
     }
 
-    fn why_ready(&self, at: usize) -> String {
+    fn ready_reason(&self, at: usize) -> String {
         let needs = self.reconciled.graph.depends_on(at);
         let id = |on: &usize| self.reconciled.run.steps[*on].id.as_str();
         let is_skipped = |on: &&usize| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped;
@@ -365,7 +365,7 @@ impl Chooser<'_> {
             if choice.caused_by.is_empty() && choice.is_named() {
                 failures.extend(self.reconciled.limited_by(choice.at));
             } else if choice.action != Action::Run {
-                failures.extend(choice.answers());
+                failures.extend(choice.causes());
             }
         }
         let mut seen = BTreeSet::new();
@@ -520,7 +520,7 @@ impl Chooser<'_> {
     }
 
     /// Returns, by the step it sent the run back to, the first review whose findings stand: it has not passed since.
-    fn standing_findings(&self) -> BTreeMap<usize, usize> {
+    fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
             let target = step.returns_to.as_ref().and_then(|id| self.reconciled.graph.position(id));
@@ -534,8 +534,8 @@ impl Chooser<'_> {
     }
 
     /// Names the review that sent the run back to a step which was begun since and has not ended well.
-    fn still_to_address(&self, at: usize, findings: &BTreeMap<usize, usize>) -> String {
-        let sent_back = findings.get(&at).map(|review| &self.reconciled.run.steps[*review]);
+    fn unresolved_review_note(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> String {
+        let sent_back = reviews.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
             format!("; it was sent back by {} ({}), whose findings stand", review.id, review.title)
         })

@@ -144,7 +144,7 @@ impl<'a> Planner<'a> {
     }
 
     fn kind_of(&self, choice: &Choice) -> InterruptionKind {
-        let at = choice.answers()[0];
+        let at = choice.causes()[0];
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
         }
@@ -256,7 +256,7 @@ impl<'a> Planner<'a> {
         }
         let cut_off = |choice: &&Choice| {
             matches!(
-                self.reconciled.effective_status(choice.answers()[0]),
+                self.reconciled.effective_status(choice.causes()[0]),
                 EffectiveStatus::Failed
                     | EffectiveStatus::Interrupted
                     | EffectiveStatus::Waiting
@@ -279,7 +279,7 @@ impl<'a> Planner<'a> {
 
     fn report(&self, choice: &Choice, evidence: &Evidence) -> InterruptionReport {
         let run = self.reconciled.run;
-        let at = choice.answers()[0];
+        let at = choice.causes()[0];
         let step = self.step(at);
         let mut kind = self.kind_of(choice);
         if kind == InterruptionKind::ReadyToExecute {
