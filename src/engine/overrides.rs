@@ -22,7 +22,7 @@ use crate::model::quoted;
 
 /// Says that an option cannot be honoured; the finding says why.
 #[derive(Debug)]
-pub(super) struct Refused;
+pub(super) struct OptionRefused;
 
 /// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped.
 pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, Vec<Finding>) {
@@ -92,7 +92,7 @@ impl Chooser<'_> {
             return;
         }
         for at in positions {
-            self.take("--from", "7.from", at, chosen);
+            self.choose_named("--from", "7.from", at, chosen);
         }
     }
 
@@ -118,13 +118,13 @@ impl Chooser<'_> {
             chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
             return;
         }
-        self.take("--retry", "7.retry", at, chosen);
+        self.choose_named("--retry", "7.retry", at, chosen);
     }
 
     /// Chooses one step by name, when nothing stands before it or the caller insists. No option steps over a gate.
-    fn take(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
+    fn choose_named(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
         let id = &self.reconciled.run.steps[at].id;
-        if let Some(finding) = self.not_to_be_taken(at) {
+        if let Some(finding) = self.cannot_be_chosen(at) {
             chosen.findings.push(finding.on(id));
             return;
         }
@@ -161,7 +161,7 @@ impl Chooser<'_> {
     }
 
     /// Returns why no option whatsoever chooses a step.
-    fn not_to_be_taken(&self, at: usize) -> Option<Finding> {
+    fn cannot_be_chosen(&self, at: usize) -> Option<Finding> {
         let step = &self.reconciled.run.steps[at];
         let run = &self.reconciled.run.id;
         let id = &step.id;
@@ -191,7 +191,7 @@ impl Chooser<'_> {
     }
 
     /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
-    pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, Refused> {
+    pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, OptionRefused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
         let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
         let why = match self.reconciled.graph.position(id) {
@@ -210,7 +210,7 @@ impl Chooser<'_> {
             }
         };
         findings.push(refused(why, "leave out --to-step").on(id));
-        Err(Refused)
+        Err(OptionRefused)
     }
 
     /// Checks the options that are about parts against the steps that were chosen.
