@@ -14,6 +14,7 @@ mod graph;
 mod next;
 mod overrides;
 mod plan;
+mod preconditions;
 mod propagate;
 mod question;
 mod reconcile;
@@ -21,7 +22,6 @@ mod reconciled;
 mod refusal;
 pub(crate) mod rollback;
 mod strategy;
-mod surroundings;
 mod transition;
 
 pub(crate) use context::assemble;
@@ -44,8 +44,8 @@ mod overrides_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
+mod preconditions_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod reconcile_tests;
-#[cfg(test)]
-mod surroundings_tests;

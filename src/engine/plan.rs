@@ -7,11 +7,11 @@ use super::choose::Chooser;
 use super::graph::Graph;
 use super::next::Planner;
 use super::overrides;
+use super::preconditions;
 use super::question::QuestionInput;
 use super::question::question;
 use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
-use super::surroundings;
 use crate::model::Action;
 use crate::model::Age;
 use crate::model::AgeBand;
@@ -86,7 +86,7 @@ impl PlanInputs<'_> {
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);
         findings.append(&mut age_findings);
-        findings.extend(surroundings::findings(run, evidence, options));
+        findings.extend(preconditions::findings(run, evidence, options));
 
         let planner = Planner::new(reconciled, options, &findings);
         let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();

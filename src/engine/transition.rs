@@ -4,6 +4,7 @@
 
 use super::command;
 use super::graph::Graph;
+use super::preconditions::workspace_problem;
 use super::reconcile::EffectiveStatus;
 use super::reconcile::reconcile;
 use super::reconcile::unproved;
@@ -12,7 +13,6 @@ use super::reconciled::ReconciledRun;
 use super::refusal::Refusal;
 use super::refusal::RefusalKind;
 use super::rollback;
-use super::surroundings::wrong_place;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
@@ -187,7 +187,7 @@ impl TransitionCheck<'_> {
     /// Rule 12: nothing is begun in the wrong place.
     fn place(&self, id: &StepId) -> Result<(), Refusal> {
         let run = self.reconciled.run;
-        let Some(wrong) = wrong_place(run, self.evidence).filter(|_| !self.guard.force) else { return Ok(()) };
+        let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.guard.force) else { return Ok(()) };
         let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
@@ -195,7 +195,7 @@ impl TransitionCheck<'_> {
     /// Says what a caller began over by force.
     fn forced(&self, kind: &ChangeKind) -> Option<Finding> {
         let ChangeKind::Begin { step, .. } = kind else { return None };
-        let wrong = wrong_place(self.reconciled.run, self.evidence)?;
+        let wrong = workspace_problem(self.reconciled.run, self.evidence)?;
         let message = format!("{step} is begun by force in the wrong place: {}", wrong.message);
         let finding = Finding::new(FindingCode::OverrideForced, message).on(step);
         Some(wrong.fix.into_iter().fold(finding, Finding::fix))

@@ -21,12 +21,12 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings.extend(owner(evidence));
     findings.extend(evidence.workspace.iter().flat_map(|found| workspace(run, found)));
     findings.extend(plan_document(run, evidence));
-    findings.extend(given_up(run, options));
+    findings.extend(aborted(run, options));
     findings
 }
 
 /// Returns what is wrong with the place where the work would happen: another branch, or no worktree at all.
-pub(super) fn wrong_place(run: &Run, evidence: &Evidence) -> Option<Finding> {
+pub(super) fn workspace_problem(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let findings = evidence.workspace.iter().flat_map(|found| workspace(run, found));
     findings.into_iter().find(|finding| finding.severity == Severity::Blocking)
 }
@@ -99,7 +99,7 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-fn given_up(run: &Run, options: &Options) -> Option<Finding> {
+fn aborted(run: &Run, options: &Options) -> Option<Finding> {
     if run.status != RunStatus::Aborted {
         return None;
     }
