@@ -5,6 +5,7 @@ use super::fixtures::finding;
 use super::fixtures::has;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
@@ -13,9 +14,8 @@ use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -68,7 +68,7 @@ fn a_gate_is_always_put_to_a_person() {
     assert_eq!(next(&stale), ["approve G"], "an approval that is not believed");
     let mut doubted = line_of(&[("A", Status::Completed), ("G", Status::Pending), ("C", Status::Pending)]);
     step(&mut doubted, "G").kind = StepKind::Gate;
-    witness_report(step(&mut doubted, "G"), 1);
+    with_witnesses(step(&mut doubted, "G"), 1);
     assert_eq!(next(&doubted), ["approve G"], "an approval that one witness speaks of");
 }
 
@@ -287,13 +287,13 @@ fn rejections_and_the_third_failure_are_for_a_person() {
         step(&mut run, "4").review = review(verdict);
         let planned = plan_of(&run, &options());
         assert_eq!(next_of(&planned), ["return 3"], "the step is proposed all the same");
-        assert_eq!(told(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
+        assert_eq!(notable_codes(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
         let stopped = if code.is_some() { Verdict::Blocked } else { Verdict::Resume };
         assert_eq!(planned.plan.verdict, stopped);
         assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "nobody is told to run what is refused");
         let forced = plan_of(&run, &Options { force: true, ..options() });
         let forced_codes: Vec<FindingCode> = code.map(|_| FindingCode::OverrideForced).into_iter().collect();
-        assert_eq!(told(&forced), forced_codes);
+        assert_eq!(notable_codes(&forced), forced_codes);
         if code.is_some() {
             assert_eq!(forced.plan.verdict, Verdict::Confirm);
             assert_eq!(forced.plan.commands.begin.as_deref(), Some("piton begin 3 --run R --force"));
@@ -315,7 +315,7 @@ fn limits_name_a_way_out_that_is_open() {
     let fix = "decide, then `piton approve A` to let it be tried again, or \
                `piton finish A --verdict APPROVED` to accept it as it is, or --force to try once more";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
-    assert_eq!(told(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
+    assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn open_conditions_stay_on_the_step() {
     step(&mut run, "4").review = review(ReviewVerdict::ApprovedWithConditions);
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify 4".to_owned()], Verdict::Confirm));
-    assert_eq!(told(&planned), [FindingCode::ConditionsOpen]);
+    assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict APPROVED"));
 }
 
@@ -462,7 +462,7 @@ fn a_circle_is_named_while_it_holds_something_up() {
     assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0));
     let open = with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Pending]);
     let planned = plan_of(&open, &options());
-    assert_eq!((told(&planned), next_of(&planned)), (vec![], vec!["run B".to_owned()]));
+    assert_eq!((notable_codes(&planned), next_of(&planned)), (vec![], vec!["run B".to_owned()]));
 }
 
 #[test]
@@ -495,7 +495,7 @@ fn a_missing_dependency_is_not_met() {
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A waits for GONE, which does not exist");
     step(&mut run, "A").status = Status::Completed;
     let planned = plan_of(&run, &options());
-    assert_eq!((next_of(&planned), told(&planned)), (vec!["run B".to_owned()], vec![]));
+    assert_eq!((next_of(&planned), notable_codes(&planned)), (vec!["run B".to_owned()], vec![]));
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn what_must_not_run_twice_is_asked_about() {
     step(&mut run, "B").idempotent = false;
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify B".to_owned()], Verdict::Blocked));
-    assert_eq!(told(&planned), [FindingCode::OutcomeUnknown]);
+    assert_eq!(notable_codes(&planned), [FindingCode::OutcomeUnknown]);
     let question = planned.plan.question.unwrap();
     assert_eq!(question.default.as_deref(), Some("stop"));
     assert_eq!(question.options, ["it did: record it as done", "it did not: do it again", "stop"]);

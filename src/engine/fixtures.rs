@@ -83,7 +83,7 @@ pub(crate) fn review(verdict: ReviewVerdict) -> Option<Review> {
 }
 
 /// Returns two witnesses, of which so many say done, and makes both needed.
-pub(crate) fn witness_report(step: &mut Step, done: usize) {
+pub(crate) fn with_witnesses(step: &mut Step, done: usize) {
     step.proof.witnesses = ["the checklist", "the summary"]
         .into_iter()
         .enumerate()
@@ -127,7 +127,7 @@ pub(crate) fn next_of(planned: &Planned) -> Vec<String> {
 }
 
 /// Returns the codes of all findings but those that only inform.
-pub(crate) fn told(planned: &Planned) -> Vec<FindingCode> {
+pub(crate) fn notable_codes(planned: &Planned) -> Vec<FindingCode> {
     let worth = planned.findings.iter().filter(|finding| finding.severity != Severity::Info);
     worth.map(|finding| finding.code).collect()
 }

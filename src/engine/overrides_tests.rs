@@ -4,12 +4,12 @@ use super::fixtures::finding;
 use super::fixtures::ids;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -70,7 +70,7 @@ fn from_chooses_exactly_the_named_steps() {
         let planned = plan_of(&mixed(), &from(&names));
         assert_eq!(next_of(&planned), expected);
         assert!(planned.plan.next.iter().all(|next| next.rule == "7.from"));
-        assert_eq!(told(&planned), []);
+        assert_eq!(notable_codes(&planned), []);
     }
     let planned = plan_of(&mixed(), &from(&["P"]));
     assert_eq!(finding(&planned, FindingCode::Override).message, "--from chose P instead of the first open step");
@@ -100,7 +100,7 @@ fn from_waits_for_dependencies_unless_forced() {
     assert_eq!(refusal(&mixed(), &from(&["Q"])), "Q still waits for P");
     let planned = plan_of(&mixed(), &forced(from(&["R"])));
     assert_eq!(next_of(&planned), ["run R"]);
-    assert_eq!(told(&planned), [FindingCode::OverrideForced]);
+    assert_eq!(notable_codes(&planned), [FindingCode::OverrideForced]);
     assert_eq!(planned.plan.verdict, Verdict::Confirm);
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin R --run R --force"));
     let mut run = mixed();
@@ -233,9 +233,9 @@ fn retry_needs_a_failure_unless_forced() {
 fn retry_knows_the_limits() {
     let mut run = line_of(&[("A", Status::Failed)]);
     step(&mut run, "A").failures = 3;
-    assert_eq!(told(&plan_of(&run, &retry(None))), [FindingCode::AttemptLimit]);
+    assert_eq!(notable_codes(&plan_of(&run, &retry(None))), [FindingCode::AttemptLimit]);
     let planned = plan_of(&run, &forced(retry(None)));
-    assert_eq!((told(&planned), planned.plan.verdict), (vec![FindingCode::OverrideForced], Verdict::Confirm));
+    assert_eq!((notable_codes(&planned), planned.plan.verdict), (vec![FindingCode::OverrideForced], Verdict::Confirm));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn from_knows_the_limits_of_the_reviews_behind_it() {
         step(&mut run, "V").returns_to = Some(StepId::new("W"));
         step(&mut run, "V").failures = failures;
         let planned = plan_of(&run, &from(&["W"]));
-        assert_eq!(told(&planned), code.into_iter().collect::<Vec<_>>(), "{status} {failures}");
+        assert_eq!(notable_codes(&planned), code.into_iter().collect::<Vec<_>>(), "{status} {failures}");
         let begin = code.is_none().then_some("piton begin W --run R");
         assert_eq!(planned.plan.commands.begin.as_deref(), begin);
     }

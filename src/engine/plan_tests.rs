@@ -5,6 +5,7 @@ use super::fixtures::has;
 use super::fixtures::ids;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
@@ -12,9 +13,8 @@ use super::fixtures::planned;
 use super::fixtures::planned_with;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use crate::model::Action;
 use crate::model::After;
 use crate::model::Evidence;
@@ -73,9 +73,9 @@ fn verdicts() {
     let mut gate_and_work = gate(Status::WaitingApproval);
     gate_and_work.steps.push(crate::model::Step::new(StepId::new("N"), "N"));
     let mut doubted = clean();
-    witness_report(step(&mut doubted, "B"), 1);
+    with_witnesses(step(&mut doubted, "B"), 1);
     let mut drifted = clean();
-    witness_report(step(&mut drifted, "B"), 2);
+    with_witnesses(step(&mut drifted, "B"), 2);
     let cancelled = line_of(&[("A", Status::Completed), ("B", Status::Cancelled)]);
     for (name, run, verdict, next) in [
         ("clean", clean(), Verdict::Resume, vec!["run B"]),
@@ -116,7 +116,7 @@ fn a_run_without_steps_is_over_only_when_something_says_so() {
 fn when_only_the_record_lags_it_is_brought_up_to_date() {
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::InProgress)]);
     for id in ["B", "C"] {
-        witness_report(step(&mut run, id), 2);
+        with_witnesses(step(&mut run, id), 2);
     }
     run.after = Some(merge());
     let planned = plan_of(&run, &options());
@@ -312,7 +312,7 @@ fn age_does_not_matter_where_nothing_is_left() {
     let mut run = over();
     run.stamp = Some(at(-1_000_000));
     let planned = plan_of(&run, &options());
-    assert_eq!((planned.plan.verdict, told(&planned)), (Verdict::Complete, vec![]));
+    assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Complete, vec![]));
     run.after = Some(merge());
     assert!(has(&plan_of(&run, &options()), FindingCode::AgeStale), "a merge after so long deserves a look");
 }
@@ -331,7 +331,7 @@ fn findings_come_worst_first_and_once() {
 
 #[test]
 fn steps_are_grouped_by_where_they_stand() {
-    let names = ["Done", "Run", "Fail", "Open", "Block", "Skip", "Cancel", "Wait", "Lost", "Unreadable", "Look", "Box"];
+    let names = ["Done", "Run", "Fail", "Open", "Block", "Skip", "Cancel", "Wait", "Lost", "Held", "Look", "Box"];
     let steps: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, [].as_slice())).collect();
     let statuses = [
         Status::Completed,
@@ -350,17 +350,17 @@ fn steps_are_grouped_by_where_they_stand() {
     let mut run = with_statuses(run_of(&steps), &statuses);
     run.done_elsewhere = 5;
     step(&mut run, "Lost").proof.outputs = vec![path("gone")];
-    witness_report(step(&mut run, "Look"), 1);
+    with_witnesses(step(&mut run, "Look"), 1);
     step(&mut run, "Box").kind = StepKind::Container;
     step(&mut run, "Box").children = ids(&["Open"]);
-    let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Unreadable"))];
+    let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Held"))];
     let planned = planned_with(&run, &Evidence::default(), held, &options());
     let groups = planned.plan.steps;
     assert_eq!(groups.completed, ids(&["Done"]));
     assert_eq!(groups.in_progress, ids(&["Run"]));
     assert_eq!(groups.failed, ids(&["Fail"]));
     assert_eq!(groups.pending, ids(&["Look", "Open", "Wait"]));
-    assert_eq!(groups.blocked, ids(&["Block", "Unreadable"]));
+    assert_eq!(groups.blocked, ids(&["Block", "Held"]));
     assert_eq!(groups.skipped, ids(&["Cancel", "Skip"]));
     assert_eq!(groups.invalid, ids(&["Lost"]));
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (8, 17));

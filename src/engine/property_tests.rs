@@ -18,7 +18,7 @@ use super::fixtures::planned;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_with;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use super::reconcile::unproved;
 use crate::model::Action;
 use crate::model::Change;
@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         (step.started_at, step.finished_at) = (started.map(at), finished.map(at));
         step.review = verdict.and_then(review);
         if witnesses < 3 {
-            witness_report(&mut step, witnesses);
+            with_witnesses(&mut step, witnesses);
         }
         if has_output && kind != StepKind::Container {
             step.proof.outputs = vec![path("out.json")];
@@ -403,7 +403,7 @@ fn ten_thousand_steps_are_planned() {
             }),
             10_000,
         ),
-        ("a record that lags", large(|_, step| witness_report(step, 2)), 10_000),
+        ("a record that lags", large(|_, step| with_witnesses(step, 2)), 10_000),
         (
             "conflicts behind a gate",
             large(|at, step| {
@@ -411,7 +411,7 @@ fn ten_thousand_steps_are_planned() {
                     step.kind = StepKind::Gate;
                 } else {
                     waits_for(step, 0);
-                    witness_report(step, 1);
+                    with_witnesses(step, 1);
                 }
             }),
             1,

@@ -9,7 +9,7 @@ use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use super::graph::Graph;
 use super::reconcile::reconcile;
 use crate::model::CommitFact;
@@ -113,7 +113,7 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
     ] {
         for (done, (effective_status, code)) in [none, one_of_two, both].into_iter().enumerate() {
             let mut run = one(status);
-            witness_report(&mut run.steps[0], done);
+            with_witnesses(&mut run.steps[0], done);
             let expected = (vec![effective_status], code.into_iter().collect());
             assert_eq!(reconciled(&run, &Evidence::default()), expected, "{status} with {done} of 2");
         }
@@ -123,7 +123,7 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
 #[test]
 fn what_witnesses_say_is_said_on() {
     let mut run = one(Status::Pending);
-    witness_report(&mut run.steps[0], 1);
+    with_witnesses(&mut run.steps[0], 1);
     run.steps[0].proof.witnesses[0].file = Some(path("TODO_LIST.md"));
     run.steps[0].proof.witnesses[0].line = Some(7);
     let reconciled = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
@@ -195,7 +195,7 @@ fn no_file_says_what_a_person_or_a_reviewer_said() {
         for status in [Status::Pending, Status::InProgress, Status::Blocked] {
             let mut by_witnesses = one(status);
             by_witnesses.steps[0].kind = kind;
-            witness_report(&mut by_witnesses.steps[0], 2);
+            with_witnesses(&mut by_witnesses.steps[0], 2);
             let mut by_output = one(status);
             by_output.steps[0].kind = kind;
             by_output.steps[0].proof.outputs = vec![path("out.json")];
@@ -391,7 +391,7 @@ fn one_output_of_several_is_enough_where_any_will_do() {
 #[test]
 fn a_witness_that_is_absent_contradicts_nobody() {
     let mut run = one(Status::Completed);
-    witness_report(&mut run.steps[0], 1);
+    with_witnesses(&mut run.steps[0], 1);
     assert_eq!(
         reconciled(&run, &Evidence::default()),
         (vec![EffectiveStatus::Done], vec![FindingCode::StatusOptimistic])
@@ -647,7 +647,7 @@ fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
 fn nobody_records_as_done_what_is_open_again() {
     let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
     step(&mut run, "A").proof.outputs = vec![path("out.json")];
-    witness_report(step(&mut run, "B"), 2);
+    with_witnesses(step(&mut run, "B"), 2);
     let (effective_statuses, codes) = reconciled(&run, &Evidence::default());
     assert_eq!(effective_statuses, [EffectiveStatus::Invalid; 2]);
     assert_eq!(codes, [FindingCode::OutputMissing, FindingCode::StaleDependent]);
