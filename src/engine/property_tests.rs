@@ -172,8 +172,8 @@ fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     // What somebody says of a step that has not left its outputs is looked at, and then recorded by force.
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
-    let guard = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
-    matches!(admit(run, evidence, &[], change, guard), Ok(Admitted::Change { .. }))
+    let limits = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
+    matches!(admit(run, evidence, &[], change, limits), Ok(Admitted::Change { .. }))
 }
 
 /// Says in a few lines what a failing run looks like.
@@ -437,7 +437,7 @@ fn ten_thousand_steps_are_planned() {
         let all = Options { from: run.steps.iter().map(|step| step.id.clone()).take(100).collect(), ..options() };
         planned(&run, &Evidence::default(), &all);
         let begin = ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0 };
-        let guard = ChangeLimits { force: true, attempt_limit: 3 };
-        let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, guard);
+        let limits = ChangeLimits { force: true, attempt_limit: 3 };
+        let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, limits);
     }
 }

@@ -56,11 +56,11 @@ pub(crate) fn admit(
     evidence: &Evidence,
     load_findings: &[Finding],
     change: Change,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
-    let settled = reconcile(run, &graph, evidence, load_findings);
-    decide(&TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &settled), evidence, guard }, change)
+    let reconciled = reconcile(run, &graph, evidence, load_findings);
+    decide(&TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits }, change)
 }
 
 fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
@@ -79,21 +79,22 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
         ChangeKind::Finish(outcome) => check.finish(*outcome),
         ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
         ChangeKind::Skip { step, part, reason } => check.skip(step, part, reason),
-        ChangeKind::Pause { .. } => check.rest(kind, RunStatus::Paused, "is paused already"),
-        ChangeKind::Abort { .. } => check.rest(kind, RunStatus::Aborted, "was given up already"),
-        ChangeKind::Resume { ref settled, .. } => check.resume(settled).map(|()| Admission::Admit(kind)),
+        ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
+        ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "was given up already"),
+        ChangeKind::Resume { ref settled, .. } => check.check_resume(settled).map(|()| Admission::Admit(kind)),
         ChangeKind::Complete { note } => check.complete(note),
-        ChangeKind::Repair(_) => check.repair().map(|()| Admission::Admit(kind)),
+        ChangeKind::Repair(_) => check.check_repair().map(|()| Admission::Admit(kind)),
         ChangeKind::RollBack(back) => {
-            let back = check.not_given_up().and_then(|()| rollback::admitted(&check.reconciled, *back));
+            let back = check.check_not_aborted().and_then(|()| rollback::admitted(&check.reconciled, *back));
             back.map(|back| Admission::Admit(ChangeKind::RollBack(Box::new(back))))
         }
         ChangeKind::Start(_) => Ok(Admission::Admit(kind)),
     };
     Ok(match verdict? {
-        Admission::Admit(kind) => {
-            Admitted::Change { findings: check.forced(&kind).into_iter().collect(), change: Change { at, kind } }
-        }
+        Admission::Admit(kind) => Admitted::Change {
+            findings: check.forced_finding(&kind).into_iter().collect(),
+            change: Change { at, kind },
+        },
         Admission::Already(message) => Admitted::Already(message),
     })
 }
@@ -125,7 +126,7 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
 struct TransitionCheck<'a> {
     reconciled: ReconciledRun<'a>,
     evidence: &'a Evidence,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 }
 
 impl TransitionCheck<'_> {
@@ -138,8 +139,8 @@ impl TransitionCheck<'_> {
         if let Some(part) = &part {
             find_part(step, part)?;
         }
-        self.has_work(at)?;
-        self.not_given_up()?;
+        self.check_has_work(at)?;
+        self.check_not_aborted()?;
         let redo = match self.reconciled.effective_status(at) {
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
@@ -148,8 +149,8 @@ impl TransitionCheck<'_> {
             | EffectiveStatus::Blocked
             | EffectiveStatus::Conditions => false,
             EffectiveStatus::Done if !self.reconciled.sent_back(at).is_empty() => true,
-            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.guard.force => true,
-            EffectiveStatus::Verify if self.guard.force => false,
+            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.limits.force => true,
+            EffectiveStatus::Verify if self.limits.force => false,
             EffectiveStatus::Done => {
                 let message = format!("{id} is done; nothing is done twice");
                 return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
@@ -173,27 +174,27 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
-        self.place(id)?;
-        self.gates(at)?;
+        self.check_workspace(id)?;
+        self.check_gates(at)?;
         if !redo {
-            self.dependencies(at, &self.command("begin", id, " --force"))?;
+            self.check_dependencies(at, &self.command("begin", id, " --force"))?;
         }
-        self.limits(at)?;
+        self.check_limits(at)?;
         // The first part begins the step; later ones belong to the same attempt.
         let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
         Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
     }
 
     /// Rule 12: nothing is begun in the wrong place.
-    fn place(&self, id: &StepId) -> Result<(), Refusal> {
+    fn check_workspace(&self, id: &StepId) -> Result<(), Refusal> {
         let run = self.reconciled.run;
-        let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.guard.force) else { return Ok(()) };
+        let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.limits.force) else { return Ok(()) };
         let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 
     /// Says what a caller began over by force.
-    fn forced(&self, kind: &ChangeKind) -> Option<Finding> {
+    fn forced_finding(&self, kind: &ChangeKind) -> Option<Finding> {
         let ChangeKind::Begin { step, .. } = kind else { return None };
         let wrong = workspace_problem(self.reconciled.run, self.evidence)?;
         let message = format!("{step} is begun by force in the wrong place: {}", wrong.message);
@@ -201,7 +202,7 @@ impl TransitionCheck<'_> {
         Some(wrong.fix.into_iter().fold(finding, Finding::fix))
     }
 
-    fn has_work(&self, at: usize) -> Result<(), Refusal> {
+    fn check_has_work(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         match step.kind {
@@ -272,25 +273,25 @@ impl TransitionCheck<'_> {
             return Ok(Some(already));
         }
         if !self.reconciled.passed_its_gates(at) {
-            self.gates(at)?;
+            self.check_gates(at)?;
         }
         if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
-            self.dependencies(at, &self.command("finish", id, " --force"))?;
+            self.check_dependencies(at, &self.command("finish", id, " --force"))?;
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
             let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
         if completes && outcome.part.is_none() {
-            self.proof(step)?;
+            self.check_proof(step)?;
         }
         Ok(None)
     }
 
     /// Rule 3 from the other side: what the next plan would not believe is not recorded.
-    fn proof(&self, step: &Step) -> Result<(), Refusal> {
+    fn check_proof(&self, step: &Step) -> Result<(), Refusal> {
         let problems = unproved(self.reconciled.run, step, self.evidence);
-        if problems.is_empty() || self.guard.force {
+        if problems.is_empty() || self.limits.force {
             return Ok(());
         }
         let (id, run) = (&step.id, &self.reconciled.run.id);
@@ -307,7 +308,7 @@ impl TransitionCheck<'_> {
     fn is_recorded(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
-        if self.guard.force {
+        if self.limits.force {
             return Ok(None);
         }
         match (self.reconciled.effective_status(at), step.status, outcome.status) {
@@ -330,7 +331,7 @@ impl TransitionCheck<'_> {
 
     fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
-        self.not_given_up()?;
+        self.check_not_aborted()?;
         let effective_status = self.reconciled.effective_status(at);
         match (effective_status, step.kind) {
             (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
@@ -349,8 +350,8 @@ impl TransitionCheck<'_> {
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
             }
             (_, StepKind::Gate) => {
-                self.gates(at)?;
-                self.dependencies(at, &self.command("approve", &id, " --force"))?;
+                self.check_gates(at)?;
+                self.check_dependencies(at, &self.command("approve", &id, " --force"))?;
             }
         }
         Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
@@ -388,18 +389,18 @@ impl TransitionCheck<'_> {
     }
 
     /// Pauses a run or gives it up, unless it is over.
-    fn rest(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Admission, Refusal> {
+    fn stop(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         if run.status == status {
             return Ok(Admission::Already(format!("run {} {already}", run.id)));
         }
-        let says_over = match run.status {
+        let over = match run.status {
             RunStatus::Active | RunStatus::Paused => None,
             RunStatus::Aborted => Some("was given up"),
             RunStatus::Completed => Some("is complete"),
             RunStatus::Archived => Some("is archived"),
         };
-        match says_over {
+        match over {
             // What the run says of itself counts for little while steps are open (docs/formats/ccw.md#session-file).
             Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
                 Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot rest", run.id), [self.plan()]))
@@ -409,8 +410,8 @@ impl TransitionCheck<'_> {
     }
 
     /// A resume brings the record up to date with the evidence, and with nothing else.
-    fn resume(&self, settled: &[(StepId, Status)]) -> Result<(), Refusal> {
-        self.not_given_up()?;
+    fn check_resume(&self, settled: &[(StepId, Status)]) -> Result<(), Refusal> {
+        self.check_not_aborted()?;
         for (id, status) in settled {
             let (at, _) = self.find(id)?;
             if *status != Status::Completed || self.reconciled.effective_status(at) != EffectiveStatus::Done {
@@ -422,7 +423,7 @@ impl TransitionCheck<'_> {
     }
 
     /// What is judged here is the run as it would be after it.
-    fn repair(&self) -> Result<(), Refusal> {
+    fn check_repair(&self) -> Result<(), Refusal> {
         let run = self.reconciled.run;
         if run.degraded {
             let message = format!("{} could not be read after it either", run.id);
@@ -434,17 +435,17 @@ impl TransitionCheck<'_> {
     fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         let open = self.open();
-        let shut = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
+        let gate = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
         if open.is_empty() && run.status == RunStatus::Completed {
             return Ok(Admission::Already(format!("run {} is complete already", run.id)));
         }
-        if open.is_empty() || (self.guard.force && shut.is_none()) {
+        if open.is_empty() || (self.limits.force && gate.is_none()) {
             return Ok(Admission::Admit(ChangeKind::Complete { note }));
         }
-        if self.guard.force
-            && let Some(shut) = shut
+        if self.limits.force
+            && let Some(gate) = gate
         {
-            return Err(self.shut(&format!("run {}", run.id), shut));
+            return Err(self.behind_gate(&format!("run {}", run.id), gate));
         }
         let shown: Vec<&str> = open.iter().take(5).map(|at| run.steps[*at].id.as_str()).collect();
         let are = if open.len() == 1 { "is" } else { "are" };
@@ -459,22 +460,22 @@ impl TransitionCheck<'_> {
     }
 
     /// Nothing steps over a gate or a review that is not done.
-    fn gates(&self, at: usize) -> Result<(), Refusal> {
+    fn check_gates(&self, at: usize) -> Result<(), Refusal> {
         match self.reconciled.gate_before(at) {
             None => Ok(()),
-            Some(shut) => Err(self.shut(self.reconciled.run.steps[at].id.as_str(), shut)),
+            Some(gate) => Err(self.behind_gate(self.reconciled.run.steps[at].id.as_str(), gate)),
         }
     }
 
-    fn shut(&self, what: &str, shut: usize) -> Refusal {
-        let gate = &self.reconciled.run.steps[shut];
+    fn behind_gate(&self, what: &str, at: usize) -> Refusal {
+        let gate = &self.reconciled.run.steps[at];
         let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
         let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
         refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")])
     }
 
-    fn dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
-        if self.reconciled.is_ready(at) || self.guard.force {
+    fn check_dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
+        if self.reconciled.is_ready(at) || self.limits.force {
             return Ok(());
         }
         let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
@@ -483,11 +484,11 @@ impl TransitionCheck<'_> {
     }
 
     /// Rule 4: the third failure, or a rejection, is for a person.
-    fn limits(&self, at: usize) -> Result<(), Refusal> {
-        if self.guard.force {
+    fn check_limits(&self, at: usize) -> Result<(), Refusal> {
+        if self.limits.force {
             return Ok(());
         }
-        let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.guard.attempt_limit)?));
+        let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.limits.attempt_limit)?));
         let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
         let (failed, id) = (&self.reconciled.run.steps[failed], &self.reconciled.run.steps[at].id);
         let what = match limit {
@@ -504,9 +505,9 @@ impl TransitionCheck<'_> {
         Err(refuse(RefusalKind::Person, message, [accept, self.command("begin", id, " --force")]))
     }
 
-    fn not_given_up(&self) -> Result<(), Refusal> {
+    fn check_not_aborted(&self) -> Result<(), Refusal> {
         let run = self.reconciled.run;
-        if run.status != RunStatus::Aborted || self.guard.force {
+        if run.status != RunStatus::Aborted || self.limits.force {
             return Ok(());
         }
         let message = format!("run {} was given up; it goes on only when a person says so", run.id);

@@ -71,19 +71,19 @@ pub(super) fn ask(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
     let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[] };
-    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
+    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> ChangeKind {
-    match ask(run, effective_statuses, kind, guard).unwrap() {
+    match ask(run, effective_statuses, kind, limits).unwrap() {
         Admitted::Change { change, .. } => {
             assert_eq!(change.at, at(0));
             change.kind
@@ -96,9 +96,9 @@ pub(super) fn refused(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> Refusal {
-    ask(run, effective_statuses, kind, guard).unwrap_err()
+    ask(run, effective_statuses, kind, limits).unwrap_err()
 }
 
 pub(super) fn begin(id: &str) -> ChangeKind {
@@ -140,10 +140,10 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
 }
 
 /// Asks for one change of one step in every effective_status and compares with a column of the table.
-fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: ChangeLimits, expected: [&str; 14]) {
+fn column(kind: StepKind, change: impl Fn() -> ChangeKind, limits: ChangeLimits, expected: [&str; 14]) {
     let found = STANDINGS
-        .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), guard)));
-    assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), guard.force);
+        .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), limits)));
+    assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), limits.force);
 }
 
 #[test]
@@ -164,11 +164,11 @@ fn what_may_begin() {
             [YES, YES, YES, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, PERSON],
         );
     }
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let mut gate = [PERSON; 14];
         gate[..2].fill(NO);
-        column(StepKind::Gate, || begin("S"), guard, gate);
-        column(StepKind::Container, || begin("S"), guard, [NO; 14]);
+        column(StepKind::Gate, || begin("S"), limits, gate);
+        column(StepKind::Container, || begin("S"), limits, [NO; 14]);
     }
 }
 
@@ -188,12 +188,12 @@ fn what_may_be_finished_as_completed() {
     let without_verdict =
         [ALREADY, USAGE, USAGE, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE];
     column(StepKind::Review, completed, FREE, without_verdict);
-    for guard in [FREE, FORCE] {
-        column(StepKind::Gate, completed, guard, [PERSON; 14]);
+    for limits in [FREE, FORCE] {
+        column(StepKind::Gate, completed, limits, [PERSON; 14]);
         let mut container = [NO; 14];
         container[9] = YES;
         container[12] = PERSON;
-        column(StepKind::Container, completed, guard, container);
+        column(StepKind::Container, completed, limits, container);
     }
 }
 
@@ -216,29 +216,29 @@ fn what_may_be_finished_otherwise() {
 
 #[test]
 fn what_may_be_approved() {
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let work = [ALREADY, ALREADY, NO, NO, NO, NO, NO, YES, YES, NO, NO, NO, PERSON, NO];
-        column(StepKind::Work, || approve("S"), guard, work);
-        column(StepKind::Container, || approve("S"), guard, work);
+        column(StepKind::Work, || approve("S"), limits, work);
+        column(StepKind::Container, || approve("S"), limits, work);
         let mut review = work;
         review[6] = YES;
-        column(StepKind::Review, || approve("S"), guard, review);
+        column(StepKind::Review, || approve("S"), limits, review);
         let gate = [ALREADY, ALREADY, NO, NO, YES, YES, YES, YES, YES, YES, YES, YES, PERSON, NO];
-        column(StepKind::Gate, || approve("S"), guard, gate);
+        column(StepKind::Gate, || approve("S"), limits, gate);
     }
 }
 
 #[test]
 fn what_may_be_skipped() {
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let work = [NO, NO, ALREADY, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, YES];
-        column(StepKind::Work, || skip("S"), guard, work);
+        column(StepKind::Work, || skip("S"), limits, work);
         let container = [NO, NO, ALREADY, NO, NO, NO, NO, NO, NO, NO, NO, NO, PERSON, NO];
-        column(StepKind::Container, || skip("S"), guard, container);
+        column(StepKind::Container, || skip("S"), limits, container);
         let mut never = [PERSON; 14];
         never[..3].copy_from_slice(&[NO, NO, ALREADY]);
-        column(StepKind::Review, || skip("S"), guard, never);
-        column(StepKind::Gate, || skip("S"), guard, never);
+        column(StepKind::Review, || skip("S"), limits, never);
+        column(StepKind::Gate, || skip("S"), limits, never);
     }
 }
 
