@@ -22,3 +22,7 @@ pub(crate) enum RefusalKind {
     /// The state was written by a newer version.
     Newer,
 }
+
+pub(super) fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]) -> Refusal {
+    Refusal { kind, message, hints: hints.to_vec() }
+}
