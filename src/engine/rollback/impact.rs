@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::is_touched;
+use super::has_progress;
 use super::target::phases;
 use crate::engine::graph::Graph;
 use crate::engine::reconcile::EffectiveStatus;
@@ -99,7 +99,7 @@ fn base(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> 
 ///
 /// A step stays when its commit is among them, or what it depends on; without any recorded commit, when HEAD was among them as it
 /// was finished.
-pub(crate) fn kept_at(
+pub(crate) fn reopened_at_commit(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     records: &[EvidenceRecord],
@@ -110,7 +110,7 @@ pub(crate) fn kept_at(
         let sha = sha.to_ascii_lowercase();
         history.range(sha.clone()..).next().is_some_and(|full| full.starts_with(&sha))
     };
-    let positions = || (0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at));
+    let positions = || (0..run.steps.len()).filter(|at| has_progress(run, effective_statuses, *at));
     let by_commit: Vec<usize> = positions().filter(|at| run.steps[*at].commit.as_ref().is_some_and(is_there)).collect();
     let mut kept: BTreeSet<usize> = BTreeSet::new();
     if positions().any(|at| run.steps[at].commit.is_some()) {

@@ -12,10 +12,10 @@ use crate::model::plural;
 use crate::model::quoted;
 
 /// How often a run is rolled back to the same point before a person has to say so (docs/formats/nine-step.md#rollback).
-const LIMIT: usize = 3;
+const REPEAT_LIMIT: usize = 3;
 /// A merge that is older deserves a second thought (docs/formats/nine-step.md#rollback).
-const SETTLED_SECONDS: i64 = 7 * 86_400;
-const SHOWN: usize = 5;
+const OLD_MERGE_SECONDS: i64 = 7 * 86_400;
+const SHOWN_FILES: usize = 5;
 
 /// Says how commits are given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub(crate) struct Obstacle {
 }
 
 /// Chooses between taking the branch back and taking the commits back (docs/formats/nine-step.md#rollback).
-pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan {
+pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,
         because,
@@ -61,34 +61,34 @@ pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan
         commands: Vec::new(),
         instead: Vec::new(),
     };
-    let Some(base) = &undoing.base else {
+    let Some(base) = &git.base else {
         let because =
             "nothing recorded says which commits belong to these steps: look at `git log` before you take any back";
         return plan(Method::None, because.to_owned());
     };
-    if undoing.commits.is_empty() {
+    if git.commits.is_empty() {
         return plan(Method::None, "no commit was made since: only the state goes back".to_owned());
     }
-    let folder = quoted(&undoing.folder);
+    let folder = quoted(&git.folder);
     let keep = quoted(&format!("rollback/{}-{}", slug(run.id.as_str()), at.compact()));
-    let commits = plural(undoing.commits.len(), "commit");
+    let commits = plural(git.commits.len(), "commit");
     let checks = vec![
         format!("git -C {folder} status --short    # prints nothing"),
         format!("git -C {folder} log --first-parent --oneline {}..HEAD    # prints {commits}", short(base)),
     ];
-    let reverts = reverts(&undoing.commits);
+    let reverts = reverts(&git.commits);
     let in_folder = |folder: &str| -> Vec<String> {
         reverts.iter().map(|revert| format!("git -C {folder} revert --no-edit {revert}")).collect()
     };
-    if undoing.is_merged {
-        let main = quoted(undoing.main.as_deref().unwrap_or("HEAD"));
-        let folder = quoted(&undoing.main_folder);
+    if git.is_merged {
+        let main = quoted(git.main.as_deref().unwrap_or("HEAD"));
+        let folder = quoted(&git.main_folder);
         let mut commands = vec![format!("git -C {folder} switch --create {keep} {main}")];
         commands.extend(in_folder(&folder));
         let because = format!("{main} has the {commits}: others may have built on them, so new commits take them back");
         return GitPlan { checks, commands, ..plan(Method::Revert, because) };
     }
-    if let Some(remote) = undoing.pushed.first() {
+    if let Some(remote) = git.pushed.first() {
         let mut commands = in_folder(&folder);
         commands.push(format!("git -C {folder} push"));
         let because = format!("{} has the {commits}, so new commits take them back", quoted(remote));
@@ -125,16 +125,16 @@ fn slug(text: &str) -> String {
 
 /// Lists what stands in the way. `times`: how often the run was rolled back to this point; `again` is the command that was asked
 /// for.
-pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
+pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut note = |code: &str, message: String, command: String| {
         all.push(Obstacle { code: code.to_owned(), message, command });
     };
-    if let Some(undoing) = undoing {
-        let folder = quoted(&undoing.folder);
+    if let Some(git) = git {
+        let folder = quoted(&git.folder);
         let has_own_branch = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
-        let is_on_main = undoing.branch.is_some() && undoing.branch == undoing.main;
-        if let (true, true, Some(main)) = (has_own_branch, is_on_main, &undoing.main) {
+        let is_on_main = git.branch.is_some() && git.branch == git.main;
+        if let (true, true, Some(main)) = (has_own_branch, is_on_main, &git.main) {
             let message = format!("{main} is checked out in {folder}: the main branch is never rolled back");
             let wanted = run.workspace.branch.as_deref().filter(|branch| branch != main);
             let command = match wanted {
@@ -143,15 +143,15 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
             };
             note("main_branch", message, command);
         }
-        let is_touched = has_own_branch || !undoing.commits.is_empty();
+        let is_at_risk = has_own_branch || !git.commits.is_empty();
         // Where git says nothing at all, no command is printed that could take anything away.
-        if undoing.dirty.is_none() && !undoing.commits.is_empty() {
+        if git.dirty.is_none() && !git.commits.is_empty() {
             let message = format!("git does not say whether everything in {folder} is committed");
             note("uncommitted", message, format!("git -C {folder} status --short"));
         }
-        if let Some(dirty) = undoing.dirty.as_ref().filter(|dirty| is_touched && !dirty.is_empty()) {
-            let shown: Vec<&str> = dirty.iter().take(SHOWN).map(String::as_str).collect();
-            let more = if dirty.len() > SHOWN { ", ..." } else { "" };
+        if let Some(dirty) = git.dirty.as_ref().filter(|dirty| is_at_risk && !dirty.is_empty()) {
+            let shown: Vec<&str> = dirty.iter().take(SHOWN_FILES).map(String::as_str).collect();
+            let more = if dirty.len() > SHOWN_FILES { ", ..." } else { "" };
             let message = format!(
                 "{} in {folder} with changes that are not committed: {}{more}",
                 plural(dirty.len(), "file"),
@@ -160,7 +160,7 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
             note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
         }
     }
-    if times >= LIMIT {
+    if times >= REPEAT_LIMIT {
         let message =
             format!("the run was rolled back to this point {} before: a person decides", plural(times, "time"));
         note("repeated", message, format!("{again} --force"));
@@ -169,11 +169,11 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
 }
 
 /// Tells whether the work was merged so long ago that much may stand on it by now.
-pub(crate) fn is_settled(undoing: &GitImpact, now: Timestamp) -> bool {
-    undoing.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > SETTLED_SECONDS)
+pub(crate) fn is_old_merge(git: &GitImpact, now: Timestamp) -> bool {
+    git.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > OLD_MERGE_SECONDS)
 }
 
 /// Returns the command that asks for the same once more.
-pub(crate) fn again(run: &Run, to: &str) -> String {
+pub(crate) fn command_to(run: &Run, to: &str) -> String {
     command::on_run("rollback", &run.id, &command::option("to", to))
 }

@@ -7,18 +7,18 @@ mod target;
 
 pub(crate) use impact::Impact;
 pub(crate) use impact::impact;
-pub(crate) use impact::kept_at;
+pub(crate) use impact::reopened_at_commit;
 pub(crate) use method::GitPlan;
 pub(crate) use method::Method;
 pub(crate) use method::Obstacle;
-pub(crate) use method::again;
+pub(crate) use method::command_to;
 pub(crate) use method::git_plan;
-pub(crate) use method::is_settled;
+pub(crate) use method::is_old_merge;
 pub(crate) use method::obstacles;
 pub(crate) use target::TargetMeaning;
 pub(crate) use target::last;
+pub(crate) use target::meanings;
 pub(crate) use target::phases;
-pub(crate) use target::readings;
 pub(crate) use target::reopens;
 
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ use crate::model::StepId;
 use crate::model::StepKind;
 
 /// Tells whether anything was ever done of a step, or looks as if it were.
-fn is_touched(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
+fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let step = &run.steps[at];
     let looks_open =
         matches!(effective_statuses.get(at), None | Some(EffectiveStatus::Open | EffectiveStatus::OpenContainer));
@@ -60,7 +60,7 @@ fn with_dependents(
     let mut all = seeds.clone();
     for at in seeds {
         let behind = graph.all_dependents(*at).into_iter();
-        all.extend(behind.filter(|behind| is_touched(run, effective_statuses, *behind)));
+        all.extend(behind.filter(|behind| has_progress(run, effective_statuses, *behind)));
     }
     all.into_iter().collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::has_progress;
 use super::is_over;
-use super::is_touched;
 use super::with_dependents;
 use crate::engine::command;
 use crate::engine::graph::Graph;
@@ -100,14 +100,14 @@ fn number_of(name: &str) -> Option<u32> {
 }
 
 /// Lists everything that a target can mean. A commit is only ever one of the possibilities: whether there is one, git says.
-pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
+pub(crate) fn meanings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
     let text = text.trim();
     let step =
         || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| TargetMeaning::Step(step.id.clone()));
     if let Some((kind, rest)) = text.split_once(':')
         && step().is_none()
     {
-        let one = |reading: Option<TargetMeaning>| reading.into_iter().collect();
+        let one = |meaning: Option<TargetMeaning>| meaning.into_iter().collect();
         return match kind {
             "phase" => one(phase(run, rest)),
             "step" => one(run.resolve(rest).map(|step| TargetMeaning::Step(step.id.clone()))),
@@ -163,7 +163,7 @@ pub(crate) fn last(run: &Run, effective_statuses: &[EffectiveStatus]) -> Option<
 /// A gate that is next waits for a person without anybody having begun it.
 fn is_begun(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let waits = effective_statuses.get(at) == Some(&EffectiveStatus::Waiting) && run.steps[at].attempts == 0;
-    is_touched(run, effective_statuses, at) && !waits
+    has_progress(run, effective_statuses, at) && !waits
 }
 
 /// Returns the steps that open again when a run goes back to a phase or a step.
@@ -174,10 +174,10 @@ fn is_begun(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> boo
 pub(crate) fn reopens(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
-    reading: &TargetMeaning,
+    meaning: &TargetMeaning,
 ) -> Result<Vec<StepId>, Refusal> {
     let graph = Graph::of(run);
-    let seeds: BTreeSet<usize> = match reading {
+    let seeds: BTreeSet<usize> = match meaning {
         TargetMeaning::Phase(place) => after_phase(run, effective_statuses, *place)?,
         TargetMeaning::Step(id) => from_step(run, &graph, effective_statuses, id)?,
         // Those two say themselves which steps were done.
@@ -190,7 +190,7 @@ pub(crate) fn reopens(
 fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) -> Result<BTreeSet<usize>, Refusal> {
     let phases = phases(run);
     if place == 0 {
-        return Ok((0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at)).collect());
+        return Ok((0..run.steps.len()).filter(|at| has_progress(run, effective_statuses, *at)).collect());
     }
     let kept = phases.iter().take(place).flat_map(|phase| &phase.steps);
     let open: Vec<&str> =
@@ -203,7 +203,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
-    Ok(behind.filter(|at| is_touched(run, effective_statuses, *at)).collect())
+    Ok(behind.filter(|at| has_progress(run, effective_statuses, *at)).collect())
 }
 
 fn from_step(
@@ -212,7 +212,7 @@ fn from_step(
     effective_statuses: &[EffectiveStatus],
     id: &StepId,
 ) -> Result<BTreeSet<usize>, Refusal> {
-    let at = graph.position(id).filter(|at| is_touched(run, effective_statuses, *at));
+    let at = graph.position(id).filter(|at| has_progress(run, effective_statuses, *at));
     let Some(at) = at else {
         let message = format!("{id} was not begun: there is nothing of it to roll back");
         let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
@@ -223,6 +223,6 @@ fn from_step(
     let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.all_dependents(at) };
     let children =
         graph.all_dependencies(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
-    let all = behind.into_iter().chain(children).filter(|at| is_touched(run, effective_statuses, *at));
+    let all = behind.into_iter().chain(children).filter(|at| has_progress(run, effective_statuses, *at));
     Ok(all.chain([at]).collect())
 }

@@ -5,11 +5,11 @@ use super::Method;
 use super::TargetMeaning;
 use super::git_plan;
 use super::impact;
-use super::kept_at;
 use super::last;
+use super::meanings;
 use super::obstacles;
 use super::phases;
-use super::readings;
+use super::reopened_at_commit;
 use super::reopens;
 use crate::engine::effective_statuses;
 use crate::engine::fixtures::at;
@@ -39,9 +39,9 @@ fn phased() -> Run {
     run
 }
 
-fn opened(run: &Run, reading: &TargetMeaning) -> Result<Vec<StepId>, String> {
+fn opened(run: &Run, meaning: &TargetMeaning) -> Result<Vec<StepId>, String> {
     let effective_statuses = effective_statuses(run, &Evidence::default(), &[]);
-    reopens(run, &effective_statuses, reading).map_err(|refusal| refusal.message)
+    reopens(run, &effective_statuses, meaning).map_err(|refusal| refusal.message)
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn a_target_is_everything_that_it_can_be() {
         ("nothing:a", vec![]),
         ("", vec![]),
     ] {
-        let found = readings(&run, text, &checkpoints);
+        let found = meanings(&run, text, &checkpoints);
         assert_eq!(found, expected, "{text}");
-        for reading in found.iter().filter(|reading| **reading != TargetMeaning::Last) {
-            assert_eq!(readings(&run, &reading.exact(&run), &checkpoints), std::slice::from_ref(reading), "{text}");
+        for meaning in found.iter().filter(|meaning| **meaning != TargetMeaning::Last) {
+            assert_eq!(meanings(&run, &meaning.exact(&run), &checkpoints), std::slice::from_ref(meaning), "{text}");
         }
     }
 }
@@ -174,7 +174,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     let run = with_statuses(phased(), &[Completed, Completed, Completed, InProgress]);
     let kept = |run: &Run, records: &[EvidenceRecord], history: &[&str]| {
         let history: BTreeSet<String> = history.iter().map(|sha| (*sha).to_owned()).collect();
-        kept_at(run, &effective_statuses(run, &Evidence::default(), &[]), records, &history)
+        reopened_at_commit(run, &effective_statuses(run, &Evidence::default(), &[]), records, &history)
     };
     let records = [record("a", 1, "aaaaaaa0"), record("b", 2, "bbbbbbb0"), record("c", 3, "ccccccc0")];
     assert_eq!(kept(&run, &records, &["aaaaaaa0", "bbbbbbb0"]), ids(&["c", "d"]));
