@@ -67,25 +67,25 @@ impl<'a> Planner<'a> {
         if !all_over {
             chosen.choices.iter().map(|choice| self.next_of(choice)).collect()
         } else if self.drifted.is_empty() {
-            self.after().into_iter().collect()
+            self.follow_up().into_iter().collect()
         } else {
             self.verify_drift()
         }
     }
 
     /// Returns what comes when every step is done.
-    fn after(&self) -> Option<Next> {
+    fn follow_up(&self) -> Option<Next> {
         let run = self.reconciled.run;
-        let after = run.after.as_ref().filter(|_| run.status != RunStatus::Completed)?;
+        let follow_up = run.follow_up.as_ref().filter(|_| run.status != RunStatus::Completed)?;
         let last = self.reconciled.graph.order().last()?;
         Some(Next {
             step: run.steps[*last].id.clone(),
-            title: after.title.clone(),
-            action: after.action,
-            agent: after.agent.clone(),
+            title: follow_up.title.clone(),
+            action: follow_up.action,
+            agent: follow_up.agent.clone(),
             agent_candidates: Vec::new(),
             attempt: 1,
-            reason: after.reason.clone(),
+            reason: follow_up.reason.clone(),
             rule: "6.complete".to_owned(),
             evidence: vec![format!("all {} steps are done", run.steps.len().saturating_add(run.done_elsewhere))],
             strategy: None,

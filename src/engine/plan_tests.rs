@@ -16,10 +16,10 @@ use super::fixtures::step;
 use super::fixtures::with_statuses;
 use super::fixtures::with_witnesses;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Mode;
@@ -118,7 +118,7 @@ fn when_only_the_record_lags_it_is_brought_up_to_date() {
     for id in ["B", "C"] {
         with_witnesses(step(&mut run, id), 2);
     }
-    run.after = Some(merge());
+    run.follow_up = Some(merge());
     let planned = plan_of(&run, &options());
     assert_eq!(
         (next_of(&planned), planned.plan.verdict),
@@ -131,8 +131,8 @@ fn when_only_the_record_lags_it_is_brought_up_to_date() {
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (3, 3));
 }
 
-fn merge() -> After {
-    After {
+fn merge() -> FollowUp {
+    FollowUp {
         action: Action::Merge,
         title: "Merge feature/x into main".to_owned(),
         agent: Some("git-worktree-manager".to_owned()),
@@ -143,7 +143,7 @@ fn merge() -> After {
 #[test]
 fn what_comes_after_the_last_step_is_asked_for() {
     let mut run = over();
-    run.after = Some(merge());
+    run.follow_up = Some(merge());
     run.done_elsewhere = 9;
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["merge B".to_owned()], Verdict::Complete));
@@ -156,7 +156,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
     let commands = planned.plan.commands;
     assert_eq!((commands.begin, commands.context, commands.resume), (None, None, None), "no command merges");
-    run.after = Some(After { action: Action::Archive, ..merge() });
+    run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
     assert!(planned.plan.question.is_none());
@@ -313,7 +313,7 @@ fn age_does_not_matter_where_nothing_is_left() {
     run.stamp = Some(at(-1_000_000));
     let planned = plan_of(&run, &options());
     assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Complete, vec![]));
-    run.after = Some(merge());
+    run.follow_up = Some(merge());
     assert!(has(&plan_of(&run, &options()), FindingCode::AgeStale), "a merge after so long deserves a look");
 }
 

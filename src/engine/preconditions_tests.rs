@@ -10,10 +10,10 @@ use super::fixtures::path;
 use super::fixtures::plan_of;
 use super::fixtures::planned;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Options;
 use crate::model::Owner;
 use crate::model::Run;
@@ -200,7 +200,7 @@ fn where_a_run_lies_matters_as_long_as_something_is_left() {
     let planned_over = planned(&in_worktree(over()), &missing(), &options());
     assert_eq!((planned_over.plan.verdict, notable_codes(&planned_over)), (Verdict::Complete, vec![]));
     let mut to_merge = in_worktree(over());
-    to_merge.after = Some(After {
+    to_merge.follow_up = Some(FollowUp {
         action: Action::Merge,
         title: "Merge feature/x".to_owned(),
         agent: None,

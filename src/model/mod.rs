@@ -55,7 +55,9 @@ pub(crate) use plan::{
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use rollback::{GitImpact, RollBack, RollBackRecord, UndoneCommit};
-pub(crate) use run::{After, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
+pub(crate) use run::{
+    FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+};
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};

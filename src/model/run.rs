@@ -37,7 +37,7 @@ pub(crate) struct Run {
     pub(crate) stamp: Option<Timestamp>,
     pub(crate) workspace: WorkspaceRecord,
     /// What comes when every step is done.
-    pub(crate) after: Option<After>,
+    pub(crate) follow_up: Option<FollowUp>,
     /// The interruption that the state itself records, when it does.
     pub(crate) interruption: Option<Interruption>,
     /// How much a person was to be asked when it was started: that holds for its resume, unless the caller says otherwise.
@@ -72,7 +72,7 @@ pub(crate) struct WorkspaceRecord {
 
 /// Says what comes when every step is done.
 #[derive(Clone, Debug)]
-pub(crate) struct After {
+pub(crate) struct FollowUp {
     pub(crate) action: super::Action,
     pub(crate) title: String,
     pub(crate) agent: Option<String>,
@@ -263,7 +263,7 @@ impl Run {
             started_at: None,
             stamp: None,
             workspace: WorkspaceRecord::default(),
-            after: None,
+            follow_up: None,
             interruption: None,
             mode: None,
             resumes: 0,

@@ -19,12 +19,12 @@ use super::workspace;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::NineStepConfig;
@@ -146,7 +146,7 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
         started_at: state.started_at.or_else(|| first_stamp(&state)),
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
         workspace: place.record,
-        after: state.total_phases.map(|_| merge(config)),
+        follow_up: state.total_phases.map(|_| merge(config)),
         interruption: paused(&state, status),
         mode: None,
         resumes: state.resumes,
@@ -235,8 +235,8 @@ fn commits(steps: &[Step]) -> Vec<String> {
 }
 
 /// Returns what comes after the last phase (docs/formats/nine-step.md#steps-and-agents).
-fn merge(config: &NineStepConfig) -> After {
-    After {
+fn merge(config: &NineStepConfig) -> FollowUp {
+    FollowUp {
         action: Action::Merge,
         title: "Pre-merge approval and merge".to_owned(),
         agent: Some(Role::GitManager.name(config)),

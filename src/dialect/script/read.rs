@@ -19,11 +19,11 @@ use super::state::StepState;
 use super::state::part_names;
 use crate::dialect::Loaded;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Part;
@@ -95,7 +95,7 @@ impl Reader<'_> {
                 worktree: worktree.clone(),
                 ..WorkspaceRecord::default()
             },
-            after: self.after(),
+            follow_up: self.follow_up(),
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
@@ -259,10 +259,10 @@ impl Reader<'_> {
     }
 
     /// What is left once every step is done: the work of a worktree is not merged by itself.
-    fn after(&self) -> Option<After> {
+    fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
-        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| After {
+        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| FollowUp {
             action: Action::Merge,
             title: format!("Merge into {}", clean_line(base, 100)),
             agent: None,

@@ -78,7 +78,7 @@ fn a_run_knows_its_place_its_merge_and_its_variables() {
     assert_eq!(run.workspace.worktree, Some(path("worktrees/session-1")));
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
     assert_eq!(loaded.wanted.workspace, Some(Some(path("worktrees/session-1"))));
-    assert_eq!(run.after.map(|after| after.action), Some(Action::Merge));
+    assert_eq!(run.follow_up.map(|after| after.action), Some(Action::Merge));
     assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "from 1"}));
     let stop = run.interruption.unwrap();
     assert_eq!((stop.step, stop.reason.as_str()), (Some(StepId::new("2")), "SIGINT"));

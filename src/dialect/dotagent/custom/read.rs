@@ -14,13 +14,13 @@ use super::state::StateFile;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::ListingEntry;
@@ -132,7 +132,7 @@ impl Reader<'_> {
             started_at: self.text("started_at").and_then(|text| self.files.time(&text)),
             stamp: self.text("last_updated").and_then(|text| self.files.time(&text)),
             workspace: WorkspaceRecord { branch, issues: self.texts("issues"), ..WorkspaceRecord::default() },
-            after: Some(After {
+            follow_up: Some(FollowUp {
                 action: Action::Archive,
                 title: "Archive the run".to_owned(),
                 agent: None,

@@ -251,7 +251,7 @@ impl Original {
                 worktree: self.worktree.clone(),
                 ..WorkspaceRecord::default()
             },
-            after: None,
+            follow_up: None,
             interruption: None,
             mode: None,
             resumes: 0,
