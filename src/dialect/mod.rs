@@ -41,7 +41,6 @@ use serde_json::Value;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
-use crate::model::Compared;
 use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
@@ -56,6 +55,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::Reconstruction;
+use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::Run;
@@ -365,7 +365,7 @@ pub(crate) struct Loaded {
 pub(crate) struct GitComparison {
     pub(crate) findings: Vec<Finding>,
     /// One row per compared file, for a preflight.
-    pub(crate) compared: Vec<Compared>,
+    pub(crate) compared: Vec<ReferencedFile>,
 }
 
 /// The reason why a change cannot be written.

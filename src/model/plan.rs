@@ -286,7 +286,7 @@ pub(crate) struct Commands {
 
 /// Is one file that a run refers to, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Compared {
+pub(crate) struct ReferencedFile {
     pub(crate) file: String,
     /// What it is to the run: `story of 3.2`, `output of 1_gather`.
     pub(crate) role: String,

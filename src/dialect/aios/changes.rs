@@ -11,12 +11,12 @@ use crate::dialect::GitComparison;
 use crate::dialect::Loaded;
 use crate::model::CommittedFile;
 use crate::model::CommittedStateQuery;
-use crate::model::Compared;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
@@ -106,7 +106,7 @@ impl GitComparer<'_> {
 
     fn row(&mut self, path: &RelPath, role: String, critical: bool, found: String) {
         let file = path.as_str().to_owned();
-        self.comparison.compared.push(Compared { file, role, critical, found });
+        self.comparison.compared.push(ReferencedFile { file, role, critical, found });
     }
 
     fn is_there(&self, path: &RelPath) -> bool {
