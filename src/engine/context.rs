@@ -14,7 +14,7 @@ use crate::model::Context;
 use crate::model::Next;
 use crate::model::Omitted;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
@@ -152,7 +152,7 @@ const fn is_over(status: Status) -> bool {
 }
 
 /// Returns what to read, in order: the documents of the system, then the summaries of what the step builds on.
-fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading>) -> Vec<Reading> {
+fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<ReadingItem>) -> Vec<ReadingItem> {
     let mut reading = first;
     for item in &mut reading {
         item.what = safe(&item.what);
@@ -161,17 +161,17 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
     if let Some(step) = step {
         for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
             let what = line(&format!("summary of {}", on.id), TITLE_CHARS);
-            reading.extend(on.proof.summaries.iter().map(|path| path.reading(what.clone())));
+            reading.extend(on.proof.summaries.iter().map(|path| path.reading_item(what.clone())));
         }
         let what = line(&format!("what {} left before", step.id), TITLE_CHARS);
-        reading.extend(step.proof.summaries.iter().map(|path| path.reading(what.clone())));
+        reading.extend(step.proof.summaries.iter().map(|path| path.reading_item(what.clone())));
     }
     let mut seen = BTreeSet::new();
     reading.retain(|item| seen.insert(item.path.clone().unwrap_or_else(|| item.what.clone())));
     reading
 }
 
-fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<Reading> {
+fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<ReadingItem> {
     let with_summary = |id: &StepId| {
         let step = &run.steps[graph.position(id)?];
         let what = match &step.commit {
@@ -179,7 +179,7 @@ fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<Reading> {
             None => format!("{id}: {}", step.title),
         };
         let path = step.proof.summaries.first().map(|path| path.as_str().to_owned());
-        Some(Reading { what: line(&what, SENTENCE_CHARS), path })
+        Some(ReadingItem { what: line(&what, SENTENCE_CHARS), path })
     };
     plan.steps.completed.iter().filter_map(with_summary).collect()
 }

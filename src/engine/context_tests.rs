@@ -16,7 +16,7 @@ use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -73,7 +73,7 @@ fn brief(hostile: &str) -> Brief {
     Brief {
         agent_context: json!({"worktree_path": "/project/.worktree/x", "notes": [text("mind the gap")]}),
         prompt: text("Work Context:\n\tall of it"),
-        reading: vec![Reading { what: text("the plan"), path: Some(".plan/x_plan.md".to_owned()) }],
+        reading: vec![ReadingItem { what: text("the plan"), path: Some(".plan/x_plan.md".to_owned()) }],
         notes: vec![text("is it fast enough?")],
     }
 }
@@ -91,8 +91,8 @@ fn bytes(context: &Context) -> usize {
     serde_json::to_string(context).unwrap().len()
 }
 
-fn reading(what: &str, path: &str) -> Reading {
-    Reading { what: what.to_owned(), path: Some(path.to_owned()) }
+fn reading(what: &str, path: &str) -> ReadingItem {
+    ReadingItem { what: what.to_owned(), path: Some(path.to_owned()) }
 }
 
 #[test]

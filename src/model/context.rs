@@ -27,11 +27,11 @@ pub(crate) struct Context {
     pub(crate) next_action: String,
     /// Findings of the review or failure that have to be addressed. Untrusted text.
     pub(crate) findings_to_address: Vec<String>,
-    pub(crate) required_reading: Vec<Reading>,
+    pub(crate) required_reading: Vec<ReadingItem>,
     pub(crate) files_to_touch: Vec<String>,
     pub(crate) requirements: Vec<String>,
     pub(crate) acceptance: Vec<String>,
-    pub(crate) done: Vec<Reading>,
+    pub(crate) done: Vec<ReadingItem>,
     pub(crate) open_questions: Vec<String>,
     /// Variables that finished parts left for later ones.
     pub(crate) variables: Value,
@@ -45,7 +45,7 @@ pub(crate) struct Context {
 
 /// Is a file to read, with why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingItem {
     pub(crate) what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
@@ -64,14 +64,14 @@ pub(crate) struct Brief {
     pub(crate) agent_context: Value,
     pub(crate) prompt: String,
     /// Documents to read first, before the summaries: the task, the plan.
-    pub(crate) reading: Vec<Reading>,
+    pub(crate) reading: Vec<ReadingItem>,
     /// Questions and remarks for the reader, in a stranger's words.
     pub(crate) notes: Vec<String>,
 }
 
 impl RelPath {
     /// Returns this path as something to read, and why.
-    pub(crate) fn reading(&self, what: impl Into<String>) -> Reading {
-        Reading { what: what.into(), path: Some(self.as_str().to_owned()) }
+    pub(crate) fn reading_item(&self, what: impl Into<String>) -> ReadingItem {
+        ReadingItem { what: what.into(), path: Some(self.as_str().to_owned()) }
     }
 }

@@ -31,7 +31,7 @@ mod time;
 
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
-pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
 pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
 pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};

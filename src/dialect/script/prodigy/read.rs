@@ -68,7 +68,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             clean_line(&run.workflow, 200),
             step.id
         ),
-        reading: vec![files.state.reading("checkpoint of Prodigy")],
+        reading: vec![files.state.reading_item("checkpoint of Prodigy")],
         notes: Vec::new(),
     }
 }
