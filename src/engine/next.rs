@@ -13,7 +13,6 @@ use super::strategy::strategy;
 use crate::model::Action;
 use crate::model::CauseKind;
 use crate::model::Commands;
-use crate::model::Cost;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -25,6 +24,7 @@ use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::PartRef;
 use crate::model::PlannedPart;
+use crate::model::RedoCost;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
@@ -91,7 +91,7 @@ impl<'a> Planner<'a> {
             strategy: None,
             alternatives: Vec::new(),
             parts: Vec::new(),
-            cost: Cost::default(),
+            cost: RedoCost::default(),
         })
     }
 
@@ -223,7 +223,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts what was paid for already and would be paid for again.
-    fn cost(&self, choice: &Choice) -> Cost {
+    fn cost(&self, choice: &Choice) -> RedoCost {
         let step = self.step(choice.at);
         let is_done = |at: &usize| {
             matches!(self.reconciled.effective_status(*at), EffectiveStatus::Done | EffectiveStatus::Invalid)
@@ -241,7 +241,7 @@ impl<'a> Planner<'a> {
         let paid = again.iter().copied().chain(failed).map(|at| self.step(at));
         let minutes = paid.filter_map(|step| Some((step.started_at?, step.finished_at?)));
         let minutes_again = minutes.map(|(start, end)| end.seconds_since(start).max(0).unsigned_abs() / 60).sum();
-        Cost { attempts: step.attempts, steps_again: again.len(), minutes_again }
+        RedoCost { attempts: step.attempts, steps_again: again.len(), minutes_again }
     }
 
     pub(super) fn interruption(

@@ -50,7 +50,7 @@ pub(crate) use nearest::{edit_distance, nearest};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
+    Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question, RedoCost,
     ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};

@@ -113,7 +113,7 @@ pub(crate) struct Next {
     pub(crate) alternatives: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<PlannedPart>,
-    pub(crate) cost: Cost,
+    pub(crate) cost: RedoCost,
 }
 
 /// Says what is to be done with a step.
@@ -182,7 +182,7 @@ pub(crate) struct PlannedPart {
 
 /// Says what going on costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Cost {
+pub(crate) struct RedoCost {
     /// How often the step was started already.
     pub(crate) attempts: u32,
     /// Finished steps whose work would be done again.
