@@ -54,7 +54,7 @@ pub(crate) use plan::{
     ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
-pub(crate) use rollback::{GitImpact, RollBack, RollBackRecord, UndoneCommit};
+pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
 };

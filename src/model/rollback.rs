@@ -51,7 +51,7 @@ pub(crate) struct GitImpact {
     /// The commit that the work goes back to; `None` where nothing says so.
     pub(crate) base: Option<String>,
     /// Newest first.
-    pub(crate) commits: Vec<UndoneCommit>,
+    pub(crate) commits: Vec<AffectedCommit>,
     /// When they came to the main branch; `None` when they are not on it.
     pub(crate) merged_at: Option<Timestamp>,
     pub(crate) is_merged: bool,
@@ -63,7 +63,7 @@ pub(crate) struct GitImpact {
 
 /// Is one commit that a rollback gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct UndoneCommit {
+pub(crate) struct AffectedCommit {
     pub(crate) sha: String,
     /// A stranger's text.
     pub(crate) subject: String,

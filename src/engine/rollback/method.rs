@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::command;
+use crate::model::AffectedCommit;
 use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Timestamp;
-use crate::model::UndoneCommit;
 use crate::model::plural;
 use crate::model::quoted;
 
@@ -101,7 +101,7 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
 }
 
 /// Returns the arguments of each `git revert`, newest first: commits with one parent together, each merge by itself.
-fn reverts(commits: &[UndoneCommit]) -> Vec<String> {
+fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for stretch in commits.chunk_by(|one, other| !one.is_merge && !other.is_merge) {
         let names: Vec<String> = stretch.iter().map(|commit| short(&commit.sha)).collect();

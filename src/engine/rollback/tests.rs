@@ -18,13 +18,13 @@ use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::run_of;
 use crate::engine::fixtures::step;
 use crate::engine::fixtures::with_statuses;
+use crate::model::AffectedCommit;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
-use crate::model::UndoneCommit;
 
 use Status::Completed;
 use Status::InProgress;
@@ -190,7 +190,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
 }
 
 fn undoing() -> GitImpact {
-    let commit = |sha: &str, is_merge| UndoneCommit {
+    let commit = |sha: &str, is_merge| AffectedCommit {
         sha: sha.to_owned(),
         subject: String::new(),
         at: None,
