@@ -33,7 +33,7 @@ impl Mode {
 
     /// Reads the word by which a state says in which mode its run was started; AIOS calls autopilot `yolo`
     /// (docs/formats/aios.md#modes).
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
         match letters.to_ascii_lowercase().as_str() {
             "yolo" | "autopilot" => Some(Self::Autopilot),
