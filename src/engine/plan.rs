@@ -126,8 +126,8 @@ impl PlanInputs<'_> {
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {
         let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
         let looks = next.iter().any(|next| next.action == Action::Verify);
-        let wants_a_look =
-            findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.wants_a_look());
+        let needs_confirmation =
+            findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.needs_confirmation());
         if blocking {
             Verdict::Blocked
         } else if all_over && !looks {
@@ -135,7 +135,7 @@ impl PlanInputs<'_> {
         } else if next.iter().all(|next| next.action == Action::Approve) {
             // A gate is no problem in the data, and still nothing goes on before a person has spoken.
             Verdict::Blocked
-        } else if looks || wants_a_look || next.iter().any(|next| next.action == Action::Approve) {
+        } else if looks || needs_confirmation || next.iter().any(|next| next.action == Action::Approve) {
             Verdict::Confirm
         } else {
             Verdict::Resume

@@ -50,7 +50,7 @@ fn with(code: FindingCode, run: &Run, options: &Options) -> super::Planned {
 #[test]
 fn every_finding_weighs_what_its_code_says() {
     for code in FindingCode::ALL {
-        let expected = match (code.severity(), code.wants_a_look()) {
+        let expected = match (code.severity(), code.needs_confirmation()) {
             (Severity::Blocking, _) => Verdict::Blocked,
             (Severity::Warning, true) => Verdict::Confirm,
             (Severity::Warning, false) | (Severity::Info, _) => Verdict::Resume,

@@ -38,7 +38,7 @@ pub(crate) enum FindingClass {
 }
 
 macro_rules! finding_codes {
-    ($($variant:ident $code:literal $severity:ident $looks:literal $meaning:literal $(, $class:ident)*;)*) => {
+    ($($variant:ident $code:literal $severity:ident $confirm:literal $meaning:literal $(, $class:ident)*;)*) => {
         /// Names a kind of problem. The code is stable; what it means is in `meaning`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum FindingCode { $($variant,)* }
@@ -57,8 +57,8 @@ macro_rules! finding_codes {
             }
 
             /// Tells whether a person should look before the run goes on (verdict `confirm`).
-            pub(crate) const fn wants_a_look(self) -> bool {
-                match self { $(Self::$variant => $looks,)* }
+            pub(crate) const fn needs_confirmation(self) -> bool {
+                match self { $(Self::$variant => $confirm,)* }
             }
 
             /// Tells whether the code belongs to a class.
