@@ -484,7 +484,7 @@ impl Reconciler<'_> {
     fn definition_has_changed(&mut self) -> bool {
         let record = self.index.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
-        let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
+        let Some(recorded) = self.step.done_definition.as_ref().or(logged) else { return false };
         if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }

@@ -347,7 +347,7 @@ fn the_definition_that_the_state_itself_recorded_counts_first() {
         let mut run = two();
         step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
         let digest = run.steps[0].definition_digest();
-        step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
+        step(&mut run, "A").done_definition = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };
         let evidence = Evidence { records: vec![logged], ..Evidence::default() };
         assert_eq!(reconciled(&run, &evidence).0[0], effective_status);

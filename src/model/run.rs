@@ -128,7 +128,7 @@ pub(crate) struct Step {
     /// changes.
     pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, where the state itself records it.
-    pub(crate) done_as: Option<String>,
+    pub(crate) done_definition: Option<String>,
 }
 
 /// Is what shows that a step is done, beside its status.
@@ -235,7 +235,7 @@ impl Step {
             probe: None,
             file: None,
             definition: Value::Null,
-            done_as: None,
+            done_definition: None,
         }
     }
 }

@@ -297,7 +297,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
-    step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
     if let Some(items) = &state.items {
         step.detail.parts = part_names(items)
             .into_iter()

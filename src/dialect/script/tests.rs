@@ -65,7 +65,7 @@ fn a_run_stands_where_its_records_lead() {
         let (run, findings) = load(&files);
         assert_eq!((statuses(&run), run.status, findings), (expected.to_vec(), status, vec![]), "{name}");
         assert_eq!(run.steps[1].depends_on, [StepId::new("1")], "{name}");
-        assert_eq!(run.steps[0].done_as, run.steps[0].definition_digest(), "{name}");
+        assert_eq!(run.steps[0].done_definition, run.steps[0].definition_digest(), "{name}");
         assert_eq!(run.stamp, Some(at(last)), "{name}");
     }
 }
@@ -122,7 +122,7 @@ fn the_workflow_file_counts_as_it_is_now() {
         let (run, found) = load(&session(THREE, &records, now));
         let first = &run.steps[0];
         assert_eq!((run.steps.len(), found), (steps, findings), "{name}");
-        assert_eq!(first.done_as == first.definition_digest(), still_done, "{name}");
+        assert_eq!(first.done_definition == first.definition_digest(), still_done, "{name}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_step_that_is_finished_by_hand_is_done_as_it_is_defined_now() {
     put(&mut files, "sessions/session-1/journal.jsonl", &[before, bytes].concat());
     let (run, _) = load(&files);
     assert_eq!(run.steps[1].status, Status::Completed);
-    assert_eq!(run.steps[1].done_as, run.steps[1].definition_digest());
+    assert_eq!(run.steps[1].done_definition, run.steps[1].definition_digest());
 }
 
 #[test]

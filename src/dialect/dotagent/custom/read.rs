@@ -166,7 +166,7 @@ impl Reader<'_> {
         step.definition = definition.essence();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
-        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
+        step.done_definition = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
             Some((at, task)) => self.apply_task(&mut step, *at, task, findings),
