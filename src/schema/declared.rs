@@ -12,18 +12,18 @@ use crate::model::StepId;
 use crate::model::clean_line;
 
 /// Says why a value is no JSON Schema; `None` when it is one.
-pub(crate) fn problem_of_schema(schema: &Value) -> Option<String> {
+pub(crate) fn schema_error(schema: &Value) -> Option<String> {
     compile(schema).err()
 }
 
 /// Says of a workflow file which of the schemas that it declares are none. Each is given with its step, line and column.
-pub(crate) fn not_schemas<'a>(
+pub(crate) fn invalid_schemas<'a>(
     file: &RelPath,
     declared: impl IntoIterator<Item = (&'a StepId, &'a Value, (u32, u32))>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (step, schema, (line, column)) in declared {
-        if let Some(problem) = problem_of_schema(schema) {
+        if let Some(problem) = schema_error(schema) {
             let message = format!("the `expected_schema` of {step} is no JSON Schema: {problem}");
             let finding = Finding::new(FindingCode::DefinitionInvalid, message).on(step).at(file);
             findings.push(finding.line(line, Some(column)).fix("correct the schema"));
@@ -55,7 +55,7 @@ fn compile(schema: &Value) -> Result<Validator, String> {
 mod tests {
     use serde_json::json;
 
-    use super::problem_of_schema;
+    use super::schema_error;
     use super::violation;
 
     #[test]
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn what_is_no_schema_is_told_and_nothing_is_fetched() {
-        assert!(problem_of_schema(&json!({"type": "objekt"})).is_some());
-        assert!(problem_of_schema(&json!({"$ref": "http://127.0.0.1:9/schema.json"})).is_some());
-        assert_eq!(problem_of_schema(&json!({"type": "object"})), None);
+        assert!(schema_error(&json!({"type": "objekt"})).is_some());
+        assert!(schema_error(&json!({"$ref": "http://127.0.0.1:9/schema.json"})).is_some());
+        assert_eq!(schema_error(&json!({"type": "object"})), None);
     }
 }

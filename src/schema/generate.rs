@@ -39,7 +39,7 @@ pub(super) const fn answer<T: JsonSchema>(major: u32) -> Source {
 }
 
 /// Publishes a type as the `data` of an answer that may be that it did not go well.
-pub(super) const fn ending<T: JsonSchema>(major: u32) -> Source {
+pub(super) const fn run_result<T: JsonSchema>(major: u32) -> Source {
     Source::Document { schema: written::<Document<T>>, major, ok: None }
 }
 

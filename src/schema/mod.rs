@@ -17,8 +17,8 @@ use serde_json::Value;
 use crate::model::Finding;
 use crate::model::FindingCode;
 
-pub(crate) use declared::not_schemas;
-pub(crate) use declared::problem_of_schema;
+pub(crate) use declared::invalid_schemas;
+pub(crate) use declared::schema_error;
 pub(crate) use declared::violation;
 pub(crate) use published::PUBLISHED;
 pub(crate) use published::Published;
@@ -141,9 +141,9 @@ pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> 
     if !objections.is_empty() {
         let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
         for objection in validate(subject, before) {
-            *known.entry(wherever(&objection)).or_default() += 1;
+            *known.entry(objection_key(&objection)).or_default() += 1;
         }
-        objections.retain(|objection| match known.get_mut(&wherever(objection)) {
+        objections.retain(|objection| match known.get_mut(&objection_key(objection)) {
             Some(left) if *left > 0 => {
                 *left -= 1;
                 false
@@ -155,7 +155,7 @@ pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> 
 }
 
 /// Returns the fields that lead to what is objected to, and the objection, whichever entries of lists they are in.
-fn wherever(objection: &Finding) -> (String, String) {
+fn objection_key(objection: &Finding) -> (String, String) {
     let pointer = objection.pointer.as_deref().unwrap_or_default();
     let is_place = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let fields: Vec<&str> = pointer.split('/').map(|part| if is_place(part) { "*" } else { part }).collect();

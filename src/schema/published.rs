@@ -10,13 +10,13 @@ use super::generate::Source::ByHand;
 #[cfg(test)]
 use super::generate::answer;
 #[cfg(test)]
-use super::generate::ending;
-#[cfg(test)]
 use super::generate::error;
 #[cfg(test)]
 use super::generate::input;
 #[cfg(test)]
 use super::generate::output;
+#[cfg(test)]
+use super::generate::run_result;
 
 /// Is one published schema.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ published! {
     "cleanup" "What is put away of runs that are over." answer::<crate::ops::CleanupReport>(1);
     "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
-    "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." ending::<crate::runner::RunReport>(1);
+    "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." run_result::<crate::runner::RunReport>(1);
     "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
     "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
     "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
