@@ -26,7 +26,7 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
             findings.push(
                 Finding::new(
                     FindingCode::TimeInFuture,
-                    format!("the {source}'s stamp {stamp} lies {} in the future; it is not used", human_age(-seconds)),
+                    format!("the {source}'s time stamp {stamp} is {} in the future; it is not used", human_age(-seconds)),
                 )
                 .fix("check the clock of this machine and of the one that wrote the state"),
             );
@@ -42,7 +42,7 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
         }
         return (Age { seconds: Some(seconds), band: Some(band), source: source.to_owned() }, findings);
     }
-    findings.push(Finding::new(FindingCode::AgeUnknown, "no usable time stamp says how old this state is"));
+    findings.push(Finding::new(FindingCode::AgeUnknown, "the age of this state is unknown: it has no usable time stamp"));
     (Age { seconds: None, band: None, source: "unknown".to_owned() }, findings)
 }
 

@@ -102,8 +102,8 @@ impl<'a> SessionActivity<'a> {
         if let Some((_, agent, at)) = lost.last() {
             let agent = clean_line(agent, QUOTE_CHARS);
             let detail = match is_over {
-                true => format!("the session ended while the agent {agent} was at work"),
-                false => format!("the agent {agent} was started and never came back"),
+                true => format!("the session ended while the agent {agent} was working"),
+                false => format!("the agent {agent} was started and never returned"),
             };
             return found(CauseKind::AgentLost, Some(*at), detail);
         }
@@ -121,7 +121,7 @@ impl<'a> SessionActivity<'a> {
             return found(CauseKind::SessionEnded, since, "the process that drove it is gone".to_owned());
         }
         if let Some(at) = self.restarted {
-            return found(CauseKind::SessionEnded, Some(at), "the session was cut off and taken up again".to_owned());
+            return found(CauseKind::SessionEnded, Some(at), "the session was interrupted and resumed".to_owned());
         }
         let at = self.compacted?;
         found(CauseKind::ContextLost, Some(at), "the conversation was compacted while the work was open".to_owned())

@@ -100,5 +100,5 @@ fn a_run_that_somebody_drives_has_no_cause() {
 fn words_of_the_client_are_cleaned() {
     let session = events(&[agent("a", "x\u{1b}[31m\ny")]);
     let evidence = Evidence { owner: dead(), session, ..Evidence::default() };
-    assert_eq!(cause(&evidence).unwrap().detail, "the session ended while the agent x[31m y was at work");
+    assert_eq!(cause(&evidence).unwrap().detail, "the session ended while the agent x[31m y was working");
 }

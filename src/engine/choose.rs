@@ -160,7 +160,7 @@ impl Chooser<'_> {
             | EffectiveStatus::OpenContainer => None,
             EffectiveStatus::Verify => {
                 let reason =
-                    format!("{}: look before anything is run again", self.reconciled.reasons_for(at).join("; "));
+                    format!("{}: check before anything is run again", self.reconciled.reasons_for(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             EffectiveStatus::Conditions => {
@@ -178,7 +178,7 @@ impl Chooser<'_> {
                 None
             }
             EffectiveStatus::Failed if self.reconciled.was_reworked(at) => {
-                let reason = format!("what {id} found was worked on since; look again");
+                let reason = format!("the findings of {id} were worked on since; review again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
             EffectiveStatus::Failed => Some(self.retry_failed(at, reviews)),
@@ -187,7 +187,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
-                let reason = format!("recorded as done, and not believed: {}", self.reconciled.reasons[at].join("; "));
+                let reason = format!("recorded as done, but the evidence disagrees: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => {
@@ -198,7 +198,7 @@ impl Chooser<'_> {
 
     fn retry_failed(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Choice {
         let (id, addressed) = (&self.reconciled.run.steps[at].id, self.unresolved_review_note(at, reviews));
-        let reason = format!("{id} failed; try it again with what the failure said{addressed}");
+        let reason = format!("{id} failed; retry with the error of the last attempt{addressed}");
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
@@ -344,7 +344,7 @@ impl Chooser<'_> {
         let is_skipped = |on: &&usize| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped;
         match needs {
             [] if self.reconciled.effective_status(at) == EffectiveStatus::Blocked => {
-                "the state says blocked and names nothing that it waits for".to_owned()
+                "the state says blocked without naming what it waits for".to_owned()
             }
             [] => "it depends on nothing and has not been started".to_owned(),
             _ if let Some(on) = needs.iter().find(is_skipped) => {
@@ -375,7 +375,7 @@ impl Chooser<'_> {
             let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
                 None => continue,
                 Some(Limit::Rejected) => {
-                    (FindingCode::Rejected, "was rejected: a person decides how to go on".to_owned())
+                    (FindingCode::Rejected, "was rejected: a person decides how to continue".to_owned())
                 }
                 Some(Limit::Failed { times }) => (
                     FindingCode::AttemptLimit,
@@ -400,10 +400,10 @@ impl Chooser<'_> {
         }
         let mut ways = Vec::new();
         if !step.recorded {
-            ways.push("say so in the files that the step is read from".to_owned());
+            ways.push("record it in the files that the step is read from".to_owned());
         }
         if step.kind == StepKind::Review && step.recorded {
-            ways.push(format!("`{}` to let it be tried again", command::on_step_here("approve", &step.id, "")));
+            ways.push(format!("`{}` to allow another attempt", command::on_step_here("approve", &step.id, "")));
             ways.push(format!(
                 "`{}` to accept it as it is",
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
@@ -419,8 +419,8 @@ impl Chooser<'_> {
     fn report_graph(&self, findings: &mut Vec<Finding>) {
         if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.effective_status(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
-            let message = format!("steps depend on each other in a circle: {}", chain_of(&path, " -> "));
-            let fix = "take one of these dependencies out, or skip one of the steps";
+            let message = format!("steps depend on each other in a cycle: {}", chain_of(&path, " -> "));
+            let fix = "remove one of these dependencies, or skip one of the steps";
             findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
         }
         for (at, step) in self
@@ -449,7 +449,7 @@ impl Chooser<'_> {
                 .iter()
                 .find(|on| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped);
             if let Some(on) = skipped {
-                let message = format!("{} goes on although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
+                let message = format!("{} is ready although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
             }
         }
@@ -519,7 +519,7 @@ impl Chooser<'_> {
         chain_of(&ids, " waits for ")
     }
 
-    /// Returns, by the step it sent the run back to, the first review whose findings stand: it has not passed since.
+    /// Returns, by the step it sent the run back to, the first review whose findings are still open: it has not passed since.
     fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
@@ -537,14 +537,14 @@ impl Chooser<'_> {
     fn unresolved_review_note(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> String {
         let sent_back = reviews.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
-            format!("; it was sent back by {} ({}), whose findings stand", review.id, review.title)
+            format!("; it was sent back by {} ({}), whose findings are still open", review.id, review.title)
         })
     }
 
     fn cause(&self, root: usize, in_circle: bool) -> String {
         let step = &self.reconciled.run.steps[root];
         if in_circle {
-            "is part of a circle".to_owned()
+            "is part of a cycle".to_owned()
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Unreadable {
             "cannot be understood".to_owned()
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {

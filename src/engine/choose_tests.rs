@@ -312,7 +312,7 @@ fn limits_name_a_way_out_that_is_open() {
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
-    let fix = "decide, then `piton approve A` to let it be tried again, or \
+    let fix = "decide, then `piton approve A` to allow another attempt, or \
                `piton finish A --verdict APPROVED` to accept it as it is, or --force to try once more";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
@@ -325,7 +325,7 @@ fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
     step(&mut run, "G").agent = Some("git-worktree-manager".to_owned());
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
-    assert_eq!(planned.plan.next[0].reason, "G failed; try it again with what the failure said");
+    assert_eq!(planned.plan.next[0].reason, "G failed; retry with the error of the last attempt");
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
 }
 
@@ -356,11 +356,11 @@ fn rework_that_was_cut_off_is_still_told_who_sent_it_back() {
     for (status, reason) in [
         (
             Status::InProgress,
-            "A was started but never finished; it was sent back by B (Title of B), whose findings stand",
+            "A was started but never finished; it was sent back by B (Title of B), whose findings are still open",
         ),
         (
             Status::Failed,
-            "A failed; try it again with what the failure said; it was sent back by B (Title of B), whose findings stand",
+            "A failed; retry with the error of the last attempt; it was sent back by B (Title of B), whose findings are still open",
         ),
     ] {
         let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
@@ -444,7 +444,7 @@ fn a_cancelled_step_satisfies_nobody() {
 fn a_skipped_step_satisfies_and_is_mentioned() {
     let planned = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Pending)]), &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run B".to_owned()], Verdict::Resume));
-    assert_eq!(finding(&planned, FindingCode::DependencySkipped).message, "B goes on although A was skipped");
+    assert_eq!(finding(&planned, FindingCode::DependencySkipped).message, "B is ready although A was skipped");
     let done = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Completed)]), &options());
     assert!(!has(&done, FindingCode::DependencySkipped));
 }
@@ -455,10 +455,10 @@ fn a_circle_is_named_while_it_holds_something_up() {
     let planned = plan_of(&run_of(steps), &options());
     assert_eq!(
         finding(&planned, FindingCode::DependencyCycle).message,
-        "steps depend on each other in a circle: A -> B -> A"
+        "steps depend on each other in a cycle: A -> B -> A"
     );
     let block = finding(&planned, FindingCode::DependencyBlock);
-    assert_eq!(block.message, "nothing can start: 3 open, A waits for B waits for A; A is part of a circle");
+    assert_eq!(block.message, "nothing can start: 3 open, A waits for B waits for A; A is part of a cycle");
     assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0));
     let open = with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Pending]);
     let planned = plan_of(&open, &options());
@@ -477,7 +477,7 @@ fn long_chains_and_circles_are_named_by_their_ends() {
     let planned = plan_of(&run, &options());
     assert_eq!(
         finding(&planned, FindingCode::DependencyCycle).message,
-        "steps depend on each other in a circle: S1 -> S2 -> S3 -> S4 -> ... 13 more ... -> S18 -> S19 -> S20 -> S1"
+        "steps depend on each other in a cycle: S1 -> S2 -> S3 -> S4 -> ... 13 more ... -> S18 -> S19 -> S20 -> S1"
     );
 }
 
@@ -529,7 +529,7 @@ fn evidence_decides_before_anything_is_run() {
     step(&mut run, "B").status = Status::Completed;
     let planned_gone = plan_of(&run, &options());
     assert_eq!(next_of(&planned_gone), ["retry B"]);
-    assert_eq!(planned_gone.plan.next[0].reason, "recorded as done, and not believed: its output out.json is missing");
+    assert_eq!(planned_gone.plan.next[0].reason, "recorded as done, but the evidence disagrees: its output out.json is missing");
     assert_eq!(planned_gone.plan.next[0].rule, "3.invalid");
     assert_eq!((planned_gone.plan.next[0].cost.steps_again, planned_gone.plan.verdict), (1, Verdict::Confirm));
 }

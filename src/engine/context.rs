@@ -109,9 +109,9 @@ fn next_action(next: &Next) -> String {
         Action::Run => "Do",
         Action::Retry => "Do again",
         Action::Return => "Rework",
-        Action::Verify => "Look at the evidence for",
+        Action::Verify => "Check the evidence for",
         Action::Approve => "Ask a person to approve",
-        Action::Merge => "Merge, after a person agreed:",
+        Action::Merge => "After a person agrees, merge:",
         Action::Archive => "Close the run:",
     };
     let title = line(&next.title, TITLE_CHARS);

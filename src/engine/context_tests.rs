@@ -144,7 +144,7 @@ fn every_action_says_what_to_do() {
         (line_of(&[("A", Status::Pending)]), "Do A (Title of A). "),
         (line_of(&[("A", Status::Failed)]), "Do again A (Title of A). "),
         (gate, "Ask a person to approve A (Title of A). User approval required."),
-        (conditions, "Look at the evidence for A (Title of A). "),
+        (conditions, "Check the evidence for A (Title of A). "),
     ] {
         let action = context(&run, Brief::default(), PLENTY).next_action;
         assert!(action.starts_with(start) && action.ends_with('.') && !action.ends_with(".."), "{action}");

@@ -100,7 +100,7 @@ impl<'a> Planner<'a> {
         let drifted = self.reconciled.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
             let reason =
-                format!("{}: look, then record it; nothing has to be run", self.reconciled.reasons_for(at).join("; "));
+                format!("{}: check, then record it; nothing has to run", self.reconciled.reasons_for(at).join("; "));
             Choice::new(at, Action::Verify, "3.drift", reason)
         };
         drifted.map(|at| self.next_of(&choice(at))).collect()

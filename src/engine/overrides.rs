@@ -36,7 +36,7 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
         findings.push(match (at, why) {
             (Some(at), None) => {
                 run.steps[at].status = Status::Skipped;
-                let message = format!("--skip leaves out {id}; what depends on it goes on without it");
+                let message = format!("--skip skips {id}; its dependents continue without it");
                 Finding::new(FindingCode::Override, message).on(id)
             }
             (_, why) => {
@@ -60,7 +60,7 @@ impl Chooser<'_> {
             (Some(_), None) | (None, Some(_) | None) => None,
         };
         if let Some(options) = conflict {
-            chosen.findings.push(refused(format!("{options} exclude each other"), "use one of them"));
+            chosen.findings.push(refused(format!("{options} cannot be combined"), "use one of them"));
         } else if to_step.is_some() {
             return false;
         } else if let (true, Some(retry)) = (from.is_empty(), retry) {
@@ -87,7 +87,7 @@ impl Chooser<'_> {
         if self.options.parallel
             && let Some((one, other)) = self.dependent_pair(&positions)
         {
-            let message = format!("{other} waits for {one}: they cannot run side by side");
+            let message = format!("{other} waits for {one}: they cannot run in parallel");
             chosen.findings.push(refused(message, "leave out --parallel"));
             return;
         }
@@ -105,7 +105,7 @@ impl Chooser<'_> {
         };
         let Some(at) = at else {
             let message = id.map_or_else(
-                || "--retry found no step that failed or was cut off".to_owned(),
+                || "--retry found no step that failed or was interrupted".to_owned(),
                 |id| format!("there is no step {id}"),
             );
             chosen.findings.push(refused(message, "leave out --retry"));
@@ -113,9 +113,9 @@ impl Chooser<'_> {
         };
         let id = &self.reconciled.run.steps[at].id;
         if !has_failed(self.reconciled.effective_status(at)) && !self.options.force {
-            let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
+            let message = format!("{id} neither failed nor was interrupted, so there is nothing to retry");
             let plan = command::on_run("plan", &self.reconciled.run.id, &command::option("from", id.as_str()));
-            chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
+            chosen.findings.push(refused(message, format!("`{plan}` runs it again anyway")).on(id));
             return;
         }
         self.choose_named("--retry", "7.retry", at, chosen);
@@ -167,7 +167,7 @@ impl Chooser<'_> {
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
         if effective_status == EffectiveStatus::Unreadable {
-            let message = format!("what the state says of {id} cannot be understood; it is left alone");
+            let message = format!("the state of {id} cannot be interpreted; the step is left alone");
             return Some(refused(message, command::on_run("validate", run, "")));
         }
         if step.kind == StepKind::Container {
@@ -175,16 +175,16 @@ impl Chooser<'_> {
             return Some(refused(message, "name its child steps instead"));
         }
         if step.kind == StepKind::Gate && effective_status.is_over() {
-            return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step behind it"));
+            return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step after it"));
         }
         let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
         let (message, verb) = match gate.kind {
             StepKind::Gate => (
-                format!("{id} lies behind {}, which nobody has approved; no option steps over a gate", gate.id),
+                format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id),
                 "approve",
             ),
             StepKind::Work | StepKind::Review | StepKind::Container => {
-                (format!("{id} lies behind {}, a review that is not done; no option steps over it", gate.id), "begin")
+                (format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id), "begin")
             }
         };
         Some(refused(message, command::on_step(verb, &gate.id, run, "")))
@@ -196,9 +196,9 @@ impl Chooser<'_> {
         let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
         let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
-            Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} is nothing that can be done again"),
+            Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} cannot be redone"),
             Some(at) if !failed(at) && !self.reconciled.graph.all_dependents(at).into_iter().any(failed) => {
-                format!("nothing that builds on {id} failed, so nothing sends the run back to it")
+                format!("no step that depends on {id} failed, so nothing sends the run back to it")
             }
             Some(at) if !self.reconciled.is_ready(at) => {
                 format!("{id} still waits for {}", list(&self.reconciled.unmet(at)))
@@ -234,8 +234,8 @@ impl Chooser<'_> {
                 .collect();
             let message = match afresh.len() {
                 0 => "--refresh-analysis changes nothing: no chosen step has parts for analysis".to_owned(),
-                1..=8 => format!("--refresh-analysis does the analysis of {} afresh", list(&afresh)),
-                many => format!("--refresh-analysis does the analysis of {many} steps afresh"),
+                1..=8 => format!("--refresh-analysis repeats the analysis of {}", list(&afresh)),
+                many => format!("--refresh-analysis repeats the analysis of {many} steps"),
             };
             chosen.findings.push(Finding::new(FindingCode::Override, message));
         }

@@ -129,9 +129,9 @@ fn parallel_steps_must_not_wait_for_each_other() {
     let options = |names: &[&str]| Options { parallel: true, ..forced(from(names)) };
     assert_eq!(next_of(&plan_of(&mixed(), &options(&["F", "P"]))), ["retry F", "run P"]);
     for names in [["P", "Q"], ["Q", "P"]] {
-        assert_eq!(refusal(&mixed(), &options(&names)), "Q waits for P: they cannot run side by side");
+        assert_eq!(refusal(&mixed(), &options(&names)), "Q waits for P: they cannot run in parallel");
     }
-    assert_eq!(refusal(&mixed(), &options(&["P", "R"])), "R waits for P: they cannot run side by side");
+    assert_eq!(refusal(&mixed(), &options(&["P", "R"])), "R waits for P: they cannot run in parallel");
     assert_eq!(next_of(&plan_of(&mixed(), &forced(from(&["P", "Q"])))), ["run P", "run Q"], "one after the other");
 }
 
@@ -197,7 +197,7 @@ fn what_cannot_be_understood_is_chosen_by_no_option() {
     for options in [forced(from(&["A"])), forced(retry(Some("A"))), Options { skip: ids(&["A"]), ..options() }] {
         let load = vec![crate::model::Finding::new(FindingCode::StatusUnknown, "").on(&StepId::new("A"))];
         let planned = super::fixtures::planned_with(&run, &crate::model::Evidence::default(), load, &options);
-        assert!(finding(&planned, REFUSED).message.contains("cannot be understood"));
+        assert!(finding(&planned, REFUSED).message.contains("cannot be interpreted"));
         assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     }
 }
@@ -219,10 +219,10 @@ fn retry_takes_the_failed_step_itself() {
 #[test]
 fn retry_needs_a_failure_unless_forced() {
     let clean = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    assert_eq!(refusal(&clean, &retry(None)), "--retry found no step that failed or was cut off");
-    assert_eq!(refusal(&clean, &retry(Some("A"))), "A neither failed nor was cut off, so there is nothing to retry");
+    assert_eq!(refusal(&clean, &retry(None)), "--retry found no step that failed or was interrupted");
+    assert_eq!(refusal(&clean, &retry(Some("A"))), "A neither failed nor was interrupted, so there is nothing to retry");
     let planned = plan_of(&clean, &retry(Some("A")));
-    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` does it again all the same"));
+    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` runs it again anyway"));
     let planned = plan_of(&clean, &forced(retry(Some("A"))));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry A".to_owned()], Verdict::Resume));
     let waiting = line_of(&[("A", Status::Pending), ("B", Status::Failed)]);
@@ -263,7 +263,7 @@ fn skip_leaves_out_with_a_record() {
     let planned = plan_of(&run, &skip(&["B"]));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run C".to_owned()], Verdict::Resume));
     let told = finding(&planned, FindingCode::Override);
-    assert_eq!(told.message, "--skip leaves out B; what depends on it goes on without it");
+    assert_eq!(told.message, "--skip skips B; its dependents continue without it");
     assert!(super::fixtures::has(&planned, FindingCode::DependencySkipped));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --skip B"));
     assert_eq!(planned.plan.steps.skipped, ids(&["B"]));
@@ -344,8 +344,8 @@ fn to_step_takes_plain_work_back_only_by_force() {
 #[test]
 fn to_step_never_goes_forward_and_needs_a_failure() {
     for (to, why) in [
-        ("9", "nothing that builds on 9 failed, so nothing sends the run back to it"),
-        ("2.5", "2.5 is nothing that can be done again"),
+        ("9", "no step that depends on 9 failed, so nothing sends the run back to it"),
+        ("2.5", "2.5 cannot be redone"),
         ("X", "there is no step X"),
     ] {
         assert_eq!(refusal(&reviewed(), &forced(to_step(to))), why);
@@ -355,7 +355,7 @@ fn to_step_never_goes_forward_and_needs_a_failure() {
     assert_eq!(refusal(&run, &to_step("3")), "3 still waits for GONE");
     let mut run = reviewed();
     step(&mut run, "8").status = Status::Completed;
-    assert_eq!(refusal(&run, &to_step("3")), "nothing that builds on 3 failed, so nothing sends the run back to it");
+    assert_eq!(refusal(&run, &to_step("3")), "no step that depends on 3 failed, so nothing sends the run back to it");
     // Other failures go their own way.
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("V", &["A"]), ("B", &[]), ("W", &["B"])];
     let done = Status::Completed;
@@ -368,9 +368,9 @@ fn to_step_never_goes_forward_and_needs_a_failure() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     for (options, why) in [
-        (Options { retry: Some(None), ..to_step("3") }, "--retry and --to-step exclude each other"),
-        (Options { from: ids(&["9"]), ..to_step("3") }, "--from and --to-step exclude each other"),
-        (Options { from: ids(&["9"]), ..retry(Some("8")) }, "--from and --retry exclude each other"),
+        (Options { retry: Some(None), ..to_step("3") }, "--retry and --to-step cannot be combined"),
+        (Options { from: ids(&["9"]), ..to_step("3") }, "--from and --to-step cannot be combined"),
+        (Options { from: ids(&["9"]), ..retry(Some("8")) }, "--from and --retry cannot be combined"),
     ] {
         assert_eq!(refusal(&reviewed(), &options), why);
     }
@@ -467,7 +467,7 @@ fn options_about_parts_say_what_they_do() {
         (Options { skip_part: about("w1"), ..options() }, "--skip-step leaves out w1 of A", "--skip-step w1 A"),
         (
             Options { refresh_analysis: true, ..options() },
-            "--refresh-analysis does the analysis of A afresh",
+            "--refresh-analysis repeats the analysis of A",
             "--refresh-analysis",
         ),
     ] {

@@ -125,7 +125,7 @@ fn when_only_the_record_lags_it_is_brought_up_to_date() {
         (vec!["verify B".to_owned(), "verify C".to_owned()], Verdict::Confirm)
     );
     let question = planned.plan.question.unwrap();
-    assert_eq!(question.text, "Nothing of R has to be run. Record what the evidence shows? [y/N]");
+    assert_eq!(question.text, "No step of R has to run. Record what the evidence shows? [y/N]");
     assert_eq!(question.default.as_deref(), Some("no"));
     assert_eq!(planned.plan.next[0].rule, "3.drift");
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (3, 3));
@@ -186,7 +186,7 @@ fn aged(seconds: i64) -> Run {
 fn modes_and_ages_decide_whether_and_what_is_asked() {
     const GO_ON: Option<(&str, &str)> = Some(("Proceed with resume? [Y/n]", "yes"));
     const LOOK: Option<(&str, &str)> = Some(("Look at the findings first. Proceed with resume? [y/N]", "no"));
-    const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to go on.", "cancel"));
+    const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to continue.", "cancel"));
     for (seconds, autopilot, interactive) in [
         (0, None, GO_ON),
         (3_600, None, GO_ON),
@@ -279,7 +279,7 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     step(&mut failing, "A").kind = StepKind::Review;
     step(&mut failing, "A").review = super::fixtures::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();
-    assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to go on");
+    assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
     assert_eq!(question.options, ["revise the plan", "take another approach", "reduce the scope", "stop"]);
     assert_eq!(question.default.as_deref(), Some("stop"));
 }
@@ -290,7 +290,7 @@ fn a_wrong_branch_is_a_choice() {
     assert_eq!(question.text, "❌ so it is");
     assert_eq!(
         question.options,
-        ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"]
+        ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"]
     );
     assert_eq!(question.default.as_deref(), Some("abort"));
 }

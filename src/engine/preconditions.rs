@@ -41,7 +41,7 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
         Owner::Dead { since, session } => {
             let who =
                 session.as_ref().map_or_else(|| "the process that drove it".to_owned(), |id| format!("session {id}"));
-            let when = since.map_or_else(String::new, |since| format!(", last heard of at {since}"));
+            let when = since.map_or_else(String::new, |since| format!(", last seen at {since}"));
             Some(Finding::new(FindingCode::OwnerGone, format!("{who} is gone{when}")))
         }
     }
@@ -51,7 +51,7 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     let place = run.workspace.worktree.as_ref().map_or("the project", RelPath::as_str);
     if !found.exists {
-        let message = format!("the worktree {place} is not there");
+        let message = format!("the worktree {place} does not exist");
         findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
     } else if !found.is_git {
         let message = format!("{place} is not in a git repository: branch and commits were not checked");
@@ -83,7 +83,7 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
     match expected.starts_with('-') {
         true => finding.fix("correct the branch in the state"),
         false => finding.fix(format!(
-            "git -C {folder} checkout {}; or recreate the worktree, which loses what is uncommitted; or `{}`",
+            "git -C {folder} checkout {}; or recreate the worktree, which loses uncommitted changes; or `{}`",
             quoted(expected),
             command::on_run("abort", &run.id, "")
         )),
@@ -94,8 +94,8 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let plan = run.workspace.plan_reference.as_ref()?;
     let path = RelPath::parse(plan).ok()?;
     (evidence.files.get(&path) == Some(&FileFact::Missing)).then(|| {
-        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} is not there"))
-            .fix("bring it back, or correct plan_reference in the state")
+        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} does not exist"))
+            .fix("restore it, or correct plan_reference in the state")
     })
 }
 
@@ -104,9 +104,9 @@ fn aborted(run: &Run, options: &Options) -> Option<Finding> {
         return None;
     }
     Some(if options.force {
-        Finding::new(FindingCode::OverrideForced, "the run was given up; the caller takes it up again")
+        Finding::new(FindingCode::OverrideForced, "the run was aborted; forced by the caller")
     } else {
-        Finding::new(FindingCode::RunAborted, "the run was given up; it goes on only when somebody says so")
+        Finding::new(FindingCode::RunAborted, "the run was aborted; it continues only on explicit request")
             .fix(command::on_run("resume", &run.id, " --force"))
     })
 }

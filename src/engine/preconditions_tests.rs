@@ -92,8 +92,8 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
     use FindingCode::NotInGit;
     use FindingCode::WorktreeDirty;
     use FindingCode::WorktreeMissing;
-    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses what is \
-                             uncommitted; or `piton abort R`";
+    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses \
+                             uncommitted changes; or `piton abort R`";
     let branch = |branch: Option<&str>| branch.map(str::to_owned);
     for (name, found, message, fix, code, verdict) in [
         (
@@ -126,7 +126,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         (
             "no folder",
             Workspace { exists: false, dirty: None, ..workspace() },
-            "the worktree .worktree/x is not there",
+            "the worktree .worktree/x does not exist",
             Some("git worktree list"),
             WorktreeMissing,
             Verdict::Blocked,
@@ -184,7 +184,7 @@ fn names_from_the_state_become_no_options_of_git() {
     for (branch, fix) in [
         (
             "x; rm -rf ~",
-            "git -C . checkout 'x; rm -rf ~'; or recreate the worktree, which loses what is uncommitted; or `piton abort R`",
+            "git -C . checkout 'x; rm -rf ~'; or recreate the worktree, which loses uncommitted changes; or `piton abort R`",
         ),
         ("--orphan", "correct the branch in the state"),
     ] {

@@ -74,7 +74,7 @@ impl Propagation<'_> {
             true => (EffectiveStatus::Invalid, format!("it is planned again after {on}")),
             false => (
                 EffectiveStatus::Verify,
-                format!("it must not run twice: find out whether what it did still holds after {on}"),
+                format!("it must not run twice: find out whether its effect is still valid after {on}"),
             ),
         };
         self.reconciled.effective_statuses[at] = effective_status;

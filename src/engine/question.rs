@@ -39,7 +39,7 @@ pub(super) fn question(asked: &QuestionInput<'_>) -> Option<Question> {
             Some(ask(&format!("{}?", merge.title), &["yes", "no"], "no"))
         }
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
-            Some(ask("Check every line above. Type \"proceed\" to go on.", &["proceed", "cancel"], "cancel"))
+            Some(ask("Check every line above. Type \"proceed\" to continue.", &["proceed", "cancel"], "cancel"))
         }
         (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
             Some(ask("Proceed with resume? [Y/n]", &["yes", "no"], "yes"))
@@ -52,9 +52,9 @@ fn to_confirm(asked: &QuestionInput<'_>) -> String {
     let only_looks = asked.next.iter().all(|next| next.action == Action::Verify);
     let id = &asked.run.id;
     if only_looks && asked.next.iter().all(|next| next.rule == "3.drift") {
-        format!("Nothing of {id} has to be run. Record what the evidence shows? [y/N]")
+        format!("No step of {id} has to run. Record what the evidence shows? [y/N]")
     } else if only_looks {
-        format!("Nothing of {id} is run before somebody has looked. Take it up to look? [y/N]")
+        format!("Steps of {id} have to be checked before anything runs. Resume to check them? [y/N]")
     } else {
         "Look at the findings first. Proceed with resume? [y/N]".to_owned()
     }
@@ -73,9 +73,9 @@ fn decision(finding: &Finding, options: &Options) -> Option<Question> {
         let answers = ["it did: record it as done", "it did not: do it again", "stop"];
         Some(ask(&format!("{message}. Did it take effect?"), &answers, "stop"))
     } else if finding.code == FindingCode::RunAborted {
-        Some(ask(&format!("{message}. Take it up again? [y/N]"), &["yes", "no"], "no"))
+        Some(ask(&format!("{message}. Resume it? [y/N]"), &["yes", "no"], "no"))
     } else if finding.code == FindingCode::BranchMismatch {
-        let answers = ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"];
+        let answers = ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"];
         Some(ask(&format!("❌ {message}"), &answers, "abort"))
     } else {
         None

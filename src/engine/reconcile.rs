@@ -221,7 +221,7 @@ impl Reconciler<'_> {
         if let Some(verdict) = self.disapproval() {
             let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
             self.reasons.push(format!("its verdict is {verdict}"));
-            self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
+            self.note(FindingCode::VerdictConflict, message, "record the review again with the correct verdict");
             return EffectiveStatus::Failed;
         }
         if let Some(conditions) = self.open_conditions() {
@@ -253,8 +253,8 @@ impl Reconciler<'_> {
         let witnesses = self.step.proof.witnesses.iter();
         let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
-            let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
-            self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
+            let message = format!("{} is done according to its state, but not according to {}", self.step.id, doubters.join(" and "));
+            self.note(FindingCode::StatusOptimistic, message, "update the other source");
         }
         EffectiveStatus::Done
     }
@@ -274,7 +274,7 @@ impl Reconciler<'_> {
             if !closes {
                 return self.output_is_there();
             }
-            let message = format!("{} was in progress and its output is there and valid", self.step.id);
+            let message = format!("{} was in progress, but its output exists and is valid", self.step.id);
             self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
             return EffectiveStatus::Done;
         }
@@ -309,8 +309,8 @@ impl Reconciler<'_> {
     }
 
     fn output_is_there(&mut self) -> EffectiveStatus {
-        let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
-        self.reasons.push("its output is there".to_owned());
+        let message = format!("{} is {} according to its state, but its output exists", self.step.id, self.step.status);
+        self.reasons.push("its output exists".to_owned());
         self.note(FindingCode::StatusConflict, message, self.record_hint());
         EffectiveStatus::Verify
     }
@@ -323,7 +323,7 @@ impl Reconciler<'_> {
     /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
     fn failed(&mut self) -> EffectiveStatus {
         let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
-        self.note_witnesses(FindingCode::StatusConflict, &report, "somebody has to look");
+        self.note_witnesses(FindingCode::StatusConflict, &report, "a person has to check");
         EffectiveStatus::Verify
     }
 
@@ -334,7 +334,7 @@ impl Reconciler<'_> {
             self.note_witnesses(FindingCode::StatusDrift, report, "it counts as done");
             EffectiveStatus::Done
         } else {
-            self.note_witnesses(FindingCode::StatusConflict, report, "somebody has to look");
+            self.note_witnesses(FindingCode::StatusConflict, report, "a person has to check");
             EffectiveStatus::Verify
         }
     }
@@ -373,7 +373,7 @@ impl Reconciler<'_> {
 
     fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
-        let message = format!("{id} is {status} by its state and done by {}: {tail}", report.sources);
+        let message = format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
             finding.file.clone_from(&report.file);
@@ -383,9 +383,9 @@ impl Reconciler<'_> {
 
     fn record_hint(&self) -> String {
         if !self.step.recorded {
-            return "look at its result, then say so in the files that the step is read from".to_owned();
+            return "check its result, then record it in the files that the step is read from".to_owned();
         }
-        format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
+        format!("check its result, then `{}` to record it", command::finish(self.step, &self.run.id))
     }
 
     /// Returns the verdict of a review when it does not approve.
@@ -432,7 +432,7 @@ impl Reconciler<'_> {
                     self.reasons.push(format!("its output {path} {what}"));
                     if tell {
                         let message = format!("the output {path} of {} {what}", self.step.id);
-                        self.note(code, message, format!("do {} again, or bring the file back", self.step.id));
+                        self.note(code, message, format!("do {} again, or restore the file", self.step.id));
                         if let Some(finding) = self.findings.last_mut() {
                             finding.file = Some(path.clone());
                         }
@@ -518,10 +518,10 @@ impl Reconciler<'_> {
             };
             self.reasons.push(format!("its output {} {what}", output.path));
             let (code, fix) = match superseded {
-                true => (FindingCode::OutputSuperseded, "nothing, when a later step meant to".to_owned()),
+                true => (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned()),
                 false => {
                     let finish = command::finish(self.step, &self.run.id);
-                    (code, format!("look at the file; `{finish}` records it as it is now"))
+                    (code, format!("look at the file; `{finish}` records its current content"))
                 }
             };
             self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);

@@ -62,7 +62,7 @@ pub(crate) struct Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CauseKind {
-    /// A subagent was started and never came back.
+    /// A subagent was started and never returned.
     AgentLost,
     /// The service failed.
     Failure,

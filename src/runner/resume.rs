@@ -291,7 +291,7 @@ impl Choice<'_> {
     fn unsettled(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
-            "step {} ({}) must not run twice, and nobody knows whether it took effect before it was cut off",
+            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was cut off",
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {

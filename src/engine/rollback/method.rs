@@ -63,11 +63,11 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     };
     let Some(base) = &git.base else {
         let because =
-            "nothing recorded says which commits belong to these steps: look at `git log` before you take any back";
+            "no record says which commits belong to these steps: check `git log` before you revert any";
         return plan(Method::None, because.to_owned());
     };
     if git.commits.is_empty() {
-        return plan(Method::None, "no commit was made since: only the state goes back".to_owned());
+        return plan(Method::None, "no commit was made since: only the state is rolled back".to_owned());
     }
     let folder = quoted(&git.folder);
     let keep = quoted(&format!("rollback/{}-{}", slug(run.id.as_str()), at.compact()));
@@ -85,16 +85,16 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
         let folder = quoted(&git.main_folder);
         let mut commands = vec![format!("git -C {folder} switch --create {keep} {main}")];
         commands.extend(in_folder(&folder));
-        let because = format!("{main} has the {commits}: others may have built on them, so new commits take them back");
+        let because = format!("{main} has the {commits}: others may have built on them, so new commits revert them");
         return GitPlan { checks, commands, ..plan(Method::Revert, because) };
     }
     if let Some(remote) = git.pushed.first() {
         let mut commands = in_folder(&folder);
         commands.push(format!("git -C {folder} push"));
-        let because = format!("{} has the {commits}, so new commits take them back", quoted(remote));
+        let because = format!("{} has the {commits}, so new commits revert them", quoted(remote));
         return GitPlan { checks, commands, ..plan(Method::Revert, because) };
     }
-    let because = format!("nobody else has the {commits}: they are neither on the main branch nor on a remote");
+    let because = format!("only this repository has the {commits}: they are on neither the main branch nor a remote");
     let commands =
         vec![format!("git -C {folder} branch {keep} HEAD"), format!("git -C {folder} reset --hard {}", short(base))];
     GitPlan { checks, commands, instead: in_folder(&folder), ..plan(Method::Reset, because) }
@@ -153,7 +153,7 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
             let shown: Vec<&str> = dirty.iter().take(SHOWN_FILES).map(String::as_str).collect();
             let more = if dirty.len() > SHOWN_FILES { ", ..." } else { "" };
             let message = format!(
-                "{} in {folder} with changes that are not committed: {}{more}",
+                "{} in {folder} with uncommitted changes: {}{more}",
                 plural(dirty.len(), "file"),
                 shown.join(", ")
             );

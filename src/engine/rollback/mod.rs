@@ -101,12 +101,12 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
     }
     let reopened = with_dependents(run, reconciled.graph, reconciled.effective_statuses, &seeds);
     let Some(first) = reopened.first().copied() else {
-        let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
+        let message = format!("no step of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
     let unreadable = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Unreadable;
     if let Some(at) = reopened.iter().find(unreadable) {
-        let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
+        let message = format!("the state of {} cannot be interpreted; the step is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);
     }
     let ids = |ats: Vec<usize>| -> Vec<StepId> { ats.into_iter().map(|at| run.steps[at].id.clone()).collect() };

@@ -214,7 +214,7 @@ fn from_step(
 ) -> Result<BTreeSet<usize>, Refusal> {
     let at = graph.position(id).filter(|at| has_progress(run, effective_statuses, *at));
     let Some(at) = at else {
-        let message = format!("{id} was not begun: there is nothing of it to roll back");
+        let message = format!("{id} was not begun: there is nothing to roll back");
         let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     };

@@ -243,10 +243,10 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
         }
     }
     let refusal = refused(&reviewed(3, NeedsRevision), &effective_statuses, begin("W"), FREE);
-    assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to go on");
+    assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to continue");
     assert_eq!(refusal.hints, ["piton approve V --run R", "piton begin W --run R --force"]);
     let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
-    assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to go on");
+    assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to continue");
 }
 
 #[test]

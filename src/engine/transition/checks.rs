@@ -29,7 +29,7 @@ impl TransitionCheck<'_> {
         match step.kind {
             StepKind::Work | StepKind::Review => Ok(()),
             StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
-                let message = format!("{id} ({}) is a gate, and it is approved", step.title);
+                let message = format!("{id} ({}) is a gate and already approved", step.title);
                 Err(refuse(RefusalKind::No, message, [self.plan()]))
             }
             StepKind::Gate => {
@@ -37,7 +37,7 @@ impl TransitionCheck<'_> {
                 Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
             }
             StepKind::Container => {
-                let message = format!("{id} has no work of its own; its child steps are run");
+                let message = format!("{id} has no work of its own; run its child steps");
                 let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
                 let hint = match children.as_slice() {
                     [] => command::finish(step, &self.reconciled.run.id),
@@ -60,7 +60,7 @@ impl TransitionCheck<'_> {
     pub(super) fn forced_finding(&self, kind: &ChangeKind) -> Option<Finding> {
         let ChangeKind::Begin { step, .. } = kind else { return None };
         let wrong = workspace_problem(self.reconciled.run, self.evidence)?;
-        let message = format!("{step} is begun by force in the wrong place: {}", wrong.message);
+        let message = format!("{step} was forced to begin in the wrong workspace: {}", wrong.message);
         let finding = Finding::new(FindingCode::OverrideForced, message).on(step);
         Some(wrong.fix.into_iter().fold(finding, Finding::fix))
     }
@@ -72,9 +72,9 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         let (id, run) = (&step.id, &self.reconciled.run.id);
-        let message = format!("{id} declares what it leaves behind: {}", problems.join("; "));
+        let message = format!("declared outputs of {id} are not valid: {}", problems.join("; "));
         let hints = [
-            format!("put that right, then: {}", command::finish(step, run)),
+            format!("fix that, then: {}", command::finish(step, run)),
             self.command("finish", id, " --status failed --error ..."),
             self.command("finish", id, " --force"),
         ];
@@ -119,7 +119,7 @@ impl TransitionCheck<'_> {
                 format!("failed {}", plural(usize::try_from(times).unwrap_or(usize::MAX), "time"))
             }
         };
-        let message = format!("{} ({}) {what}: a person decides how to go on", failed.id, failed.title);
+        let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
         let accept = match failed.kind {
             StepKind::Review | StepKind::Gate => self.command("approve", &failed.id, ""),
             StepKind::Work | StepKind::Container => self.command("skip", &failed.id, " --reason ..."),
@@ -132,7 +132,7 @@ impl TransitionCheck<'_> {
         if run.status != RunStatus::Aborted || self.limits.force {
             return Ok(());
         }
-        let message = format!("run {} was given up; it goes on only when a person says so", run.id);
+        let message = format!("run {} was aborted; a person decides whether it continues", run.id);
         Err(refuse(RefusalKind::Person, message, [command::on_run("resume", &run.id, " --force")]))
     }
 
@@ -153,7 +153,7 @@ impl TransitionCheck<'_> {
     pub(super) fn check_repair(&self) -> Result<(), Refusal> {
         let run = self.reconciled.run;
         if run.degraded {
-            let message = format!("{} could not be read after it either", run.id);
+            let message = format!("{} cannot be read after the repair either", run.id);
             return Err(refuse(RefusalKind::No, message, ["piton restore".to_owned()]));
         }
         Ok(())
@@ -174,7 +174,7 @@ impl TransitionCheck<'_> {
 
     pub(super) fn unreadable(&self, step: &Step) -> Refusal {
         let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
-        let message = format!("what the state says of {}{file} cannot be understood; it is left alone", step.id);
+        let message = format!("the state of {}{file} cannot be interpreted; the step is left alone", step.id);
         refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])
     }
 
@@ -207,7 +207,7 @@ pub(super) fn agreed_status(outcome: &Outcome) -> Result<Status, Refusal> {
     match outcome.status {
         Status::Completed | Status::Failed | Status::WaitingApproval => {}
         Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {
-            let message = format!("a step does not end as {}", outcome.status);
+            let message = format!("a step cannot end as {}", outcome.status);
             return Err(refuse(RefusalKind::Usage, message, ["use completed, failed or waiting_approval".to_owned()]));
         }
     }

@@ -79,7 +79,7 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
         ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
         ChangeKind::Skip { step, part, reason } => check.skip(step, part, reason),
         ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
-        ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "was given up already"),
+        ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "is aborted already"),
         ChangeKind::Resume { ref settled, .. } => check.check_resume(settled).map(|()| Admission::Admit(kind)),
         ChangeKind::Complete { note } => check.complete(note),
         ChangeKind::Repair(_) => check.check_repair().map(|()| Admission::Admit(kind)),
@@ -109,7 +109,7 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
     let why = match (effective_status, step.kind) {
         (EffectiveStatus::Skipped, _) => return None,
         (EffectiveStatus::Done, _) => "it is done",
-        (EffectiveStatus::Unreadable, _) => "what the state says of it cannot be understood",
+        (EffectiveStatus::Unreadable, _) => "its state cannot be interpreted",
         (_, StepKind::Gate) => "a gate is approved, never skipped",
         (_, StepKind::Review) => "a review is never skipped; record its verdict",
         (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
@@ -151,7 +151,7 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.limits.force => true,
             EffectiveStatus::Verify if self.limits.force => false,
             EffectiveStatus::Done => {
-                let message = format!("{id} is done; nothing is done twice");
+                let message = format!("{id} is already done");
                 return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
             }
             EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
@@ -160,9 +160,9 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Verify => {
                 let message = if step.idempotent {
-                    format!("the evidence says that {id} is done, and its state does not: it is not run again unseen")
+                    format!("the evidence says that {id} is done, but its state does not: check it before running it again")
                 } else {
-                    format!("{id} must not run twice, and nobody knows whether it took effect")
+                    format!("{id} must not run twice, and it is unknown whether it took effect")
                 };
                 let finish = command::finish(step, &self.reconciled.run.id);
                 return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
@@ -301,7 +301,7 @@ impl TransitionCheck<'_> {
     fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
         if reason.trim().is_empty() {
-            let message = format!("{id} is left out for a reason, and none is given");
+            let message = format!("a reason is needed to skip {id}");
             return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
         }
         let effective_status = self.reconciled.effective_status(at);
@@ -344,7 +344,7 @@ impl TransitionCheck<'_> {
         match over {
             // What the run says of itself counts for little while steps are open (docs/formats/ccw.md#session-file).
             Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
-                Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot rest", run.id), [self.plan()]))
+                Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot be paused or aborted", run.id), [self.plan()]))
             }
             Some(_) | None => Ok(Admission::Admit(kind)),
         }

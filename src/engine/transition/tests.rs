@@ -437,7 +437,7 @@ fn refusals_say_what_to_do_instead() {
             StepKind::Work,
             EffectiveStatus::Done,
             begin("S"),
-            "S is done; nothing is done twice",
+            "S is already done",
             vec!["piton begin S --run R --force"],
         ),
         (StepKind::Work, EffectiveStatus::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
@@ -445,7 +445,7 @@ fn refusals_say_what_to_do_instead() {
             StepKind::Work,
             EffectiveStatus::Verify,
             begin("S"),
-            "the evidence says that S is done, and its state does not: it is not run again unseen",
+            "the evidence says that S is done, but its state does not: check it before running it again",
             vec!["piton finish S --run R --status completed", "piton begin S --run R --force"],
         ),
         (
@@ -459,7 +459,7 @@ fn refusals_say_what_to_do_instead() {
             StepKind::Work,
             EffectiveStatus::Unreadable,
             begin("S"),
-            "what the state says of S cannot be understood; it is left alone",
+            "the state of S cannot be interpreted; the step is left alone",
             vec!["piton validate R"],
         ),
         (
@@ -473,14 +473,14 @@ fn refusals_say_what_to_do_instead() {
             StepKind::Gate,
             EffectiveStatus::Done,
             begin("S"),
-            "S (Title of S) is a gate, and it is approved",
+            "S (Title of S) is a gate and already approved",
             vec!["piton plan R"],
         ),
         (
             StepKind::Container,
             EffectiveStatus::OpenContainer,
             begin("S"),
-            "S has no work of its own; its child steps are run",
+            "S has no work of its own; run its child steps",
             vec!["begin one of A, B"],
         ),
         (
@@ -543,7 +543,7 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
     assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
     let refusal = refused(&run, &[EffectiveStatus::Unreadable], begin("a'b"), FREE);
-    assert_eq!(refusal.message, "what the state says of a'b in IMPL-1.json cannot be understood; it is left alone");
+    assert_eq!(refusal.message, "the state of a'b in IMPL-1.json cannot be interpreted; the step is left alone");
 }
 
 #[test]
