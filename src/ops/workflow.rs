@@ -141,7 +141,7 @@ pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Va
     let mut checked = dialect::check_definition(file, bytes);
     for declared in &checked.schemas {
         let problem = match schema_value(root, &declared.schema) {
-            Ok(value) => schema::schema_error(&value).map(|problem| format!("is no JSON Schema: {problem}")),
+            Ok(value) => schema::schema_error(&value).map(|problem| format!("is not a JSON Schema: {problem}")),
             Err(problem) => Some(problem),
         };
         if let Some(problem) = problem {

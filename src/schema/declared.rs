@@ -1,4 +1,4 @@
-//! Schemas that a workflow declares for the outputs of its steps: compiled when they are needed, never fetched from anywhere.
+//! Schemas that a workflow declares for the outputs of its steps. They are compiled on demand and never fetched.
 
 use jsonschema::Draft;
 use jsonschema::Validator;
@@ -11,12 +11,12 @@ use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-/// Says why a value is no JSON Schema; `None` when it is one.
+/// Returns why a value is not a JSON Schema; `None` if it is one.
 pub(crate) fn schema_error(schema: &Value) -> Option<String> {
     compile(schema).err()
 }
 
-/// Says of a workflow file which of the schemas that it declares are none. Each is given with its step, line and column.
+/// Returns a finding for each declared schema that is not a JSON Schema. Each one comes with its step, line and column.
 pub(crate) fn invalid_schemas<'a>(
     file: &RelPath,
     declared: impl IntoIterator<Item = (&'a StepId, &'a Value, (u32, u32))>,
@@ -24,7 +24,7 @@ pub(crate) fn invalid_schemas<'a>(
     let mut findings = Vec::new();
     for (step, schema, (line, column)) in declared {
         if let Some(problem) = schema_error(schema) {
-            let message = format!("the `expected_schema` of {step} is no JSON Schema: {problem}");
+            let message = format!("the `expected_schema` of {step} is not a JSON Schema: {problem}");
             let finding = Finding::new(FindingCode::DefinitionInvalid, message).on(step).at(file);
             findings.push(finding.line(line, Some(column)).fix("correct the schema"));
         }
@@ -32,11 +32,11 @@ pub(crate) fn invalid_schemas<'a>(
     findings
 }
 
-/// Says what a declared schema objects to first in a value, with the JSON pointer; `None` when nothing.
+/// Returns the first violation of a declared schema, with the JSON pointer; `None` if the value is valid.
 ///
 /// # Errors
 ///
-/// When the schema itself is none.
+/// If the schema itself is not a JSON Schema.
 pub(crate) fn violation(schema: &Value, value: &Value) -> Result<Option<String>, String> {
     let validator = compile(schema)?;
     Ok(validator.iter_errors(value).next().map(|error| message::describe(&error)))
