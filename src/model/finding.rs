@@ -1,4 +1,4 @@
-//! Problems in the data. They are values, never errors.
+//! Problems in the data. They are values, not errors.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::RelPath;
 
-/// Says how much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Severity {
@@ -26,12 +26,12 @@ impl Severity {
     }
 }
 
-/// A class of findings that planner or messages treat alike.
+/// A class of findings that the planner or messages treat alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FindingClass {
-    /// Autopilot does not go on over it: a person decides.
+    /// Autopilot stops: a person decides.
     NeedsPerson,
-    /// Something that the run cannot do without is missing.
+    /// Something that the run needs is missing.
     Missing,
     /// The state contradicts itself or the project.
     Contradiction,
@@ -39,7 +39,7 @@ pub(crate) enum FindingClass {
 
 macro_rules! finding_codes {
     ($($variant:ident $code:literal $severity:ident $confirm:literal $meaning:literal $(, $class:ident)*;)*) => {
-        /// Names a kind of problem. The code is stable; what it means is in `meaning`.
+        /// A kind of problem. The code is stable; `meaning` explains it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum FindingCode { $($variant,)* }
 
@@ -47,7 +47,7 @@ macro_rules! finding_codes {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns the stable name.
+            /// Returns the stable code.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
@@ -103,7 +103,7 @@ finding_codes! {
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
-    // Rule 3: settle.
+    // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.";
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
@@ -179,29 +179,31 @@ finding_codes! {
     TemporaryLeft "temporary-left" Info false "An interrupted write left a temporary file next to the state.";
 }
 
-/// Is one problem, where it is, and what to do about it.
+/// A problem, its location, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Finding {
-    /// Stable name of the kind of problem.
+    /// The stable code of the kind of problem.
     #[serde(serialize_with = "as_code")]
     #[schemars(with = "String")]
     pub(crate) code: FindingCode,
     pub(crate) severity: Severity,
-    /// What is wrong, in one sentence; may quote the data.
+    /// What is wrong, in one sentence. It may quote untrusted data.
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<super::StepId>,
-    /// The file it is about, relative to the root.
+    /// The file, relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<RelPath>,
     /// JSON pointer into the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pointer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// From 1.
     pub(crate) line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// From 1, in characters.
     pub(crate) column: Option<u32>,
-    /// What resolves it: an exact command where there is one.
+    /// How to resolve it: an exact command where possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fix: Option<String>,
 }
