@@ -1,6 +1,6 @@
-//! What ended the work on a run: judged by the events of the session that drove it and by whether its process lives.
+//! What ended the work on a run, derived from the events of the session that drove it and from its process.
 //!
-//! Only a run that nobody else drives now has a cause. What the state itself says of an interruption comes before it.
+//! A run that another process drives has no cause. An interruption that the state records takes precedence.
 
 use crate::model::Cause;
 use crate::model::CauseKind;
@@ -11,11 +11,11 @@ use crate::model::SessionLine;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The client's words for a limit that was reached rather than something that broke.
+/// Errors of the client that mean a limit, not a failure.
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
 const QUOTE_CHARS: usize = 60;
 
-/// Returns what cut the work off; `None` where nothing tells, or where somebody is at it.
+/// Returns what interrupted the work; `None` if it is unknown or if another process drives the run.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     let gone_since = match &evidence.owner {
         Owner::None | Owner::Live { .. } => return None,
@@ -27,19 +27,19 @@ pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     activity.cause(gone_since)
 }
 
-/// Is a session as heard so far, from where it wrote to the run last.
+/// The events of a session since its last write to the run.
 #[derive(Default)]
 struct SessionActivity<'a> {
-    /// Started and not yet back, oldest first: id, kind, when.
+    /// Agents that are still running, oldest first: id, kind, start time.
     agents: Vec<(&'a str, &'a str, Timestamp)>,
-    /// The last error, and how much was done after it.
+    /// The last error, unless work continued after it.
     failure: Option<(Timestamp, &'a str)>,
     prompts_since: usize,
     compacted: Option<Timestamp>,
     ended: Option<(Timestamp, &'a str)>,
-    /// Another process took the session up.
+    /// When another process resumed the session.
     restarted: Option<Timestamp>,
-    /// Agents that were away when something else was heard: the turn that waited for them is over.
+    /// Number of agents, from the oldest, that had not returned when the turn that waited for them ended.
     unreturned: usize,
 }
 
@@ -81,14 +81,14 @@ impl<'a> SessionActivity<'a> {
         }
     }
 
-    /// Work went on after an error. The first words of a person after it may well be the question what happened.
+    /// Forgets the last error because work continued. The first prompt after an error may only ask what happened.
     fn forget_failure(&mut self, allowed_prompts: usize) {
         if self.failure.is_some() && (allowed_prompts == 0 || self.prompts_since > allowed_prompts) {
             self.failure = None;
         }
     }
 
-    /// Says the one thing that explains most. `gone_since`: the driver is gone, and was last heard of then.
+    /// Returns the most specific cause. `gone_since` is set if the driver is gone, with the time it was last seen.
     fn cause(&self, gone_since: Option<Option<Timestamp>>) -> Option<Cause> {
         let found = |kind, at, detail: String| Some(Cause { kind, at, detail });
         if let Some((at, error)) = self.failure {

@@ -43,7 +43,7 @@ fn dead() -> Owner {
     Owner::Dead { since: Some(at(50)), session: None }
 }
 
-/// What happened to whom, and the cause with the minute it happened in.
+/// Events and the expected cause with its minute.
 type Case<'a> = (&'a str, &'a Owner, &'a [SessionEvent], Option<(CauseKind, usize)>);
 
 #[test]

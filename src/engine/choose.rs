@@ -1,4 +1,4 @@
-//! Rules 4 to 6: what comes next, by effective_status and dependencies. What a caller's options change about it is in `overrides`.
+//! Rules 4 to 6: what comes next, by effective status and dependencies. `overrides` applies the caller's options.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -19,19 +19,19 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
-/// How many ids of a chain or a circle a message names before it only counts them.
+/// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
 const NAMED_IDS: usize = 8;
 
-/// Is one thing to do, with the rule that chose it.
+/// A step to do next, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) at: usize,
     pub(super) action: Action,
     pub(super) rule: &'static str,
     pub(super) reason: String,
-    /// The steps whose failure led here, when those are others.
+    /// Other steps whose failure led to this choice.
     pub(super) caused_by: Vec<usize>,
-    /// Only `--force` begins it.
+    /// Whether it can only be begun with `--force`.
     pub(super) forced: bool,
 }
 
@@ -40,31 +40,32 @@ impl Choice {
         Self { at, action, rule, reason, caused_by: Vec::new(), forced: false }
     }
 
-    /// Returns the steps whose failure or interruption it answers: the causes, else the step itself.
+    /// Returns the steps whose failure or interruption led to this choice; the step itself if there are no others.
     pub(super) fn causes(&self) -> &[usize] {
         if self.caused_by.is_empty() { std::slice::from_ref(&self.at) } else { &self.caused_by }
     }
 
-    /// Tells whether a caller named it.
+    /// Tells whether the caller named the step.
     fn is_named(&self) -> bool {
         matches!(self.rule, "7.from" | "7.retry")
     }
 
-    /// Tells whether work is done.
+    /// Tells whether the action runs work.
     pub(super) const fn is_work(&self) -> bool {
         matches!(self.action, Action::Run | Action::Retry | Action::Return)
     }
 }
 
-/// Is the outcome of choosing.
+/// The chosen steps and the findings about them.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub(super) choices: Vec<Choice>,
     pub(super) findings: Vec<Finding>,
-    /// The caller asked to go on only if dependencies are met, and they are not.
+    /// The caller passed `--if-dependencies-met`, and they are not.
     pub(super) answered_no: bool,
 }
 
+/// Chooses the next steps of a run.
 pub(super) struct Chooser<'a> {
     pub(super) reconciled: ReconciledRun<'a>,
     pub(super) options: &'a Options,
@@ -93,7 +94,7 @@ impl Chooser<'_> {
             let own = if causes.contains(&at) { None } else { self.choice(at, &reviews) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
-                // Work that comes back from a review and was never taken up again is not merely next.
+                // Work that a review sent back and that was not resumed is a return, not a first run.
                 (Some(own), Some(causes)) if own.action == Action::Run => Some(self.return_to(own.at, causes)),
                 (Some(own), _) => Some(own),
                 (None, Some(causes)) => Some(self.return_to(at, causes)),
@@ -107,7 +108,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Rule 4: which steps failed reviews send the run back to, and which reviews those are.
+    /// Rule 4: the steps that failed reviews send the run back to, each with those reviews.
     fn returns(&self, sent_back: Option<usize>) -> BTreeMap<usize, Vec<usize>> {
         let behind: BTreeSet<usize> = sent_back
             .map(|target| self.reconciled.graph.all_dependents(target).into_iter().collect())
@@ -139,7 +140,7 @@ impl Chooser<'_> {
             .map(|failed| failed.agent.as_deref().unwrap_or(failed.title.as_str()))
             .collect();
         let reason = format!("Address {} feedback", names.join(" and "));
-        // That plain work failed sends nothing back; only the caller does, over what is done.
+        // Failed work does not send the run back by itself. If the caller asks for it, done steps must be forced.
         let forced = self.reconciled.effective_status(at) == EffectiveStatus::Done
             && causes.iter().all(|cause| self.reconciled.returns_to(*cause).is_none());
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
@@ -187,7 +188,8 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
-                let reason = format!("recorded as done, but the evidence disagrees: {}", self.reconciled.reasons[at].join("; "));
+                let reason =
+                    format!("recorded as done, but the evidence disagrees: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => {
@@ -202,8 +204,8 @@ impl Chooser<'_> {
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
-    /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
-    /// does there once somebody has approved is, when that failed.
+    /// Rule 5: an open gate is put to a person, whatever its recorded status. Only work that an agent does at the gate after the
+    /// approval is retried if it failed.
     fn gate(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let asks = match self.reconciled.effective_status(at) {
             EffectiveStatus::Waiting => true,
@@ -231,7 +233,7 @@ impl Chooser<'_> {
         Choice::new(at, Action::Approve, "5.gate", "User approval required".to_owned())
     }
 
-    /// Takes out what stands on work that is chosen to be done again: it comes after. Looking costs nothing and stays.
+    /// Drops choices that depend on work that is chosen to be redone. Verifying costs nothing and stays.
     fn drop_behind_rework(&self, choices: &mut Vec<Choice>) {
         let mut behind_return = BTreeSet::new();
         let mut behind_work = BTreeSet::new();
@@ -251,7 +253,7 @@ impl Chooser<'_> {
         });
     }
 
-    /// Adds everything that waits for a step to what is known to wait already.
+    /// Adds all dependents of a step to `behind`.
     fn add_dependents(&self, from: usize, behind: &mut BTreeSet<usize>) {
         let mut open = vec![from];
         while let Some(at) = open.pop() {
@@ -259,12 +261,12 @@ impl Chooser<'_> {
         }
     }
 
-    /// Takes out what lies behind a gate or a review that is not done, however many finished steps lie between.
+    /// Drops choices behind a gate or a review that is not done, even with finished steps in between.
     fn drop_behind_gates(&self, choices: &mut Vec<Choice>) {
         let behind_gate = self.behind_pending_gates();
         choices.retain(|choice| match choice.action {
             Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
-            // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
+            // Its result can only be recorded before the approval if it was begun before.
             Action::Verify => self.reconciled.passed_its_gates(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {
                 self.reconciled.effective_status(choice.at) == EffectiveStatus::Waiting
@@ -296,7 +298,7 @@ impl Chooser<'_> {
         chosen.choices.push(Choice { forced: true, ..choice });
     }
 
-    /// Returns the first step with work left that no gate or review stands before.
+    /// Returns the first step with open work that is not behind a gate or review.
     fn first_to_force(&self) -> Option<usize> {
         let behind_gate = self.behind_pending_gates();
         self.reconciled.graph.order().iter().copied().find(|at| {
@@ -320,7 +322,7 @@ impl Chooser<'_> {
         })
     }
 
-    /// Returns whether a step is run for the first time or again.
+    /// Returns whether a step is run for the first time or retried.
     pub(super) fn work_action(&self, at: usize) -> Action {
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Open | EffectiveStatus::Blocked => Action::Run,
@@ -358,7 +360,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Rule 4: what a person has to decide about the failures behind the choices.
+    /// Rule 4: adds findings for failures that a person has to decide about.
     fn limits(&self, chosen: &mut Chosen) {
         let mut failures: Vec<usize> = Vec::new();
         for choice in chosen.choices.iter().filter(|choice| choice.is_work()) {
@@ -391,7 +393,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Returns a finding that stops, or one that only warns when the caller insisted with `--force`.
+    /// Returns a blocking finding, or a warning if the caller passed `--force`.
     fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
         let step = &self.reconciled.run.steps[at];
         if self.options.force {
@@ -449,13 +451,14 @@ impl Chooser<'_> {
                 .iter()
                 .find(|on| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped);
             if let Some(on) = skipped {
-                let message = format!("{} is ready although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
+                let message =
+                    format!("{} is ready although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
             }
         }
     }
 
-    /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
+    /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.
     fn dependency_block(&self) -> Option<Finding> {
         let open = || {
             self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.effective_status(*at).is_over())
@@ -493,8 +496,8 @@ impl Chooser<'_> {
         })
     }
 
-    /// Follows the first dependency that is not met down to its root, beginning with the step itself; tells whether that
-    /// closes a circle.
+    /// Follows the first unmet dependency of each step down to the root, starting with the step itself; tells whether the chain is a
+    /// cycle.
     fn chain_below(&self, at: usize) -> (Vec<usize>, bool) {
         let mut chain = vec![at];
         let mut seen = BTreeSet::from([at]);
@@ -507,7 +510,7 @@ impl Chooser<'_> {
         (chain, false)
     }
 
-    /// Says what a step waits for, down to what has to come first of all.
+    /// Describes what a step waits for, down to the root.
     pub(super) fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
         let (chain, _) = self.chain_below(at);
         let tail = if chain.len() > 2 { format!(" ({})", self.waits_for(&chain)) } else { String::new() };
@@ -519,7 +522,7 @@ impl Chooser<'_> {
         chain_of(&ids, " waits for ")
     }
 
-    /// Returns, by the step it sent the run back to, the first review whose findings are still open: it has not passed since.
+    /// Maps each step that a review sent the run back to, to the first such review that has not passed since.
     fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
@@ -533,7 +536,7 @@ impl Chooser<'_> {
         findings
     }
 
-    /// Names the review that sent the run back to a step which was begun since and has not ended well.
+    /// Names the review that sent the run back to a step, if its findings are still open.
     fn unresolved_review_note(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> String {
         let sent_back = reviews.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
@@ -557,7 +560,7 @@ impl Chooser<'_> {
     }
 }
 
-/// Lists what each attempt said, a line's worth of each.
+/// Lists the error of each attempt, shortened to one line each.
 fn attempts(step: &Step) -> String {
     let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
         let error = match error.trim() {
@@ -575,7 +578,7 @@ pub(super) fn list(ids: &[StepId]) -> String {
     ids.join(", ")
 }
 
-/// Joins ids; of a long chain only both ends are named.
+/// Joins ids. Only both ends of a long chain are named.
 fn chain_of(ids: &[&str], link: &str) -> String {
     if ids.len() <= NAMED_IDS {
         return ids.join(link);

@@ -27,7 +27,7 @@ use crate::model::StepKind;
 
 const PLENTY: usize = 1 << 20;
 
-/// What no context may hold, in every stranger's text of the fixture.
+/// Text that no context may contain; it is in every untrusted text of the fixture.
 const SECRET: &str = "ghp_0123456789abcdef0123";
 const ESCAPE: &str = "\u{1b}[31m\u{202e}\u{200b}\u{7}";
 

@@ -1,4 +1,4 @@
-//! Puts a choice into the words of the plan: what it costs, what interrupted it, which command it is.
+//! Turns choices into the parts of a plan: next steps with their cost, the interruption, the commands.
 
 use std::collections::BTreeSet;
 
@@ -35,15 +35,16 @@ use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// How much of a stranger's words a report repeats.
+/// Maximum length of a quoted reason, in characters.
 const REASON_CHARS: usize = 400;
 
+/// Builds the parts of a plan.
 pub(super) struct Planner<'a> {
     reconciled: ReconciledRun<'a>,
     options: &'a Options,
-    /// Steps that are done by all other places in the state, and not by their own.
+    /// Steps that are done according to all witnesses, but not according to their own status.
     drifted: BTreeSet<usize>,
-    /// Done steps that left no summary to read.
+    /// Done steps without a summary.
     without_summary: BTreeSet<usize>,
     session_lost: bool,
 }
@@ -73,7 +74,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns what comes when every step is done.
+    /// Returns what follows when every step is done.
     fn follow_up(&self) -> Option<Next> {
         let run = self.reconciled.run;
         let follow_up = run.follow_up.as_ref().filter(|_| run.status != RunStatus::Completed)?;
@@ -95,7 +96,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Everything is done, and of some steps only the evidence says so: what is left is to look and to record it.
+    /// Returns the steps to verify when everything is done, but some steps only according to the evidence.
     fn verify_drift(&self) -> Vec<Next> {
         let drifted = self.reconciled.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
@@ -132,7 +133,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns what work recovers from; a step that was merely next may build on work whose results are lost.
+    /// Returns the interruption that work recovers from. A step that was simply next may depend on work whose results are lost.
     fn recovery_from(&self, choice: &Choice) -> InterruptionKind {
         let kind = self.kind_of(choice);
         let merely_next = !matches!(kind, InterruptionKind::AgentInterruption | InterruptionKind::TaskFailure);
@@ -167,7 +168,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Says what happens to each part of a step: finished ones stay, and the caller's part-level options come on top.
+    /// Returns what happens to each part of a step. The caller's options for parts take precedence over their status.
     fn parts(&self, at: usize) -> Vec<PlannedPart> {
         let step = self.step(at);
         let chosen = |part: &Option<PartRef>| {
@@ -195,9 +196,9 @@ impl<'a> Planner<'a> {
         planned.collect()
     }
 
-    /// Says what happens to a part that no option names. `again`: it comes at or after the part to begin at.
+    /// Returns what happens to a part that no option names. `again`: it is at or after the part to begin at.
     fn part_action(&self, at: usize, part: &Part, again: bool) -> &'static str {
-        // Analysis outlives the work it was made for; `--refresh-analysis` is there to ask for it afresh.
+        // Analysis is kept when work is redone, unless `--refresh-analysis` is given.
         let reworked = match self.reconciled.effective_status(at) {
             EffectiveStatus::Done | EffectiveStatus::Invalid => part.kind == PartKind::Work,
             EffectiveStatus::Skipped
@@ -222,7 +223,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Counts what was paid for already and would be paid for again.
+    /// Returns the cost of redoing finished work.
     fn cost(&self, choice: &Choice) -> RedoCost {
         let step = self.step(choice.at);
         let is_done = |at: &usize| {
@@ -236,7 +237,7 @@ impl<'a> Planner<'a> {
             Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
             Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
         };
-        // What a failed attempt took is paid again too.
+        // The time of a failed attempt counts too.
         let failed = (choice.action == Action::Retry && again.is_empty()).then_some(choice.at);
         let paid = again.iter().copied().chain(failed).map(|at| self.step(at));
         let minutes = paid.filter_map(|step| Some((step.started_at?, step.finished_at?)));
@@ -363,14 +364,14 @@ impl<'a> Planner<'a> {
         let insists = chosen.choices.first().is_some_and(|choice| choice.forced);
         let force = |is_needed: bool| if is_needed { " --force" } else { "" };
         let begin = match first.action {
-            // What a person has to decide first is not begun; the findings say what resolves it.
+            // Blocked: the findings say what has to be resolved first.
             Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
             Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
                 if !self.is_recorded(&first.step) =>
             {
                 None
             }
-            // Once what failed there is done, a person's word closes it as before.
+            // After the failed work is redone, an approval closes the gate as before.
             Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = first.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
@@ -407,7 +408,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Returns a report of one kind with how such an interruption is recovered from, and nothing else.
+/// Returns a report of one kind with its recovery strategies and no other data.
 fn blank(kind: InterruptionKind) -> InterruptionReport {
     let recovery = strategy(kind);
     InterruptionReport {
@@ -422,7 +423,7 @@ fn blank(kind: InterruptionKind) -> InterruptionReport {
     }
 }
 
-/// Returns what somebody wrote as one line without secrets and without the mark of a list.
+/// Shortens a text to one line without secrets and list markers.
 fn brief(words: &str) -> String {
     clean_line(&mask_secrets(words), REASON_CHARS).trim_start_matches(['-', '*', '•']).trim_start().to_owned()
 }

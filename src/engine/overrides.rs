@@ -1,4 +1,4 @@
-//! Rule 7: what a caller's options change about the choice. Each is checked, and each leaves a finding.
+//! Rule 7: the caller's options. Each one is checked, and each one adds a finding.
 
 use super::choose::Choice;
 use super::choose::Chooser;
@@ -20,11 +20,11 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Says that an option cannot be honoured; the finding says why.
+/// An option that cannot be honoured; a finding says why.
 #[derive(Debug)]
 pub(super) struct OptionRefused;
 
-/// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped.
+/// Applies `--skip` to a copy of the run, so that the planner sees the steps as skipped.
 pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, Vec<Finding>) {
     let mut run = reconciled.run.clone();
     let mut findings = Vec::new();
@@ -48,10 +48,10 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
 }
 
 impl Chooser<'_> {
-    /// Chooses what the caller named; false when nothing was named.
+    /// Chooses the steps that the caller named; returns false if none were named.
     pub(super) fn overrides(&self, chosen: &mut Chosen) -> bool {
         let (from, retry, to_step) = (&self.options.from, &self.options.retry, &self.options.to_step);
-        // An option about a part names its step as `--from` does; saying the same twice is no contradiction.
+        // An option about a part also names its step, like `--from`. Naming the same step twice is not a conflict.
         let differs = |id: &StepId| from.iter().any(|other| other != id);
         let conflict = match (retry, to_step) {
             (Some(_), Some(_)) => Some("--retry and --to-step"),
@@ -73,7 +73,7 @@ impl Chooser<'_> {
         true
     }
 
-    /// `--from`: exactly these steps, when nothing they need is open.
+    /// `--from`: exactly these steps, if their dependencies are met.
     fn from(&self, chosen: &mut Chosen) {
         let mut positions = Vec::new();
         for id in &self.options.from {
@@ -96,7 +96,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// `--retry`: the named step, else the first that failed or was cut off, itself and not where it returns to.
+    /// `--retry`: the named step, else the first that failed or was interrupted. Never the step it returns to.
     fn retry(&self, id: Option<&StepId>, chosen: &mut Chosen) {
         let order = self.reconciled.graph.order();
         let at = match id {
@@ -121,7 +121,7 @@ impl Chooser<'_> {
         self.choose_named("--retry", "7.retry", at, chosen);
     }
 
-    /// Chooses one step by name, when nothing stands before it or the caller insists. No option steps over a gate.
+    /// Chooses one step by name if its dependencies are met or the caller passed `--force`. No option bypasses a gate.
     fn choose_named(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
         let id = &self.reconciled.run.steps[at].id;
         if let Some(finding) = self.cannot_be_chosen(at) {
@@ -160,7 +160,7 @@ impl Chooser<'_> {
         });
     }
 
-    /// Returns why no option whatsoever chooses a step.
+    /// Returns why no option can choose a step; `None` if one can.
     fn cannot_be_chosen(&self, at: usize) -> Option<Finding> {
         let step = &self.reconciled.run.steps[at];
         let run = &self.reconciled.run.id;
@@ -179,10 +179,9 @@ impl Chooser<'_> {
         }
         let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
         let (message, verb) = match gate.kind {
-            StepKind::Gate => (
-                format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id),
-                "approve",
-            ),
+            StepKind::Gate => {
+                (format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id), "approve")
+            }
             StepKind::Work | StepKind::Review | StepKind::Container => {
                 (format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id), "begin")
             }
@@ -190,7 +189,7 @@ impl Chooser<'_> {
         Some(refused(message, command::on_step(verb, &gate.id, run, "")))
     }
 
-    /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
+    /// `--to-step`: the step that failed reviews behind it send the run back to; `None` if not given.
     pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, OptionRefused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
         let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
@@ -213,12 +212,12 @@ impl Chooser<'_> {
         Err(OptionRefused)
     }
 
-    /// Checks the options that are about parts against the steps that were chosen.
+    /// Checks the options for parts against the chosen steps.
     pub(super) fn part_overrides(&self, chosen: &mut Chosen) {
         let options = [
             ("--from-step", &self.options.from_part, "begins at"),
-            ("--retry-step", &self.options.retry_part, "does again"),
-            ("--skip-step", &self.options.skip_part, "leaves out"),
+            ("--retry-step", &self.options.retry_part, "repeats"),
+            ("--skip-step", &self.options.skip_part, "skips"),
         ];
         for (option, part, verb) in options {
             if let Some(part) = part {
@@ -280,7 +279,7 @@ fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
     Finding::new(FindingCode::OverrideRefused, message).fix(fix)
 }
 
-/// Returns the options that lead to the same plan again, for the command that acts on it.
+/// Returns the options that reproduce this plan, for the command that acts on it.
 pub(super) fn flags(options: &Options) -> String {
     let mut flags = String::new();
     for id in &options.from {

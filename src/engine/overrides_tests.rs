@@ -40,7 +40,7 @@ fn to_step(id: &str) -> Options {
     Options { to_step: Some(StepId::new(id)), ..options() }
 }
 
-/// Says why an option was refused, and that nothing is next for that.
+/// Returns why an option was refused, and checks that nothing is next.
 fn refusal(run: &Run, options: &Options) -> String {
     let planned = plan_of(run, options);
     assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0), "{:?}", planned.findings);
@@ -220,7 +220,10 @@ fn retry_takes_the_failed_step_itself() {
 fn retry_needs_a_failure_unless_forced() {
     let clean = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
     assert_eq!(refusal(&clean, &retry(None)), "--retry found no step that failed or was interrupted");
-    assert_eq!(refusal(&clean, &retry(Some("A"))), "A neither failed nor was interrupted, so there is nothing to retry");
+    assert_eq!(
+        refusal(&clean, &retry(Some("A"))),
+        "A neither failed nor was interrupted, so there is nothing to retry"
+    );
     let planned = plan_of(&clean, &retry(Some("A")));
     assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` runs it again anyway"));
     let planned = plan_of(&clean, &forced(retry(Some("A"))));
@@ -289,7 +292,7 @@ fn what_may_be_left_out() {
         let verdict = if why.is_some() { Verdict::Blocked } else { Verdict::Complete };
         assert_eq!(planned.plan.verdict, verdict, "{status}");
     }
-    // What is recorded as done and not believed may be left out: somebody goes on without it.
+    // A step that is recorded as done but invalid may be skipped.
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
     step(&mut run, "A").proof.outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&run, &Options { skip: ids(&["A"]), ..options() })), ["run B"]);
@@ -419,7 +422,7 @@ fn parts_go_on_where_they_stopped() {
     assert_eq!(parts(&run, &options()), ["done", "done", "done", "retry", "skip", "run"]);
     let run = parted(Pending, [Pending; 6]);
     assert_eq!(parts(&run, &options()), ["run"; 6]);
-    // Work that is done again is done, the analysis it rests on stays.
+    // Redone work runs again; its analysis is kept.
     let run = parted(Completed, [Completed; 6]);
     assert_eq!(parts(&run, &from(&["A"])), ["done", "done", "retry", "retry", "retry", "retry"]);
 }

@@ -1,4 +1,6 @@
-//! Rules 2 and 12: who drives the run, where it is, and whether it was given up. What is wrong is named, never acted on.
+//! Rules 2 and 12: checks outside the steps. Is the run driven by another process, is its workspace in order, was it aborted?
+//!
+//! Problems are reported, never fixed.
 
 use super::command;
 use crate::model::Evidence;
@@ -15,7 +17,7 @@ use crate::model::Workspace;
 use crate::model::plural;
 use crate::model::quoted;
 
-/// Returns what the surroundings of a run have against going on, rule 2 first.
+/// Returns the problems with resuming a run that are not about its steps, rule 2 first.
 pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(owner(evidence));
@@ -25,7 +27,7 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings
 }
 
-/// Returns what is wrong with the place where the work would happen: another branch, or no worktree at all.
+/// Returns the blocking problem with the working folder, if any: a missing worktree or the wrong branch.
 pub(super) fn workspace_problem(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let findings = evidence.workspace.iter().flat_map(|found| workspace(run, found));
     findings.into_iter().find(|finding| finding.severity == Severity::Blocking)
@@ -79,7 +81,7 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
         "Worktree state doesn't match workflow state. Expected branch: {expected}{missing}. Actual branch: {actual} (in {place})"
     );
     let finding = Finding::new(FindingCode::BranchMismatch, message);
-    // No branch begins with a dash; a name that does would be read as an option.
+    // Git branch names cannot start with a dash; such a name would be parsed as an option.
     match expected.starts_with('-') {
         true => finding.fix("correct the branch in the state"),
         false => finding.fix(format!(

@@ -1,4 +1,4 @@
-//! Rules 2 and 12: what the surroundings say, and what that makes of the plan.
+//! Rules 2 and 12: owner, workspace and abort, and their effect on the plan.
 
 use super::fixtures::at;
 use super::fixtures::finding;

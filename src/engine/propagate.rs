@@ -1,4 +1,4 @@
-//! Rule 3, second half: what one step's effective_status means for the steps above and behind it.
+//! Rule 3, second half: propagates the effective status of steps to their containers and dependents.
 
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
@@ -10,7 +10,7 @@ use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::plural;
 
-/// Gives every container_status the effective_status of its children, and opens again what was built on a step that is not believed any more
+/// Derives the effective status of every container from its children, and reopens steps that depend on an invalid one
 /// (invariant 14).
 pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconciled) {
     let reopened = reconciled
@@ -28,7 +28,7 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
         if propagation.update(at) {
             for dependent in graph.dependents(at).iter().map(|dependent| graph.rank(*dependent)) {
                 is_open[dependent] = true;
-                // In a circle what is behind may come first; it is looked at once more.
+                // In a cycle a dependent may come earlier in the order; visit it again.
                 next = next.min(dependent);
             }
         }
@@ -37,16 +37,17 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
     propagation.retract_evidence_findings();
 }
 
+/// The state of one propagation.
 struct Propagation<'a> {
     run: &'a Run,
     graph: &'a Graph<'a>,
     reconciled: &'a mut Reconciled,
-    /// What stands on it has to be done again, by position.
+    /// Whether dependents of a step have to be redone, by position.
     reopened: Vec<bool>,
 }
 
 impl Propagation<'_> {
-    /// Settles one step by those it depends on; tells whether that opened it again.
+    /// Updates one step from its dependencies; tells whether that reopened it.
     fn update(&mut self, at: usize) -> bool {
         let was_open = self.reopened[at];
         let cause = self.graph.depends_on(at).iter().copied().find(|on| self.reopened[*on]);
@@ -69,7 +70,7 @@ impl Propagation<'_> {
         self.reconciled.reasons[at].push(format!("{on}, which it depends on, is open again"));
         let message = format!("{id} was done on top of {on}, which is open again");
         let finding = Finding::new(FindingCode::StaleDependent, message).on(id);
-        // What must not run twice is looked at, not planned again.
+        // A step that must not run twice is verified, not planned again.
         let (effective_status, fix) = match step.idempotent {
             true => (EffectiveStatus::Invalid, format!("it is planned again after {on}")),
             false => (
@@ -81,7 +82,8 @@ impl Propagation<'_> {
         self.reconciled.findings.push(finding.fix(fix));
     }
 
-    /// A container_status is over when its children are, and as they are; one whose children are unknown is looked at.
+    /// Returns the status of a container from its children. Without known children, one that is over keeps its own status, and an
+    /// open one has to be verified.
     fn container_status(&self, at: usize) -> EffectiveStatus {
         let children = self.children(at);
         if children.iter().any(|child| !child.is_over()) {
@@ -93,7 +95,7 @@ impl Propagation<'_> {
                 Status::Completed => EffectiveStatus::Done,
                 Status::Skipped => EffectiveStatus::Skipped,
                 Status::Cancelled => EffectiveStatus::Cancelled,
-                // What is missing may still come; only one without any children is a matter of looking.
+                // Missing children may still be added. Without any children, a person has to check.
                 Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked
                     if !children.is_empty() =>
                 {
@@ -130,7 +132,7 @@ impl Propagation<'_> {
         }
     }
 
-    /// Takes back "the evidence says done" where the step was opened again: nobody may record it as done for that.
+    /// Drops findings that the evidence says done for reopened steps, so that they are not recorded as done.
     fn retract_evidence_findings(&mut self) {
         let (graph, reopened) = (self.graph, &self.reopened);
         self.reconciled.findings.retain(|finding| {

@@ -1,4 +1,4 @@
-//! What holds for every run, however odd: random graphs with circles, strangers and doubles, random statuses and evidence.
+//! Properties of every run: random graphs with cycles, unknown and duplicate ids, random statuses and evidence.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -107,7 +107,7 @@ fn orderly() -> impl Strategy<Value = Run> {
     })
 }
 
-/// Anything: circles, doubled ids, strangers.
+/// Any run: cycles, duplicate and unknown ids.
 fn wild() -> impl Strategy<Value = Run> {
     let ties = (vec(id(), 0..3), vec(id(), 0..2), option::of(id()), vec(Just("GONE".to_owned()), 0..2));
     vec((id(), step(), ties), 0..9).prop_map(|steps| {
@@ -127,7 +127,7 @@ fn any_run() -> impl Strategy<Value = Run> {
     prop_oneof![orderly(), wild()]
 }
 
-/// Of two steps with one id a change means the first, so that the second is out of reach.
+/// If two steps share an id, a change applies to the first and cannot reach the second.
 fn without_doubles() -> impl Strategy<Value = Run> {
     any_run().prop_map(|mut run| {
         let mut seen = std::collections::BTreeSet::new();
@@ -169,14 +169,14 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
 
 fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     let change = Change { at: at(0), kind: change(run, next) };
-    // What somebody says of a step that has not left its outputs is looked at, and then recorded by force.
+    // A step without its declared outputs can only be recorded by force.
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
     let limits = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
     matches!(admit(run, evidence, &[], change, limits), Ok(Admitted::Change { .. }))
 }
 
-/// Says in a few lines what a failing run looks like.
+/// Describes a failing run in a few lines.
 fn shown(run: &Run, effective_statuses: &[EffectiveStatus]) -> String {
     let lines = run.steps.iter().zip(effective_statuses).map(|(step, effective_status)| {
         let ids = |ids: &[StepId]| ids.iter().map(StepId::as_str).collect::<Vec<_>>().join(",");
@@ -200,7 +200,7 @@ fn is_blocked_by(planned: &Planned, codes: &[FindingCode]) -> bool {
     planned.findings.iter().any(|finding| codes.contains(&finding.code))
 }
 
-/// Checks what holds for every plan, whatever the caller asked for.
+/// Checks the properties of every plan, for any options.
 fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -> Result<(), TestCaseError> {
     let plan = &planned.plan;
     let open = effective_statuses.iter().any(|effective_status| !effective_status.is_over());
@@ -350,7 +350,7 @@ fn waits_for(step: &mut Step, at: usize) {
     step.depends_on.push(StepId::new(format!("S{at}")));
 }
 
-/// Each of these takes minutes where a loop over all steps hides in a loop over all steps.
+/// Each of these takes minutes if planning is quadratic in the number of steps.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn ten_thousand_steps_are_planned() {

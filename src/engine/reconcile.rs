@@ -1,4 +1,4 @@
-//! Rule 3: what the state says of each step, weighed against the evidence. "Done" is proved again before it is skipped.
+//! Rule 3: compares the status of each step with the evidence. "Done" is verified again before the step is skipped.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,64 +25,65 @@ use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::plural;
 
-/// How much older than its step a file may look and still be taken for its work: some file systems keep times to two seconds.
+/// How much older than its step an output may look: some file systems store times with two seconds of precision.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
-/// Is where a step stands after the evidence was weighed.
+/// The status of a step after comparison with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EffectiveStatus {
     Done,
     Skipped,
-    /// Given up; it is over, and nothing that depends on it may count it as done.
+    /// Over, but its dependents may not count it as done.
     Cancelled,
     /// Not started.
     Open,
     /// Started but never finished.
     Interrupted,
     Failed,
-    /// A person has to approve.
+    /// Waits for the approval of a person.
     Waiting,
-    /// Approved under conditions that are not met yet.
+    /// Approved with conditions that are not met yet.
     Conditions,
-    /// Evidence and state disagree: somebody looks before anything is done.
+    /// Evidence and state disagree: a person checks before anything is run.
     Verify,
-    /// Recorded as done, and not believed.
+    /// Recorded as done, but the evidence disagrees.
     Invalid,
     /// The state itself calls it blocked.
     Blocked,
-    /// What the state says of it cannot be understood; it is left alone.
+    /// Its state cannot be interpreted; the step is left alone.
     Unreadable,
-    /// Children decide, and some are not done.
+    /// A container with children that are not done.
     OpenContainer,
 }
 
 impl EffectiveStatus {
-    /// Tells whether what depends on it may start.
+    /// Tells whether dependents may start.
     pub(crate) const fn satisfies(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
     }
 
-    /// Tells whether nothing is left to do for it.
+    /// Tells whether nothing is left to do for the step.
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Skipped | Self::Cancelled)
     }
 }
 
-/// Is the effective_status of every step, by position, with what there is to say about it.
+/// The result of comparing a run with its evidence.
 #[derive(Debug)]
 pub(super) struct Reconciled {
+    /// By position in `run.steps`.
     pub(super) effective_statuses: Vec<EffectiveStatus>,
-    /// What the effective_status goes by reasons the state's own word, by position: short statements for people.
+    /// The reasons besides the recorded status, by position; short statements for people.
     pub(super) reasons: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Returns the effective_status of every step of a run, by position in `run.steps`.
+/// Returns the effective status of every step, by position in `run.steps`.
 pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {
     reconcile(run, &Graph::of(run), evidence, load_findings).effective_statuses
 }
 
-/// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
+/// Returns the problems with the declared outputs of a step, as the next plan would see them if it were completed now.
 pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
     let step = Step { status: Status::Completed, ..step.clone() };
     let index = EvidenceIndex::default();
@@ -125,15 +126,16 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
     reconciled
 }
 
-/// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
+/// The evidence log of a run, indexed by step and path.
 #[derive(Default)]
 struct EvidenceIndex<'a> {
+    /// The last record of each step.
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
-    /// Who left a path last.
+    /// The step that last recorded each path.
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
-    /// Since when what was done of a step before proves nothing about it.
+    /// The time of the last rollback of each step. Earlier evidence no longer counts.
     rolled_back: BTreeMap<&'a str, Timestamp>,
-    /// The two steps that were busy last, and when: one of them is another than the step in question.
+    /// The two steps with the latest activity, so that one of them is always another step than the one in question.
     last_busy: Vec<(Timestamp, &'a StepId)>,
 }
 
@@ -156,7 +158,7 @@ impl<'a> EvidenceIndex<'a> {
         let mut by_step = BTreeMap::new();
         let mut last_of_path = BTreeMap::new();
         for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
-            // Evidence must belong to this run: a record from before its start is another run's of the same name.
+            // A record from before the start of this run belongs to another run of the same name.
             if run.started_at.is_some_and(|started| record.at < started) {
                 continue;
             }
@@ -173,6 +175,7 @@ impl<'a> EvidenceIndex<'a> {
     }
 }
 
+/// Compares one step with the evidence.
 struct Reconciler<'a> {
     run: &'a Run,
     step: &'a Step,
@@ -182,16 +185,17 @@ struct Reconciler<'a> {
     findings: Vec<Finding>,
 }
 
-/// Is what the witnesses who speak for done say together.
+/// The witnesses that say done.
 struct WitnessReport {
+    /// Their names, joined.
     sources: String,
-    /// As many as are needed to judge_witnesses them.
+    /// Whether they are as many as needed.
     enough: bool,
     file: Option<RelPath>,
     line: Option<u32>,
 }
 
-/// Says what the declared outputs of a step look like together.
+/// The state of all declared outputs of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outputs {
     /// None declared.
@@ -248,12 +252,16 @@ impl Reconciler<'_> {
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
-        // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
+        // A missing witness is not a contradiction: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
         let witnesses = self.step.proof.witnesses.iter();
         let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
-            let message = format!("{} is done according to its state, but not according to {}", self.step.id, doubters.join(" and "));
+            let message = format!(
+                "{} is done according to its state, but not according to {}",
+                self.step.id,
+                doubters.join(" and ")
+            );
             self.note(FindingCode::StatusOptimistic, message, "update the other source");
         }
         EffectiveStatus::Done
@@ -266,22 +274,22 @@ impl Reconciler<'_> {
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             let closes = match self.step.kind {
                 StepKind::Work | StepKind::Container => true,
-                // A report is no approval: the reader of the state has to have found the verdict in it.
+                // A report is not an approval: it must contain a verdict.
                 StepKind::Review => self.step.review.is_some() && self.disapproval().is_none(),
-                // What a person said is in the state or nowhere.
+                // Only the state records an approval.
                 StepKind::Gate => false,
             };
             if !closes {
                 return self.output_is_there();
             }
             let message = format!("{} was in progress, but its output exists and is valid", self.step.id);
-            self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
+            self.note(FindingCode::CompletedByEvidence, message, "nothing to do: the next checkpoint records it");
             return EffectiveStatus::Done;
         }
         if self.step.idempotent { EffectiveStatus::Interrupted } else { self.outcome_unknown("was cut off") }
     }
 
-    /// Rule 11: a step that must not run twice is never run again by itself.
+    /// Rule 11: a step that must not run twice is never rerun automatically.
     fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
             Some(probe) => format!("run the declared probe yourself: {probe}"),
@@ -315,19 +323,19 @@ impl Reconciler<'_> {
         EffectiveStatus::Verify
     }
 
-    /// Tells whether other places can show that it is done: what a person or a reviewer said is not theirs to say.
+    /// Tells whether evidence can show that the step is done. It cannot replace an approval or a verdict.
     fn closes_by_evidence(&self) -> bool {
         matches!(self.step.kind, StepKind::Work | StepKind::Container)
     }
 
-    /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
+    /// A recorded failure. All required witnesses together put it in doubt, but never turn it into success.
     fn failed(&mut self) -> EffectiveStatus {
         let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
         self.note_witnesses(FindingCode::StatusConflict, &report, "a person has to check");
         EffectiveStatus::Verify
     }
 
-    /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
+    /// With all required witnesses the step is done; with fewer there is a conflict, which a person has to check
     /// (docs/formats/ccw.md#what-counts-as-evidence).
     fn judge_witnesses(&mut self, report: &WitnessReport) -> EffectiveStatus {
         if report.enough && self.closes_by_evidence() {
@@ -339,7 +347,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Hears the other places in the state; `None` when none of them speaks for done.
+    /// Returns the witnesses that say done; `None` if there are none.
     fn witness_report(&mut self) -> Option<WitnessReport> {
         let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
@@ -364,7 +372,7 @@ impl Reconciler<'_> {
         self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 
-    /// Tells whether a witness speaks of what a rollback gave up.
+    /// Tells whether a witness is from before a rollback.
     fn is_rolled_back(&self, witness: &Witness) -> bool {
         let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
         let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
@@ -373,7 +381,8 @@ impl Reconciler<'_> {
 
     fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
-        let message = format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources);
+        let message =
+            format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
             finding.file.clone_from(&report.file);
@@ -388,7 +397,7 @@ impl Reconciler<'_> {
         format!("check its result, then `{}` to record it", command::finish(self.step, &self.run.id))
     }
 
-    /// Returns the verdict of a review when it does not approve.
+    /// Returns the verdict of a review if it does not approve.
     fn disapproval(&self) -> Option<ReviewVerdict> {
         let verdict = self.step.review.as_ref()?.verdict;
         match verdict {
@@ -412,8 +421,8 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
-    fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
+    /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
+    fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
         let Proof { outputs, outputs_any, .. } = &self.step.proof;
         if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
             return Outputs::Valid;
@@ -430,7 +439,7 @@ impl Reconciler<'_> {
                         Outputs::Bad
                     };
                     self.reasons.push(format!("its output {path} {what}"));
-                    if tell {
+                    if report {
                         let message = format!("the output {path} of {} {what}", self.step.id);
                         self.note(code, message, format!("do {} again, or restore the file", self.step.id));
                         if let Some(finding) = self.findings.last_mut() {
@@ -443,7 +452,7 @@ impl Reconciler<'_> {
         all
     }
 
-    /// Says why an output proves nothing about what was done since a moment; `None` for a good one.
+    /// Returns why an output does not prove work done since `since`; `None` if it does.
     fn problem_of(&self, path: &RelPath, since: Option<Timestamp>) -> Option<(FindingCode, String)> {
         let fact = self.evidence.files.get(path);
         let older = |start: Option<Timestamp>, slack: i64| {
@@ -475,12 +484,12 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Returns since when files can be the work of this attempt: what an earlier one left says nothing about it.
+    /// Returns the time from which files can be the work of this attempt.
     fn attempt_start(&self) -> Option<Timestamp> {
         self.step.started_at.or(self.run.started_at)
     }
 
-    /// Rule 10: what was done was done to another definition.
+    /// Rule 10: tells whether the step was done by another definition.
     fn definition_has_changed(&mut self) -> bool {
         let record = self.index.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
@@ -494,12 +503,12 @@ impl Reconciler<'_> {
         true
     }
 
-    /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:
-    /// later steps are free to change what earlier ones left.
+    /// Compares the outputs with what `finish` recorded. A difference counts against the step only if no other step began or ended
+    /// since, because later steps may change earlier outputs.
     fn recorded_outputs_are_gone(&mut self) -> bool {
         let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
         if self.step.started_at.is_some_and(|started| started > record.at) {
-            // It was done again since, by somebody who did not record what that left.
+            // It was redone since without recording its outputs.
             return false;
         }
         let superseded =

@@ -130,7 +130,10 @@ fn what_witnesses_say_is_said_on() {
     assert_eq!(reconciled.reasons[0], ["the checklist says done", "the summary does not"]);
     let finding = &reconciled.findings[0];
     assert_eq!((finding.file.as_ref(), finding.line), (Some(&path("TODO_LIST.md")), Some(7)));
-    assert_eq!(finding.message, "A is pending according to its state, but done according to the checklist: a person has to check");
+    assert_eq!(
+        finding.message,
+        "A is pending according to its state, but done according to the checklist: a person has to check"
+    );
     assert_eq!(
         finding.fix.as_deref(),
         Some("check its result, then `piton finish A --run R --status completed` to record it")

@@ -1,7 +1,25 @@
-//! The words of Piton as types: runs, steps, statuses, changes, plans.
+//! The data types that all other modules share. No I/O, no clock, no imports from the rest of the crate.
 //!
-//! Nothing here reads a file, asks a clock or imports another part of the crate. Every other room speaks
-//! in these types, so a rule that is written here holds everywhere.
+//! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
+//! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
+//! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
+//!   requested transition), `rollback`, `repair`, `patch`.
+//! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
+//! - Output: `document` (the envelope), `finding` (every problem that has a code).
+//! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names).
+//!
+//! A dialect builds a run from defaults and sets what its format has:
+//!
+//! ```text
+//! let mut step = Step::new(StepId::new("2:4"), "Code review");
+//! step.kind = StepKind::Review;
+//! step.status = Status::Pending;
+//! step.depends_on = vec![StepId::new("2:3")];
+//! step.returns_to = Some(StepId::new("2:3"));
+//!
+//! let mut run = Run::new("quotes", DialectId::NineStep, title, "nine-step", vec![state_file]);
+//! run.steps = vec![implementation, step];
+//! ```
 
 mod change;
 mod config;

@@ -1,4 +1,4 @@
-//! How the work is given up in git: which commands, in which order, and why these. They are printed and never run.
+//! The git commands that discard the work of a rollback, and why these. They are printed, never run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,38 +11,38 @@ use crate::model::Timestamp;
 use crate::model::plural;
 use crate::model::quoted;
 
-/// How often a run is rolled back to the same point before a person has to say so (docs/formats/nine-step.md#rollback).
+/// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
 const REPEAT_LIMIT: usize = 3;
-/// A merge that is older deserves a second thought (docs/formats/nine-step.md#rollback).
+/// Age above which a merge is reported as old (docs/formats/nine-step.md#rollback).
 const OLD_MERGE_SECONDS: i64 = 7 * 86_400;
 const SHOWN_FILES: usize = 5;
 
-/// Says how commits are given up.
+/// How commits are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Method {
-    /// There is nothing to give up.
+    /// There are no commits to discard.
     None,
-    /// The branch goes back; only where nobody else has the commits.
+    /// The branch is reset; only if the commits exist nowhere else.
     Reset,
-    /// New commits take the old ones back.
+    /// New commits revert the old ones.
     Revert,
 }
 
-/// Is what to do in git, by hand.
+/// The git commands to run by hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct GitPlan {
     pub(crate) method: Method,
     pub(crate) because: String,
-    /// What to look at before.
+    /// Commands to check the situation first.
     pub(crate) checks: Vec<String>,
-    /// In this order.
+    /// Commands that discard the work, in this order.
     pub(crate) commands: Vec<String>,
-    /// What is as good and keeps every commit; empty where the method does so itself.
+    /// Alternative commands that keep every commit; empty if the method already does.
     pub(crate) instead: Vec<String>,
 }
 
-/// Is what stands in the way of a rollback.
+/// A reason not to roll back yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Obstacle {
     /// `uncommitted`, `main_branch`, `repeated`, `no_space`.
@@ -52,7 +52,7 @@ pub(crate) struct Obstacle {
     pub(crate) command: String,
 }
 
-/// Chooses between taking the branch back and taking the commits back (docs/formats/nine-step.md#rollback).
+/// Chooses between resetting the branch and reverting the commits (docs/formats/nine-step.md#rollback).
 pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,
@@ -62,8 +62,7 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
         instead: Vec::new(),
     };
     let Some(base) = &git.base else {
-        let because =
-            "no record says which commits belong to these steps: check `git log` before you revert any";
+        let because = "no record says which commits belong to these steps: check `git log` before you revert any";
         return plan(Method::None, because.to_owned());
     };
     if git.commits.is_empty() {
@@ -100,7 +99,7 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     GitPlan { checks, commands, instead: in_folder(&folder), ..plan(Method::Reset, because) }
 }
 
-/// Returns the arguments of each `git revert`, newest first: commits with one parent together, each merge by itself.
+/// Returns the arguments of each `git revert`, newest first: ordinary commits together, each merge separately.
 fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for stretch in commits.chunk_by(|one, other| !one.is_merge && !other.is_merge) {
@@ -111,20 +110,20 @@ fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
     all
 }
 
-/// Shortens the name of a commit; what is none is one word for a shell all the same.
+/// Shortens the name of a commit, quoted in case it is not one.
 fn short(sha: &str) -> String {
     quoted(&sha.chars().take(12).collect::<String>())
 }
 
-/// Returns what a branch can be called after: letters, digits, `.`, `_` and `-`.
+/// Returns a text that is safe in a branch name: letters, digits, `_` and `-`.
 fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let slug: String = text.chars().map(plain).take(60).collect();
     slug.trim_matches('-').to_owned()
 }
 
-/// Lists what stands in the way. `times`: how often the run was rolled back to this point; `again` is the command that was asked
-/// for.
+/// Returns the obstacles to a rollback. `times` is how often the run was rolled back to this point before, `again` the command to
+/// repeat.
 pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut note = |code: &str, message: String, command: String| {
@@ -144,7 +143,7 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
             note("main_branch", message, command);
         }
         let is_at_risk = has_own_branch || !git.commits.is_empty();
-        // Where git says nothing at all, no command is printed that could take anything away.
+        // If git does not answer, no destructive command is printed.
         if git.dirty.is_none() && !git.commits.is_empty() {
             let message = format!("git does not say whether everything in {folder} is committed");
             note("uncommitted", message, format!("git -C {folder} status --short"));
@@ -168,12 +167,12 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
     all
 }
 
-/// Tells whether the work was merged so long ago that much may stand on it by now.
+/// Tells whether the work was merged so long ago that other work may depend on it.
 pub(crate) fn is_old_merge(git: &GitImpact, now: Timestamp) -> bool {
     git.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > OLD_MERGE_SECONDS)
 }
 
-/// Returns the command that asks for the same once more.
+/// Returns the command that rolls back to a target.
 pub(crate) fn command_to(run: &Run, to: &str) -> String {
     command::on_run("rollback", &run.id, &command::option("to", to))
 }

@@ -1,5 +1,8 @@
-//! Going back to an earlier point of a run: what somebody means by it, which steps that opens again, what it costs, and which git
-//! commands give the work up. Nothing here runs any of them.
+//! Rolling a run back to an earlier point. Nothing here runs a command.
+//!
+//! - `target`: what a target such as `last` or `phase:2` can mean, and which steps it reopens.
+//! - `impact`: what the rollback discards: steps, approvals, time.
+//! - `method`: the git commands that discard the work, and what stands in the way.
 
 mod impact;
 mod method;
@@ -36,7 +39,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-/// Tells whether anything was ever done of a step, or looks as if it were.
+/// Tells whether a step was begun, according to its status or the evidence.
 fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let step = &run.steps[at];
     let looks_open =
@@ -44,13 +47,13 @@ fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) ->
     step.status != Status::Pending || (step.kind != StepKind::Container && !looks_open)
 }
 
-/// Tells whether nothing is left to do for a step: by its state, or by the evidence.
+/// Tells whether a step is over, according to its status or the evidence.
 fn is_over(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let by_state = matches!(run.steps[at].status, Status::Completed | Status::Skipped | Status::Cancelled);
     by_state || effective_statuses.get(at).is_some_and(|effective_status| effective_status.is_over())
 }
 
-/// Adds what was built on these steps, and puts all of them in the order of the run.
+/// Returns these steps with all begun dependents, in run order.
 fn with_dependents(
     run: &Run,
     graph: &Graph<'_>,
@@ -65,7 +68,7 @@ fn with_dependents(
     all.into_iter().collect()
 }
 
-/// Refuses to go back in a run that is put away, or that a newer version wrote.
+/// Refuses to roll back a run that is archived or in a newer format.
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
@@ -84,7 +87,7 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Completes a rollback that a person wants: what was built on a step that opens again opens again with it.
+/// Admits a rollback and completes it: dependents of a reopened step are reopened too.
 pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result<RollBack, Refusal> {
     let run = reconciled.run;
     let refuse = |kind, message: String, hints| Err(Refusal { kind, message, hints });

@@ -147,7 +147,7 @@ fn a_run_is_complete_when_nothing_is_open() {
     let mut effective_statuses = [EffectiveStatus::Done; 7];
     effective_statuses[6] = EffectiveStatus::Open;
     assert_eq!(refused(&run, &effective_statuses, complete(), FREE).message, "1 step of R is not done: S7");
-    // A effective_status that nobody found out counts as open.
+    // A missing effective status counts as open.
     assert_eq!(word(&ask(&run, &effective_statuses[..6], complete(), FREE)), NO);
     let mut over = run;
     over.status = RunStatus::Completed;

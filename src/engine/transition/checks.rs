@@ -1,4 +1,4 @@
-//! The checks that several changes share, and the refusals they end in.
+//! Checks that several changes share, with their refusals.
 
 use super::TransitionCheck;
 use crate::engine::command;
@@ -48,7 +48,7 @@ impl TransitionCheck<'_> {
         }
     }
 
-    /// Rule 12: nothing is begun in the wrong place.
+    /// Rule 12: nothing is begun in the wrong workspace.
     pub(super) fn check_workspace(&self, id: &StepId) -> Result<(), Refusal> {
         let run = self.reconciled.run;
         let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.limits.force) else { return Ok(()) };
@@ -56,7 +56,7 @@ impl TransitionCheck<'_> {
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 
-    /// Says what a caller began over by force.
+    /// Returns the finding for a step that was forced to begin in the wrong workspace.
     pub(super) fn forced_finding(&self, kind: &ChangeKind) -> Option<Finding> {
         let ChangeKind::Begin { step, .. } = kind else { return None };
         let wrong = workspace_problem(self.reconciled.run, self.evidence)?;
@@ -65,7 +65,7 @@ impl TransitionCheck<'_> {
         Some(wrong.fix.into_iter().fold(finding, Finding::fix))
     }
 
-    /// Rule 3 from the other side: what the next plan would not believe is not recorded.
+    /// Rule 3 when recording: refuses a completion that the next plan would not accept.
     pub(super) fn check_proof(&self, step: &Step) -> Result<(), Refusal> {
         let problems = unproved(self.reconciled.run, step, self.evidence);
         if problems.is_empty() || self.limits.force {
@@ -81,7 +81,7 @@ impl TransitionCheck<'_> {
         Err(refuse(RefusalKind::No, message, hints))
     }
 
-    /// Nothing steps over a gate or a review that is not done.
+    /// Refuses a step behind a gate or a review that is not done.
     pub(super) fn check_gates(&self, at: usize) -> Result<(), Refusal> {
         match self.reconciled.gate_before(at) {
             None => Ok(()),
@@ -105,7 +105,7 @@ impl TransitionCheck<'_> {
         Err(refuse(RefusalKind::No, message, [self.plan(), all_the_same.to_owned()]))
     }
 
-    /// Rule 4: the third failure, or a rejection, is for a person.
+    /// Rule 4: a person decides after too many failures or a rejection.
     pub(super) fn check_limits(&self, at: usize) -> Result<(), Refusal> {
         if self.limits.force {
             return Ok(());
@@ -136,7 +136,7 @@ impl TransitionCheck<'_> {
         Err(refuse(RefusalKind::Person, message, [command::on_run("resume", &run.id, " --force")]))
     }
 
-    /// A resume brings the record up to date with the evidence, and with nothing else.
+    /// Refuses a resume that records more than the evidence shows.
     pub(super) fn check_resume(&self, settled: &[(StepId, Status)]) -> Result<(), Refusal> {
         self.check_not_aborted()?;
         for (id, status) in settled {
@@ -149,7 +149,7 @@ impl TransitionCheck<'_> {
         Ok(())
     }
 
-    /// What is judged here is the run as it would be after it.
+    /// Refuses a repair after which the run is still unreadable; the run is the repaired one.
     pub(super) fn check_repair(&self) -> Result<(), Refusal> {
         let run = self.reconciled.run;
         if run.degraded {
@@ -198,7 +198,7 @@ pub(super) fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refu
     })
 }
 
-/// Returns the status that verdict and status agree on.
+/// Returns the status that verdict and status agree on; refuses a contradiction.
 pub(super) fn agreed_status(outcome: &Outcome) -> Result<Status, Refusal> {
     let by_verdict = outcome.verdict.map(|verdict| match verdict {
         ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,

@@ -1,6 +1,6 @@
-//! Admits or refuses a change: one closed table over where a step stands and what is wanted of it.
+//! Admits or refuses changes: a closed table over the effective status of a step and the requested change.
 //!
-//! What comes out is the change as it will be recorded, with the attempts and failures counted here and nowhere else.
+//! The result is the change as it will be recorded. Attempts and failures are counted only here.
 
 mod checks;
 
@@ -28,28 +28,28 @@ use crate::model::plural;
 use checks::agreed_status;
 use checks::find_part;
 
-/// Holds what bounds a caller.
+/// Limits of a caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChangeLimits {
-    /// Lets a person go on over dependencies, attempt limits and what is done; never over a gate.
+    /// Overrides dependencies, attempt limits and finished steps, never a gate.
     pub(crate) force: bool,
-    /// Failures of one step before a person decides.
+    /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
 }
 
-/// Is an admitted change.
+/// An admitted change.
 #[derive(Clone, Debug)]
 pub(crate) enum Admitted {
     Change {
         change: Change,
-        /// What the caller's force went over.
+        /// What `--force` overrode.
         findings: Vec<Finding>,
     },
-    /// The state says so already; nothing has to be written.
+    /// The state already says so; nothing has to be written.
     Already(String),
 }
 
-/// Admits or refuses a change. `load_findings` is what reading the run said.
+/// Admits or refuses a change. `load_findings` are the findings of reading the run.
 pub(crate) fn admit(
     run: &Run,
     evidence: &Evidence,
@@ -72,7 +72,7 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
         ));
     }
     let verdict = match kind {
-        // Its dialect says what to do instead.
+        // The dialect refuses it and says what to do instead.
         ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
         ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
         ChangeKind::Finish(outcome) => check.finish(*outcome),
@@ -98,13 +98,13 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
     })
 }
 
-/// Is what comes of a change that is not refused.
+/// A change that is not refused, before its findings are added.
 enum Admission {
     Admit(ChangeKind),
     Already(String),
 }
 
-/// Returns why a step may not be skipped; `None` when it may, and when it was skipped before.
+/// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.
 pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Option<String> {
     let why = match (effective_status, step.kind) {
         (EffectiveStatus::Skipped, _) => return None,
@@ -113,7 +113,7 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
         (_, StepKind::Gate) => "a gate is approved, never skipped",
         (_, StepKind::Review) => "a review is never skipped; record its verdict",
         (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
-        // Of one that misses a child step there is nothing else to skip.
+        // A container with a missing child can only be skipped as a whole.
         (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
             "its child steps are skipped one by one"
         }
@@ -122,6 +122,7 @@ pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Op
     Some(why.to_owned())
 }
 
+/// Checks a change against a run and its evidence.
 struct TransitionCheck<'a> {
     reconciled: ReconciledRun<'a>,
     evidence: &'a Evidence,
@@ -160,7 +161,9 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Verify => {
                 let message = if step.idempotent {
-                    format!("the evidence says that {id} is done, but its state does not: check it before running it again")
+                    format!(
+                        "the evidence says that {id} is done, but its state does not: check it before running it again"
+                    )
                 } else {
                     format!("{id} must not run twice, and it is unknown whether it took effect")
                 };
@@ -197,13 +200,13 @@ impl TransitionCheck<'_> {
         outcome.failures = match (part, outcome.status) {
             (None, Status::Failed) => step.failures.saturating_add(1),
             (None, Status::Completed) => 0,
-            // A part ends without the step, and a question to a person is neither success nor failure.
+            // A part ends without the step, and waiting for approval is neither success nor failure.
             (Some(_), _) | (None, _) => step.failures,
         };
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
-    /// Returns a message when the state says so already.
+    /// Returns a message if the state already says so.
     fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
@@ -245,7 +248,7 @@ impl TransitionCheck<'_> {
         Ok(None)
     }
 
-    /// Returns a message when the outcome was recorded before; refuses one that would undo a recorded success.
+    /// Returns a message if the outcome was recorded before. Refuses one that would undo a recorded success.
     fn is_recorded(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
@@ -260,7 +263,7 @@ impl TransitionCheck<'_> {
                 let message = format!("{id} is recorded as completed; {status} would undo that");
                 Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]))
             }
-            // Two reporters of one failure, an agent and a hook, say, are not two failures.
+            // One failure may be reported twice, for example by an agent and a hook.
             (EffectiveStatus::Failed, Status::Failed, Status::Failed)
                 if step.error.is_some() && step.error == outcome.error =>
             {
@@ -283,7 +286,7 @@ impl TransitionCheck<'_> {
                 return Ok(Admission::Already(format!("{id} is done already")));
             }
             (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
-            // A person accepts what a reviewer did not, or lets a review go on past its limit.
+            // A person accepts what a reviewer did not, or allows a review beyond its limit.
             (EffectiveStatus::Failed, StepKind::Review) => {}
             (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
             | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
@@ -329,7 +332,7 @@ impl TransitionCheck<'_> {
         }
     }
 
-    /// Pauses a run or gives it up, unless it is over.
+    /// Pauses or aborts a run, unless it is over.
     fn stop(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
         if run.status == status {
@@ -337,15 +340,17 @@ impl TransitionCheck<'_> {
         }
         let over = match run.status {
             RunStatus::Active | RunStatus::Paused => None,
-            RunStatus::Aborted => Some("was given up"),
+            RunStatus::Aborted => Some("was aborted"),
             RunStatus::Completed => Some("is complete"),
             RunStatus::Archived => Some("is archived"),
         };
         match over {
-            // What the run says of itself counts for little while steps are open (docs/formats/ccw.md#session-file).
-            Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => {
-                Err(refuse(RefusalKind::No, format!("run {} {what}; it cannot be paused or aborted", run.id), [self.plan()]))
-            }
+            // The status of the run is not reliable while steps are open (docs/formats/ccw.md#session-file).
+            Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => Err(refuse(
+                RefusalKind::No,
+                format!("run {} {what}; it cannot be paused or aborted", run.id),
+                [self.plan()],
+            )),
             Some(_) | None => Ok(Admission::Admit(kind)),
         }
     }

@@ -1,4 +1,4 @@
-//! The whole table: every effective_status, every kind of step, every change.
+//! The whole table: every effective status, every kind of step, every change.
 
 use super::Admitted;
 use super::ChangeLimits;
@@ -29,7 +29,7 @@ use crate::model::StepKind;
 pub(super) const FREE: ChangeLimits = ChangeLimits { force: false, attempt_limit: 3 };
 pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, attempt_limit: 3 };
 
-/// Every effective_status, with a status that a step of that effective_status may have.
+/// Every effective status, with a recorded status that leads to it.
 pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
     (EffectiveStatus::Done, Status::Completed),
     (EffectiveStatus::Done, Status::InProgress),
@@ -139,7 +139,7 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
     run
 }
 
-/// Asks for one change of one step in every effective_status and compares with a column of the table.
+/// Asks for one change of one step with every effective status and compares with a column of the table.
 fn column(kind: StepKind, change: impl Fn() -> ChangeKind, limits: ChangeLimits, expected: [&str; 14]) {
     let found = STANDINGS
         .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), limits)));
@@ -150,7 +150,7 @@ fn column(kind: StepKind, change: impl Fn() -> ChangeKind, limits: ChangeLimits,
 fn what_may_begin() {
     for kind in [StepKind::Work, StepKind::Review] {
         // Done, done by evidence, skipped, cancelled, open, interrupted, failed, waiting, conditions, verify, invalid, blocked,
-        // held, open container.
+        // unreadable, open container.
         column(
             kind,
             || begin("S"),
@@ -433,13 +433,7 @@ fn a_skip_needs_a_reason() {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_say_what_to_do_instead() {
     for (kind, effective_status, change, message, hints) in [
-        (
-            StepKind::Work,
-            EffectiveStatus::Done,
-            begin("S"),
-            "S is already done",
-            vec!["piton begin S --run R --force"],
-        ),
+        (StepKind::Work, EffectiveStatus::Done, begin("S"), "S is already done", vec!["piton begin S --run R --force"]),
         (StepKind::Work, EffectiveStatus::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
         (
             StepKind::Work,
