@@ -88,7 +88,7 @@ fn each_story_has_one_cause() {
 }
 
 #[test]
-fn a_run_that_somebody_drives_has_no_cause() {
+fn a_driven_run_has_no_cause() {
     let session = events(&[failure("rate_limit")]);
     for owner in [Owner::None, Owner::Live { description: "process 7".to_owned() }] {
         let evidence = Evidence { owner, session: session.clone(), ..Evidence::default() };

@@ -82,7 +82,7 @@ fn a_gate_is_not_presented_before_its_turn() {
 }
 
 #[test]
-fn a_waiting_gate_stands_back_for_work_that_comes_first() {
+fn a_waiting_gate_yields_to_earlier_work() {
     for (before, expected) in
         [(Status::Completed, "approve G"), (Status::InProgress, "retry A"), (Status::Failed, "retry A")]
     {
@@ -192,8 +192,8 @@ fn a_retry_costs_what_the_last_attempt_took() {
 }
 
 #[test]
-fn work_that_was_sent_back_is_worked_on_before_anything_that_stands_on_it() {
-    // W is reviewed by V; X stands on W too, N does not.
+fn work_that_was_sent_back_comes_before_its_dependents() {
+    // W is reviewed by V; X depends on W too, N does not.
     let steps: &[(&str, &[&str])] = &[("W", &[]), ("V", &["W"]), ("X", &["W"]), ("N", &[])];
     for (x, expected) in [
         (Status::Pending, vec!["run N", "return W"]),
@@ -226,7 +226,7 @@ fn two_reviews_send_the_same_work_back_once() {
 }
 
 #[test]
-fn where_work_that_was_sent_back_stands_decides() {
+fn the_status_of_work_that_was_sent_back_decides() {
     for (work, expected) in [
         (Status::Completed, vec!["return W"]),
         (Status::Pending, vec!["return W"]),
@@ -258,7 +258,7 @@ fn work_that_was_done_again_since_is_reviewed_again() {
         step(&mut run, "W").finished_at = worked;
         let planned = plan_of(&run, &options());
         assert_eq!(next_of(&planned), [expected], "{reviewed:?} {worked:?}");
-        assert_eq!(planned.plan.verdict, Verdict::Resume, "somebody let the rework through");
+        assert_eq!(planned.plan.verdict, Verdict::Resume, "the rework was allowed before");
     }
 }
 
@@ -290,7 +290,7 @@ fn rejections_and_the_third_failure_are_for_a_person() {
         assert_eq!(notable_codes(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
         let stopped = if code.is_some() { Verdict::Blocked } else { Verdict::Resume };
         assert_eq!(planned.plan.verdict, stopped);
-        assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "nobody is told to run what is refused");
+        assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "no command is given for what is refused");
         let forced = plan_of(&run, &Options { force: true, ..options() });
         let forced_codes: Vec<FindingCode> = code.map(|_| FindingCode::OverrideForced).into_iter().collect();
         assert_eq!(notable_codes(&forced), forced_codes);
@@ -352,7 +352,7 @@ fn a_limit_says_what_each_attempt_said() {
 }
 
 #[test]
-fn rework_that_was_cut_off_is_still_told_who_sent_it_back() {
+fn interrupted_rework_still_names_the_review_that_sent_it_back() {
     for (status, reason) in [
         (
             Status::InProgress,
@@ -430,7 +430,7 @@ fn the_reason_names_what_made_it_ready() {
 }
 
 #[test]
-fn a_cancelled_step_satisfies_nobody() {
+fn a_cancelled_step_satisfies_no_dependent() {
     let planned =
         plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending), ("C", Status::Pending)]), &options());
     assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));

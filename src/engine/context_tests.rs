@@ -109,7 +109,7 @@ fn an_agent_is_handed_what_it_needs() {
         [
             reading("the plan", ".plan/x_plan.md"),
             reading("summary of B", ".summaries/B.md"),
-            reading("what C left before", ".summaries/C.md"),
+            reading("earlier summary of C", ".summaries/C.md"),
         ]
     );
     assert_eq!(context.files_to_touch, ["src/main.rs", "src/"]);
@@ -285,7 +285,7 @@ fn no_key_and_no_control_character_leaves_with_a_context() {
 }
 
 #[test]
-fn long_words_of_strangers_stay_bounded() {
+fn long_untrusted_texts_stay_bounded() {
     let mut run = line_of(&[("A", Status::Failed)]);
     run.goal = Some("goal ".repeat(10_000));
     step(&mut run, "A").title = "title ".repeat(10_000);

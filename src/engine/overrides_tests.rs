@@ -466,8 +466,8 @@ fn options_about_parts_say_what_they_do() {
     let run = parted(Status::InProgress, [Status::Completed; 6]);
     for (options, message, resume) in [
         (Options { from_part: about("w1"), ..options() }, "--from-step begins at w1 of A", "--from-step w1 A"),
-        (Options { retry_part: about("w1"), ..options() }, "--retry-step does again w1 of A", "--retry-step w1 A"),
-        (Options { skip_part: about("w1"), ..options() }, "--skip-step leaves out w1 of A", "--skip-step w1 A"),
+        (Options { retry_part: about("w1"), ..options() }, "--retry-step repeats w1 of A", "--retry-step w1 A"),
+        (Options { skip_part: about("w1"), ..options() }, "--skip-step skips w1 of A", "--skip-step w1 A"),
         (
             Options { refresh_analysis: true, ..options() },
             "--refresh-analysis repeats the analysis of A",

@@ -235,7 +235,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
     }
-    assert!(!plan_of(&clean(), &autopilot()).unattended, "nobody knows how old it is");
+    assert!(!plan_of(&clean(), &autopilot()).unattended, "its age is unknown");
     let mut degraded = aged(0);
     degraded.degraded = true;
     assert!(!plan_of(&degraded, &autopilot()).unattended, "part of the state is missing");
@@ -367,7 +367,7 @@ fn steps_are_grouped_by_where_they_stand() {
 }
 
 #[test]
-fn counters_of_strangers_do_not_overflow() {
+fn untrusted_counters_do_not_overflow() {
     let mut run = over();
     run.done_elsewhere = usize::MAX;
     let planned = plan_of(&run, &options());
@@ -436,7 +436,7 @@ fn work_on_lost_ground_rebuilds_its_context() {
 }
 
 #[test]
-fn an_interruption_is_told_by_the_best_word_there_is() {
+fn an_interruption_names_the_most_specific_reason() {
     let recorded = |step: Option<&str>| {
         Some(Interruption {
             kind: InterruptionKind::AgentInterruption,
@@ -485,7 +485,7 @@ fn a_block_is_an_interruption_and_the_end_is_none() {
 }
 
 #[test]
-fn the_step_that_was_cut_off_counts_before_those_that_are_merely_next() {
+fn an_interrupted_step_takes_precedence_over_ready_ones() {
     let run = with_statuses(
         run_of(&[("A", &[]), ("B", &[]), ("C", &[])]),
         &[Status::Pending, Status::InProgress, Status::Failed],

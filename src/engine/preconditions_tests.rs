@@ -234,7 +234,7 @@ fn a_plan_document_that_is_gone_wants_a_look() {
 }
 
 #[test]
-fn a_run_that_was_given_up_asks_before_it_goes_on() {
+fn an_aborted_run_asks_before_it_continues() {
     let mut run = open();
     run.status = RunStatus::Aborted;
     let planned = plan_of(&run, &options());

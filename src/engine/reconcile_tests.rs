@@ -392,7 +392,7 @@ fn one_output_of_several_is_enough_where_any_will_do() {
 }
 
 #[test]
-fn a_witness_that_is_absent_contradicts_nobody() {
+fn a_missing_witness_is_no_contradiction() {
     let mut run = one(Status::Completed);
     with_witnesses(&mut run.steps[0], 1);
     assert_eq!(
@@ -513,7 +513,7 @@ fn the_declared_probe_is_handed_on_as_text() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_held_whatever_else_is_said() {
+fn an_unreadable_step_is_left_alone() {
     for code in [FindingCode::PartUnreadable, FindingCode::StatusUnknown, FindingCode::VerdictUnknown] {
         for status in Status::ALL {
             let findings = [Finding::new(code, "").on(&StepId::new("A"))];
@@ -538,7 +538,7 @@ fn family(children: [Status; 2], parent: Status, behind: Status) -> Run {
 }
 
 #[test]
-fn a_container_stands_where_its_children_stand() {
+fn a_container_has_the_status_of_its_children() {
     use Status::Cancelled;
     use Status::Completed;
     use Status::Failed;
@@ -647,7 +647,7 @@ fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
 }
 
 #[test]
-fn nobody_records_as_done_what_is_open_again() {
+fn a_reopened_step_is_not_recorded_as_done() {
     let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
     step(&mut run, "A").proof.outputs = vec![path("out.json")];
     with_witnesses(step(&mut run, "B"), 2);

@@ -375,7 +375,7 @@ mod tests {
     use super::RelPathError;
 
     #[test]
-    fn paths_are_taken_apart_and_put_together() {
+    fn paths_are_split_and_joined() {
         for (text, name, parent) in [("a", "a", None), ("a/b.c", "b.c", Some("a")), ("é/b-1/ü", "ü", Some("é/b-1"))]
         {
             let path = RelPath::parse(text).unwrap();

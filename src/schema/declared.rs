@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_told_and_nothing_is_fetched() {
+    fn an_invalid_schema_is_reported_and_nothing_is_fetched() {
         assert!(schema_error(&json!({"type": "objekt"})).is_some());
         assert!(schema_error(&json!({"$ref": "http://127.0.0.1:9/schema.json"})).is_some());
         assert_eq!(schema_error(&json!({"type": "object"})), None);

@@ -215,7 +215,7 @@ fn undoing() -> GitImpact {
 }
 
 #[test]
-fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
+fn the_branch_is_reset_only_if_no_one_else_has_the_commits() {
     let plan = |undoing: &GitImpact| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
     let reverts = |folder: &str| {
         ["4444444 3333333", "--mainline 1 2222222", "1111111"]
@@ -256,7 +256,7 @@ fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch(
     assert_eq!(codes(&own, &idle, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &unknown, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &on_main, 0), ["main_branch"]);
-    // Without a branch of its own, what is not given up is in nobody's way.
+    // Without its own branch, only uncommitted changes to discarded work are an obstacle.
     assert_eq!(codes(&phased(), &dirty, 0), ["uncommitted"]);
     assert_eq!(codes(&phased(), &idle, 0), [] as [&str; 0]);
     assert_eq!(codes(&phased(), &on_main, 0), [] as [&str; 0]);

@@ -56,7 +56,7 @@ fn dependencies_come_first_unless_forced() {
 }
 
 #[test]
-fn what_was_begun_may_end_whatever_it_waits_for() {
+fn a_begun_step_may_finish_with_unmet_dependencies() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
     step(&mut run, "B").status = Status::InProgress;
     for effective_status in [EffectiveStatus::Interrupted, EffectiveStatus::Verify] {
@@ -180,7 +180,7 @@ fn a_run_rests_unless_it_is_over() {
 }
 
 #[test]
-fn a_run_that_was_given_up_goes_on_only_when_somebody_says_so() {
+fn an_aborted_run_continues_only_by_force() {
     let mut run = one(StepKind::Work, Status::InProgress);
     run.status = RunStatus::Aborted;
     let resume = || ChangeKind::Resume { steps: vec![], interruption: None, strategy: None, settled: vec![] };
