@@ -62,7 +62,7 @@ pub(super) struct Chosen {
     pub(super) choices: Vec<Choice>,
     pub(super) findings: Vec<Finding>,
     /// The caller passed `--if-dependencies-met`, and they are not.
-    pub(super) answered_no: bool,
+    pub(super) dependencies_unmet: bool,
 }
 
 /// Chooses the next steps of a run.

@@ -130,7 +130,7 @@ impl Chooser<'_> {
         }
         let unmet = self.reconciled.unmet(at);
         if !unmet.is_empty() && self.options.if_dependencies_met {
-            chosen.answered_no = true;
+            chosen.dependencies_unmet = true;
             let message = self.still_waits(at, &unmet);
             chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
             return;

@@ -112,16 +112,16 @@ fn from_waits_for_dependencies_unless_forced() {
 fn if_dependencies_met_answers_no() {
     let options = |id| Options { if_dependencies_met: true, ..from(&[id]) };
     let planned = plan_of(&mixed(), &options("R"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (true, Verdict::Blocked));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (true, Verdict::Blocked));
     let message = "R still waits for Q (R waits for Q waits for P)";
     assert_eq!(finding(&planned, FindingCode::DependencyBlock).message, message);
     assert_eq!(planned.plan.question.map(|question| question.text), None);
     let planned = plan_of(&mixed(), &options("P"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (false, Verdict::Resume));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (false, Verdict::Resume));
     // Nothing is open, and still one dependency is not met.
     let over = line_of(&[("A", Status::Cancelled), ("B", Status::Completed)]);
     let planned = plan_of(&over, &options("B"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (true, Verdict::Blocked));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (true, Verdict::Blocked));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) struct Planned {
     /// Whether another process drives the run, which makes a refusal a conflict.
     pub(crate) live_owner: bool,
     /// The caller passed `--if-dependencies-met`, and they are not.
-    pub(crate) answered_no: bool,
+    pub(crate) dependencies_unmet: bool,
     /// Whether autopilot may continue without asking.
     pub(crate) unattended: bool,
 }
@@ -90,7 +90,7 @@ impl PlanInputs<'_> {
 
         let planner = Planner::new(reconciled, options, &findings);
         let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();
-        let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.answered_no;
+        let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.dependencies_unmet;
         let next = planner.next(&chosen, all_over);
         if all_over && next.is_empty() {
             // The run is over: its age and workspace no longer matter.
@@ -120,7 +120,7 @@ impl PlanInputs<'_> {
             native: Value::Null,
         };
         let live_owner = matches!(evidence.owner, Owner::Live { .. });
-        Planned { plan, findings, live_owner, answered_no: chosen.answered_no, unattended }
+        Planned { plan, findings, live_owner, dependencies_unmet: chosen.dependencies_unmet, unattended }
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {

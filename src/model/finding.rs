@@ -56,7 +56,7 @@ macro_rules! finding_codes {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
-            /// Tells whether a person should look before the run goes on (verdict `confirm`).
+            /// Tells whether a person should look before the run continues (verdict `confirm`).
             pub(crate) const fn needs_confirmation(self) -> bool {
                 match self { $(Self::$variant => $confirm,)* }
             }

@@ -3,11 +3,11 @@
 use super::ChangeLimits;
 use super::RefusalKind;
 use super::tests::ALREADY;
+use super::tests::EFFECTIVE_STATUSES;
 use super::tests::FORCE;
 use super::tests::FREE;
 use super::tests::NO;
 use super::tests::PERSON;
-use super::tests::STANDINGS;
 use super::tests::YES;
 use super::tests::ask;
 use super::tests::begin;
@@ -31,7 +31,7 @@ use crate::model::StepKind;
 #[test]
 fn dependencies_come_first_unless_forced() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
-    for (effective_status, expected) in STANDINGS.map(|(effective_status, _)| {
+    for (effective_status, expected) in EFFECTIVE_STATUSES.map(|(effective_status, _)| {
         (
             effective_status,
             if matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Skipped) { YES } else { NO },
@@ -77,7 +77,7 @@ fn nothing_steps_over_a_gate_or_a_review() {
     for (kind, hint) in [(StepKind::Gate, "piton approve G --run R"), (StepKind::Review, "piton begin G --run R")] {
         let run = gated(kind);
         for (effective_status, status) in
-            STANDINGS.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
+            EFFECTIVE_STATUSES.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
         {
             let mut run = run.clone();
             run.steps[0].status = status;
@@ -130,7 +130,7 @@ fn a_run_is_complete_when_nothing_is_open() {
     let steps: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), [].as_slice())).collect();
     let run = run_of(&steps);
     let complete = || ChangeKind::Complete { note: Some("bye".to_owned()) };
-    for (effective_status, _) in STANDINGS {
+    for (effective_status, _) in EFFECTIVE_STATUSES {
         let mut effective_statuses = [EffectiveStatus::Done; 7];
         effective_statuses[3] = effective_status;
         let over =

@@ -30,7 +30,7 @@ pub(super) const FREE: ChangeLimits = ChangeLimits { force: false, attempt_limit
 pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, attempt_limit: 3 };
 
 /// Every effective status, with a recorded status that leads to it.
-pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
+pub(super) const EFFECTIVE_STATUSES: [(EffectiveStatus, Status); 14] = [
     (EffectiveStatus::Done, Status::Completed),
     (EffectiveStatus::Done, Status::InProgress),
     (EffectiveStatus::Skipped, Status::Skipped),
@@ -141,7 +141,7 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
 
 /// Asks for one change of one step with every effective status and compares with a column of the table.
 fn column(kind: StepKind, change: impl Fn() -> ChangeKind, limits: ChangeLimits, expected: [&str; 14]) {
-    let found = STANDINGS
+    let found = EFFECTIVE_STATUSES
         .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), limits)));
     assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), limits.force);
 }
