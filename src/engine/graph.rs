@@ -16,7 +16,7 @@ pub(crate) struct Graph<'a> {
     positions: BTreeMap<&'a str, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    /// Positions in dependency order. Ties are broken by `Step::place`, then by the natural order of ids. Steps on or behind a cycle
+    /// Positions in dependency order. Ties are broken by `Step::plan_order`, then by the natural order of ids. Steps on or behind a cycle
     /// come last.
     order: Vec<usize>,
     /// The inverse of `order`.
@@ -58,7 +58,7 @@ impl<'a> Graph<'a> {
     /// Sorts topologically. The remaining steps are on or behind a cycle.
     fn sort(&mut self) {
         let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
-        by_id.sort_by_key(|at| (self.run.steps[*at].place, &self.run.steps[*at].id));
+        by_id.sort_by_key(|at| (self.run.steps[*at].plan_order, &self.run.steps[*at].id));
         let natural = inverse(&by_id);
         let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on[at].len()).collect();
         let mut ready: BinaryHeap<Reverse<usize>> =

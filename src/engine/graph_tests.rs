@@ -20,7 +20,7 @@ fn dependencies_come_first_and_ties_are_natural() {
 fn a_place_that_a_plan_gives_goes_before_the_id() {
     let mut run = run_of(&[("1.2", &[]), ("1.10", &[]), ("1.1", &[])]);
     for (step, place) in run.steps.iter_mut().zip([1, 0, 2]) {
-        step.place = Some(place);
+        step.plan_order = Some(place);
     }
     let order: Vec<&str> = Graph::of(&run).order().iter().map(|at| run.steps[*at].id.as_str()).collect();
     assert_eq!(order, ["1.10", "1.2", "1.1"]);

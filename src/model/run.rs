@@ -95,7 +95,7 @@ pub(crate) struct Step {
     pub(crate) kind: StepKind,
     pub(crate) status: Status,
     /// Its position in the plan of its own system. Orders steps that are ready at the same time, before their ids do.
-    pub(crate) place: Option<usize>,
+    pub(crate) plan_order: Option<usize>,
     /// The phase or wave. Steps of the same group are listed together.
     pub(crate) group: Option<String>,
     pub(crate) agent: Option<String>,
@@ -221,7 +221,7 @@ impl Step {
             title: title.into(),
             kind: StepKind::Work,
             status: Status::Pending,
-            place: None,
+            plan_order: None,
             group: None,
             agent: None,
             agent_candidates: Vec::new(),
