@@ -47,6 +47,7 @@ use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -63,7 +64,6 @@ use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Traces;
-use crate::model::Wanted;
 
 /// Returns why a text is not YAML; `None` if it is.
 pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
@@ -352,7 +352,7 @@ pub(crate) struct Loaded {
     /// `None` if the status of the run is unknown.
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: EvidenceRequest,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
     pub(crate) said: Value,
     /// Digests that represent state files in the revision, if reading verified every byte; other files are represented by their

@@ -16,8 +16,8 @@ use super::Timestamp;
 
 /// The evidence that a dialect needs before its run can be planned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
-    pub(crate) outputs: Vec<WantedOutput>,
+pub(crate) struct EvidenceRequest {
+    pub(crate) outputs: Vec<OutputRequest>,
     pub(crate) commits: Vec<String>,
     /// Documents that must exist, such as the plan, relative to the main worktree.
     pub(crate) documents: Vec<RelPath>,
@@ -50,14 +50,14 @@ pub(crate) struct CommittedStateQuery {
 
 /// An output file that a step should have produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WantedOutput {
+pub(crate) struct OutputRequest {
     pub(crate) step: StepId,
     pub(crate) path: RelPath,
     /// The schema that its content must satisfy.
     pub(crate) schema: Option<OutputSchema>,
 }
 
-impl WantedOutput {
+impl OutputRequest {
     /// Returns the declared outputs of all steps, without schemas.
     pub(crate) fn of(steps: &[Step]) -> Vec<Self> {
         let each = |step: &Step, path: &RelPath| Self { step: step.id.clone(), path: path.clone(), schema: None };

@@ -55,8 +55,8 @@ pub(crate) use diff::unified_diff;
 pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, FileFact, OutputRecord,
-    OutputSchema, Owner, OwnerProcess, Wanted, WantedOutput, Workspace,
+    CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, EvidenceRequest,
+    FileFact, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,

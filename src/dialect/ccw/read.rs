@@ -22,6 +22,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::Detail;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -38,7 +39,6 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::Witness;
 use crate::model::WorkspaceRecord;
 use crate::model::mask_secrets;
@@ -575,12 +575,12 @@ fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
 }
 
 /// Asks for git only where the state recorded something to compare.
-fn wanted(run: &Run) -> Wanted {
+fn wanted(run: &Run) -> EvidenceRequest {
     let has_record = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
-    Wanted {
+    EvidenceRequest {
         commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
         workspace: has_record.then(|| run.workspace.worktree.clone()),
-        ..Wanted::default()
+        ..EvidenceRequest::default()
     }
 }
 

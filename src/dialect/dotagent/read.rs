@@ -12,16 +12,16 @@ use super::steps;
 use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
+use crate::model::OutputRequest;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Step;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 
 /// Both state files, parsed.
@@ -76,7 +76,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let steps = steps::build(&workflow_files, &mut findings);
     checks::check(&workflow_files, &mut findings);
-    let wanted = Wanted { outputs: WantedOutput::of(&steps), ..Wanted::default() };
+    let wanted = EvidenceRequest { outputs: OutputRequest::of(&steps), ..EvidenceRequest::default() };
     Loaded { run: Some(run(&workflow_files, steps)), findings, wanted, ..Loaded::default() }
 }
 

@@ -21,6 +21,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -36,7 +37,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::clean_line;
 use crate::model::quoted;
 
@@ -125,12 +125,12 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
     let place = workspace::find(&state, &stand, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
     let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
-    let wanted = Wanted {
+    let wanted = EvidenceRequest {
         outputs: Vec::new(),
         commits: commits(&laid.steps),
         documents: place.plan.clone().into_iter().collect(),
         workspace: place.is_checked.then(|| place.record.worktree.clone()),
-        ..Wanted::default()
+        ..EvidenceRequest::default()
     };
     let run = Run {
         id: RunId::new(name.clone()),

@@ -20,6 +20,7 @@ use super::state::part_names;
 use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -35,7 +36,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
@@ -102,7 +102,7 @@ impl Reader<'_> {
             writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
             degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
-        let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
+        let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let said = native::said(state, &run.steps);
         let proofs = self.session.proofs;
         Loaded { run: Some(run), findings: self.findings, wanted, said, proofs, ..Loaded::default() }

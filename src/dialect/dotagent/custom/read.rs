@@ -17,6 +17,7 @@ use crate::model::Action;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -24,6 +25,7 @@ use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::ListingEntry;
+use crate::model::OutputRequest;
 use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::ReadSpec;
@@ -37,8 +39,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
@@ -102,19 +102,22 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn run(&self, findings: &mut Vec<Finding>) -> (Run, Wanted) {
+    fn run(&self, findings: &mut Vec<Finding>) -> (Run, EvidenceRequest) {
         let empty = Value::Null;
         let tasks = state::tasks(self.execution.map_or(&empty, |execution| &execution.value));
         let steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
         let outputs = self.definition.steps.iter().flat_map(|step| {
             step.outputs.iter().filter_map(|output| {
                 let schema = output.schema.as_ref().map(|(schema, _)| self.below_base(schema));
-                Some(WantedOutput { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
+                Some(OutputRequest { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
             })
         });
         let branch = self.text("branch");
-        let wanted =
-            Wanted { outputs: outputs.collect(), workspace: branch.is_some().then_some(None), ..Wanted::default() };
+        let wanted = EvidenceRequest {
+            outputs: outputs.collect(),
+            workspace: branch.is_some().then_some(None),
+            ..EvidenceRequest::default()
+        };
         let status = self.status();
         let name = self.text("workflow_id").unwrap_or_else(|| self.files.name.clone());
         let execution = beside(&self.files.state, EXECUTION);

@@ -16,6 +16,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Brief;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -27,7 +28,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
@@ -258,7 +258,7 @@ impl Original {
             writable: true,
             degraded: self.workflow.is_none(),
         };
-        let wanted = Wanted { workspace: self.worktree.clone().map(Some), ..Wanted::default() };
+        let wanted = EvidenceRequest { workspace: self.worktree.clone().map(Some), ..EvidenceRequest::default() };
         Loaded { run: Some(run), findings: self.findings, wanted, ..Loaded::default() }
     }
 }
