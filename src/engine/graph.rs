@@ -16,8 +16,8 @@ pub(crate) struct Graph<'a> {
     positions: BTreeMap<&'a str, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    /// Positions in dependency order. Ties are broken by `Step::plan_order`, then by the natural order of ids. Steps on or behind a cycle
-    /// come last.
+    /// Positions in dependency order. Ties are broken by `Step::plan_order`, then by the natural order of ids. Steps on or behind a
+    /// cycle come last.
     order: Vec<usize>,
     /// The inverse of `order`.
     rank: Vec<usize>,

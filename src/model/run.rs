@@ -129,7 +129,7 @@ pub(crate) struct Step {
     pub(crate) idempotent: bool,
     /// False if no writable file records its status. No command begins or finishes such a step.
     pub(crate) recorded: bool,
-    /// How to check whether an irreversible step took effect; shown, never run.
+    /// How to check whether an irreversible step took effect, as text for a person.
     pub(crate) probe: Option<String>,
     /// The file that defines it, for findings and contexts.
     pub(crate) file: Option<RelPath>,
