@@ -129,7 +129,7 @@ pub(crate) struct ListingEntry {
     pub(crate) path: RelPath,
     pub(crate) is_dir: bool,
     /// The content of a small file whose name a dialect asked for (`Dialect::marks`), else `None`.
-    pub(crate) look: Option<Arc<[u8]>>,
+    pub(crate) content: Option<Arc<[u8]>>,
 }
 
 /// The files and folders that discovery found below one root, in path order.

@@ -284,7 +284,7 @@ fn only_the_header_of_a_session_is_a_sign_of_one() {
     let files = session(THREE, &[], Some(THREE));
     let header = files.bytes(&path("sessions/session-1/session.json")).unwrap();
     let entry =
-        |at: &str, look: Option<&[u8]>| ListingEntry { path: path(at), is_dir: false, look: look.map(Into::into) };
+        |at: &str, look: Option<&[u8]>| ListingEntry { path: path(at), is_dir: false, content: look.map(Into::into) };
     let listing = Listing {
         entries: vec![
             entry("sessions/session-1/session.json", Some(header)),

@@ -240,7 +240,7 @@ fn sessions_are_found_by_their_checkpoints() {
     let entry = |at: &str, look: Option<&str>| ListingEntry {
         path: path(at),
         is_dir: look.is_none(),
-        look: look.map(|text| Arc::from(text.as_bytes())),
+        content: look.map(|text| Arc::from(text.as_bytes())),
     };
     let listing = Listing {
         entries: vec![
