@@ -150,7 +150,7 @@ fn no_option_steps_over_a_gate_or_a_review() {
         step(&mut run, "C").status = Status::Failed;
         let all = [forced(from(&["B"])), forced(from(&["C"])), forced(retry(Some("C")))];
         for options in all {
-            assert!(refusal(&run, &options).contains("lies behind G"));
+            assert!(refusal(&run, &options).contains("comes after G"));
             assert_eq!(finding(&plan_of(&run, &options), REFUSED).fix.as_deref(), Some(fix));
         }
         let skips = Options { skip: ids(&["G"]), force: true, ..options() };
