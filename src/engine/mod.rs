@@ -13,7 +13,7 @@
 //!
 //! Changes and contexts:
 //!
-//! - `transition`: admits or refuses a change, by the same reconciled run.
+//! - `transition`: admits or refuses a change, by the same reconciled run; `refusal` is the reason for a refused one.
 //! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
 //! - `context`: assembles the context for the next agent within a size budget.
 //! - `command`: exact command lines, quoted for a shell.
